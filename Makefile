@@ -1,0 +1,131 @@
+# Fathom: one non-recursive Makefile. `make help` lists the targets.
+# Sources are found by place: a .c file put into the right folder is built; see the maps (README.md) in the folders.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+CC       ?= gcc
+ifeq ($(origin CC),default)
+CC       := gcc
+endif
+B        := build
+WARN     := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef $(if $(CI),-Werror) $(if $(WERROR),-Werror)
+CSTD     := -std=gnu11
+DEPFLAGS  = -MMD -MP
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+include trace/files.mk
+
+# ---- host program -------------------------------------------------------------------------------------------------
+
+TOOLS_STAGES := base decode store query view capture cmd
+TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
+WIRE_SRC     := $(sort $(wildcard wire/*.c))
+TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itools -pthread
+TOOLS_LIBS   := -ldw -lelf -lzstd -lz -llz4 -ljansson -lfuse3 -lm -pthread
+TOOLS_OBJ    := $(TOOLS_SRC:%.c=$(B)/host/%.o) $(WIRE_SRC:%.c=$(B)/host/%.o)
+TOOLS_LIBOBJ := $(filter-out $(B)/host/tools/cmd/main.o,$(TOOLS_OBJ))
+
+$(B)/host/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) -c $< -o $@
+
+$(B)/fathom: $(TOOLS_OBJ)
+	$(CC) $(TOOLS_CFLAGS) $^ $(TOOLS_LIBS) -o $@
+
+# The same objects under sanitizers, for tests.
+$(B)/host-san/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(TOOLS_CFLAGS) $(SAN) $(DEPFLAGS) -c $< -o $@
+
+$(B)/fathom-san: $(TOOLS_OBJ:$(B)/host/%=$(B)/host-san/%)
+	$(CC) $(TOOLS_CFLAGS) $(SAN) $^ $(TOOLS_LIBS) -o $@
+
+# ---- the library, freestanding ---------------------------------------------------------------------------------------
+
+# Flags of a hard kernel: what xv6, seL4, NuttX and Zephyr ask for, together.
+FREE_CFLAGS := $(CSTD) -O2 -g -ffreestanding -nostdinc -fno-builtin -fno-stack-protector -fno-pic -fno-common \
+	-fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections $(WARN) -Werror \
+	-I. -Itrace -Itrace/include -Iports/template
+CROSS_x86_64  :=
+CROSS_aarch64 := aarch64-linux-gnu-
+CROSS_riscv64 := riscv64-linux-gnu-
+ARCHFLAGS_x86_64  := -mno-red-zone -mgeneral-regs-only -mcmodel=kernel
+ARCHFLAGS_aarch64 := -mno-outline-atomics -mgeneral-regs-only
+ARCHFLAGS_riscv64 := -march=rv64imac -mabi=lp64 -mcmodel=medany
+ARCHES := x86_64 aarch64 riscv64
+
+define FREE_RULES
+CC_$(1)  := $$(CROSS_$(1))gcc
+FREE_OBJ_$(1) := $$(patsubst %,$(B)/$(1)/%.o,$$(basename $$(FATHOM_SRC) $$(FATHOM_ARCH_SRC_$(1)) $$(WIRE_SRC)))
+$(B)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC_$(1)) $$(FREE_CFLAGS) $$(ARCHFLAGS_$(1)) -isystem $$(shell $$(CC_$(1)) -print-file-name=include) $$(DEPFLAGS) -c $$< -o $$@
+$(B)/$(1)/%.o: %.S
+	@mkdir -p $$(@D)
+	$$(CC_$(1)) $$(FREE_CFLAGS) $$(ARCHFLAGS_$(1)) $$(DEPFLAGS) -c $$< -o $$@
+$(B)/$(1)/libfathom.a: $$(FREE_OBJ_$(1))
+	@rm -f $$@
+	$$(CROSS_$(1))ar rcs $$@ $$^
+endef
+$(foreach a,$(ARCHES),$(eval $(call FREE_RULES,$(a))))
+
+# ---- the library in a process (user port) --------------------------------------------------------------------------
+
+USER_SRC    := $(sort $(wildcard ports/user/*.c ports/user/*.S))
+USER_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Iports/user -pthread -fno-omit-frame-pointer
+USER_OBJ    := $(patsubst %,$(B)/user/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)))
+
+$(B)/user/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/user/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/user/libfathom.a: $(USER_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/user-san/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(SAN) $(DEPFLAGS) -c $< -o $@
+$(B)/user-san/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/user-san/libfathom.a: $(USER_OBJ:$(B)/user/%=$(B)/user-san/%)
+	@rm -f $@
+	ar rcs $@ $^
+
+# ---- parts: each folder adds its own targets -------------------------------------------------------------------------
+
+CHECK_FAST_DEPS :=
+CHECK_DEPS      :=
+DEMO_TARGET     ?= demo-user
+
+include $(sort $(wildcard mk/*.mk))
+
+.PHONY: all help clean demo check check-fast lint size bench
+all: $(B)/fathom $(B)/user/libfathom.a $(foreach a,$(ARCHES),$(B)/$(a)/libfathom.a) ## build the host program and the library for every target
+
+help: ## this list
+	@grep -hE '^[a-z][a-zA-Z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n",$$1,$$2}'
+
+demo: $(DEMO_TARGET) ## trace the demo and print its report
+
+check-fast: $(B)/fathom $(CHECK_FAST_DEPS) ## tests that take seconds
+	@test/runner fast
+
+check: all $(CHECK_FAST_DEPS) $(CHECK_DEPS) ## every test
+	@test/runner all
+
+lint: ## clang-format, cppcheck, layering, nm contract
+	@test/lint/run
+
+bench: bench-core bench-tracers bench-host bench-sel4 bench-l4re ## every benchmark, with its bars
+
+clean: ## remove build/
+	rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

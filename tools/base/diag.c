@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* diag.c -- messages to a person: what file, where in it, what was expected. */
+#include "base/diag.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define DIAG_AT_MAX 20
+
+static pthread_mutex_t diag_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long diag_at_count;
+
+static void vsay(const char *kind, const char *where, const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fprintf(stderr, "fathom: %s%s", where, kind);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void diag_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&diag_lock);
+	vsay("", "", fmt, ap);
+	pthread_mutex_unlock(&diag_lock);
+	va_end(ap);
+}
+
+void diag_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&diag_lock);
+	vsay("warning: ", "", fmt, ap);
+	pthread_mutex_unlock(&diag_lock);
+	va_end(ap);
+}
+
+void diag_at(const char *file, uint64_t offset, const char *fmt, ...)
+{
+	char where[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&diag_lock);
+	if (diag_at_count++ < DIAG_AT_MAX) {
+		snprintf(where, sizeof(where), "%s: offset 0x%" PRIx64 ": ", file, offset);
+		vsay("", where, fmt, ap);
+	}
+	pthread_mutex_unlock(&diag_lock);
+	va_end(ap);
+}
+
+void diag_flush(void)
+{
+	pthread_mutex_lock(&diag_lock);
+	if (diag_at_count > DIAG_AT_MAX)
+		fprintf(stderr, "fathom: %lu more places\n", diag_at_count - DIAG_AT_MAX);
+	diag_at_count = 0;
+	pthread_mutex_unlock(&diag_lock);
+}

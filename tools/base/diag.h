@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* diag.h -- messages to a person: what file, where in it, what was expected. */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include <stdint.h>
+
+/* All go to stderr as `fathom: ...` (or the name set); never mixed into a command's output. */
+void diag_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void diag_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Of a place in a file: `fathom: FILE: offset 0x1234: what`. Repeats past 20 per file are counted, not printed. */
+void diag_at(const char *file, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Print "N more" for what diag_at() held back. */
+void diag_flush(void);
+
+#endif

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* commands.h -- the list of subcommands: COMMAND(name, "one line for help"); cmd/NAME.c defines int cmd_NAME(argc, argv). */
+COMMAND(version, "print the version")

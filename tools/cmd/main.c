@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c -- find the subcommand and run it; help for all of them. */
+#include "cmd/cmd.h"
+#include "base/diag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+#define COMMAND(name, help) {#name, help, cmd_##name},
+#include "cmd/commands.h"
+#undef COMMAND
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *to)
+{
+	fputs("usage: fathom COMMAND [ARGUMENTS]\n\n", to);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fputs("\n`fathom help COMMAND` tells more.\n", to);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/* Letters to change to get from a to b, cut at 3: enough to guess a misspelt command. */
+static int distance(const char *a, const char *b)
+{
+	if (!*a || !*b)
+		return (int)(strlen(a) + strlen(b));
+	if (*a == *b)
+		return distance(a + 1, b + 1);
+	if (strlen(a) > 12)
+		return 3;
+	int sub = distance(a + 1, b + 1), del = distance(a + 1, b), ins = distance(a, b + 1);
+	int best = sub < del ? sub : del;
+
+	return 1 + (best < ins ? best : ins);
+}
+
+static int unknown(const char *name)
+{
+	diag_error("'%s' is not a fathom command", name);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (strlen(name) < 16 && distance(name, commands[i].name) <= 2)
+			fprintf(stderr, "        did you mean '%s'?\n", commands[i].name);
+	fputs("        `fathom --help` lists them\n", stderr);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version"))
+		argv[1] = "version";
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		if (argc < 3) {
+			usage(stdout);
+			return EXIT_OK;
+		}
+		c = find(argv[2]);
+		if (!c)
+			return unknown(argv[2]);
+		char *help[] = {argv[2], "--help", NULL};
+
+		return c->run(2, help);
+	}
+	c = find(argv[1]);
+	if (!c)
+		return unknown(argv[1]);
+	return c->run(argc - 1, argv + 1);
+}

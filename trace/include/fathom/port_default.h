@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* port_default.h -- the hot half of a port: includes the kernel's fathom_port.h and fills in what it left out. */
+#ifndef FATHOM_PORT_DEFAULT_H
+#define FATHOM_PORT_DEFAULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A kernel writes fathom_port.h: static inline functions, each announced by a macro of its own name, e.g.
+ *
+ *	#define fathom_port_cpu fathom_port_cpu
+ *	static inline uint32_t fathom_port_cpu(void) { return my_cpu()->number; }
+ *
+ * Required: fathom_port_cpu, fathom_port_clock. They are called once per event, from any context, NMI included.
+ */
+#include "fathom_port.h"
+
+#ifndef fathom_port_cpu
+#error "fathom_port.h must define fathom_port_cpu(): the number of the running CPU, 0 .. nr_cpus-1"
+#endif
+#ifndef fathom_port_clock
+#error "fathom_port.h must define fathom_port_clock(): a clock that is monotonic on each CPU, in ticks of config.clock_hz"
+#endif
+
+/* The task that runs, as the pid shown in traces; 0 is idle. Default: there are no tasks. */
+#ifndef fathom_port_task
+#define fathom_port_task fathom_port_task
+static inline int32_t fathom_port_task(void)
+{
+	return 0;
+}
+#endif
+
+/*
+ * The context of the event: low byte enum wire_flags (irqs off, hard irq, NMI ...), high byte preempt depth.
+ * Default: unknown (Linux prints `X`).
+ */
+#ifndef fathom_port_context
+#define fathom_port_context fathom_port_context
+static inline uint32_t fathom_port_context(void)
+{
+	return 0x02;
+}
+#endif
+
+/*
+ * Off events: 1 = a NOP that is patched (needs config.poke, x86_64/aarch64/riscv64), 0 = one relaxed load and a branch.
+ */
+#ifndef FATHOM_PATCH
+#define FATHOM_PATCH 0
+#endif
+
+#endif
