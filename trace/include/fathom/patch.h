@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* patch.h -- rewriting kernel text while other CPUs run it. */
+#ifndef FATHOM_PATCH_H
+#define FATHOM_PATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fathom_config;
+
+#define FATHOM_PATCH_BYTES_MAX 8 /* the longest site: riscv64's auipc + jalr */
+
+/*
+ * A set of sites to rewrite at once. `at` gives the address of site i and how many bytes it has; addresses ascend with
+ * i. `code` fills in what site i shall become and returns its length, or 0 to leave the site as it is; it must answer
+ * the same each time it is asked within one call. Both and `arg` must live for ever: a CPU that ran into a breakpoint
+ * may ask `at` once more after fathom_arch_patch_many() has returned.
+ */
+struct fathom_patch_set {
+	uint32_t nr;
+	uintptr_t (*at)(const void *arg, uint32_t i, size_t *bytes);
+	size_t (*code)(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX]);
+	const void *arg;
+};
+
+/* Take poke, sync, stop_cpus and nr_cpus from the config. Called by fathom_init(). Context: init. */
+void fathom_arch_patch_init(const struct fathom_config *config);
+
+/*
+ * Rewrite `bytes` of text at `at`: one instruction becomes one instruction. Live where the port gives config.sync,
+ * else under config.stop_cpus, else in place (one CPU). Calls are serialised by the caller. Context: task.
+ * 0, -ENOSYS (no config.poke), -EINVAL (length), or what poke returned: then the site is as it was.
+ */
+int fathom_arch_patch(void *at, const void *code, size_t bytes);
+
+/*
+ * The same for a set, with three syncs in all. Number of sites rewritten, or an error as above: then the sites before
+ * the one that failed are rewritten, the others as they were. -EIO: an earlier call failed between its steps.
+ */
+int fathom_arch_patch_many(const struct fathom_patch_set *set);
+
+/*
+ * The port's breakpoint handler asks this first. `*ip` is the saved instruction pointer, behind the breakpoint on
+ * x86_64. 1: it was ours and *ip is where to go on; 0: not ours. Any context, NMI included.
+ * A port that sets config.sync must call it.
+ */
+int fathom_arch_breakpoint(uintptr_t *ip);
+
+/* Whether text can be written at all. */
+int fathom_arch_can_patch(void);
+
+#endif
