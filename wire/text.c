@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c -- a bounded text buffer: what does not fit is cut, never written. */
 #include "wire/text.h"
+#include "wire/div.h"
 
 void fathom_text_init(struct fathom_text *t, char *buf, size_t size)
 {
@@ -71,8 +72,7 @@ void fathom_text_u64(struct fathom_text *t, uint64_t v, int width, char pad)
 	int n = 0;
 
 	do {
-		d[n++] = (char)('0' + v % 10);
-		v /= 10;
+		d[n++] = (char)('0' + wire_div(&v, 10));
 	} while (v);
 	text_digits(t, d, n, 0, width, pad);
 }
@@ -84,8 +84,7 @@ void fathom_text_s64(struct fathom_text *t, int64_t v, int width, char pad)
 	int n = 0;
 
 	do {
-		d[n++] = (char)('0' + u % 10);
-		u /= 10;
+		d[n++] = (char)('0' + wire_div(&u, 10));
 	} while (u);
 	text_digits(t, d, n, v < 0, width, pad);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* div.h -- 64-bit division by a small number without libgcc: 32-bit targets have no __udivdi3. */
+#ifndef WIRE_DIV_H
+#define WIRE_DIV_H
+
+#include <stdint.h>
+
+/* *v /= d; the remainder is returned. 0 < d <= 65536: each 16-bit step then fits 32 bits. */
+static inline uint32_t wire_div(uint64_t *v, uint32_t d)
+{
+#if UINTPTR_MAX > 0xffffffffu
+	uint64_t q = *v / d;
+	uint32_t r = (uint32_t)(*v - q * d);
+
+	*v = q;
+	return r;
+#else
+	uint32_t hi = (uint32_t)(*v >> 32), lo = (uint32_t)*v;
+	uint32_t q2 = hi / d, r = hi % d, x, q1;
+
+	x = r << 16 | lo >> 16;
+	q1 = x / d;
+	x = x % d << 16 | (lo & 0xffff);
+	r = x % d;
+	*v = (uint64_t)q2 << 32 | (uint64_t)q1 << 16 | x / d;
+	return r;
+#endif
+}
+
+#endif

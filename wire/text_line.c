@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* text_line.c -- the columns of a line of Linux's `trace`: task, CPU, flags, time; symbols and switches. */
+#include "wire/text_line.h"
+#include "wire/div.h"
+#include "wire/record.h"
+
+const char *fathom_text_comm(int32_t pid, const char *comm)
+{
+	if (!pid)
+		return "<idle>";
+	if (pid < 0)
+		return "<XXX>";
+	return comm ? comm : "<...>";
+}
+
+static char text_flag_irqs(uint8_t flags)
+{
+	if (flags & WIRE_FLAG_IRQS_OFF)
+		return flags & WIRE_FLAG_BH_OFF ? 'D' : 'd';
+	if (flags & WIRE_FLAG_BH_OFF)
+		return 'b';
+	return flags & WIRE_FLAG_NOSUPPORT ? 'X' : '.';
+}
+
+static char text_flag_resched(uint8_t flags)
+{
+	if (flags & WIRE_FLAG_NEED_RESCHED)
+		return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'N' : 'n';
+	return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'p' : '.';
+}
+
+static char text_flag_context(uint8_t flags)
+{
+	if (flags & WIRE_FLAG_NMI)
+		return flags & WIRE_FLAG_HARDIRQ ? 'Z' : 'z';
+	if (flags & WIRE_FLAG_HARDIRQ)
+		return flags & WIRE_FLAG_SOFTIRQ ? 'H' : 'h';
+	return flags & WIRE_FLAG_SOFTIRQ ? 's' : '.';
+}
+
+static char text_depth(uint8_t depth)
+{
+	return depth ? "0123456789abcdef"[depth & 15] : '.';
+}
+
+void fathom_text_flags(struct fathom_text *t, uint8_t flags, uint8_t preempt_count)
+{
+	char c[5];
+
+	c[0] = text_flag_irqs(flags);
+	c[1] = text_flag_resched(flags);
+	c[2] = text_flag_context(flags);
+	c[3] = text_depth(preempt_count & 15);
+	c[4] = text_depth(preempt_count >> 4);
+	fathom_text_bytes(t, c, 5);
+}
+
+static uint64_t text_usecs(uint64_t ns)
+{
+	ns += 500;
+	wire_div(&ns, 1000);
+	return ns;
+}
+
+void fathom_text_time(struct fathom_text *t, uint64_t ns)
+{
+	uint64_t secs = text_usecs(ns);
+	uint32_t micros = wire_div(&secs, 1000);
+
+	micros += wire_div(&secs, 1000) * 1000;
+	fathom_text_u64(t, secs, 5, ' ');
+	fathom_text_char(t, '.');
+	fathom_text_u64(t, micros, 6, '0');
+}
+
+char fathom_text_mark(uint64_t ns)
+{
+	static const struct {
+		char mark;
+		uint32_t above;
+	} marks[] = {
+		{'$', 1000000000}, {'@', 100000000}, {'*', 10000000},
+		{'#', 1000000},	   {'!', 100000},    {'+', 10000},
+	};
+
+	for (uint32_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (ns > marks[i].above)
+			return marks[i].mark;
+	return ' ';
+}
+
+/* At most `max` characters of s, right-aligned in `width`. */
+static void text_right(struct fathom_text *t, const char *s, uint32_t width, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (n < max && s[n])
+		n++;
+	if (n < width)
+		fathom_text_fill(t, ' ', width - n);
+	fathom_text_bytes(t, s, n);
+}
+
+void fathom_text_prefix_normal(struct fathom_text *t, const struct fathom_text_view *view,
+			       const struct fathom_text_entry *e)
+{
+	text_right(t, fathom_text_comm(e->pid, e->comm), 16, 16);
+	fathom_text_char(t, '-');
+	fathom_text_s64(t, e->pid, -7, ' ');
+	if (view->options & FATHOM_TEXT_RECORD_TGID) {
+		fathom_text_str(t, " (");
+		if (e->tgid)
+			fathom_text_s64(t, e->tgid, 7, ' ');
+		else
+			fathom_text_str(t, "-------");
+		fathom_text_char(t, ')');
+	}
+	fathom_text_str(t, " [");
+	fathom_text_u64(t, e->cpu, 3, '0');
+	fathom_text_str(t, "] ");
+	if (view->options & FATHOM_TEXT_IRQ_INFO)
+		fathom_text_flags(t, e->flags, e->preempt_count);
+	fathom_text_char(t, ' ');
+	if (view->plain_clock)
+		fathom_text_u64(t, e->time, 12, ' ');
+	else
+		fathom_text_time(t, e->time);
+	fathom_text_str(t, ": ");
+}
+
+static void text_millis(struct fathom_text *t, uint64_t us)
+{
+	uint32_t micros = wire_div(&us, 1000);
+
+	fathom_text_u64(t, us, 0, ' ');
+	fathom_text_char(t, '.');
+	fathom_text_u64(t, micros, 3, '0');
+	fathom_text_str(t, "ms");
+}
+
+static void text_verbose(struct fathom_text *t, const struct fathom_text_view *view,
+			 const struct fathom_text_entry *e)
+{
+	uint64_t since = e->time - view->start, delta = e->next_time - e->time;
+
+	text_right(t, fathom_text_comm(e->pid, e->comm), 16, 16);
+	fathom_text_char(t, ' ');
+	fathom_text_s64(t, e->pid, 7, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_u64(t, e->cpu, 3, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_u64(t, e->flags, 0, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_hex(t, e->preempt_count, 8, '0');
+	fathom_text_char(t, ' ');
+	fathom_text_hex(t, e->index, 8, '0');
+	fathom_text_str(t, " [");
+	if (view->plain_clock) {
+		fathom_text_hex(t, e->time, 16, '0');
+		fathom_text_str(t, "] ");
+		fathom_text_s64(t, (int64_t)since, 0, ' ');
+		fathom_text_str(t, " (+");
+		fathom_text_s64(t, (int64_t)delta, 0, ' ');
+	} else {
+		fathom_text_hex(t, text_usecs(e->time), 8, '0');
+		fathom_text_str(t, "] ");
+		text_millis(t, text_usecs(since));
+		fathom_text_str(t, " (+");
+		text_millis(t, text_usecs(delta));
+	}
+	fathom_text_str(t, "): ");
+}
+
+void fathom_text_prefix_latency(struct fathom_text *t, const struct fathom_text_view *view,
+				const struct fathom_text_entry *e)
+{
+	uint64_t since = e->time - view->start, delta = e->next_time - e->time;
+
+	if (view->options & FATHOM_TEXT_VERBOSE) {
+		text_verbose(t, view, e);
+		return;
+	}
+	text_right(t, fathom_text_comm(e->pid, e->comm), 8, 8);
+	fathom_text_char(t, '-');
+	fathom_text_s64(t, e->pid, -7, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_u64(t, e->cpu, 3, ' ');
+	fathom_text_flags(t, e->flags, e->preempt_count);
+	fathom_text_char(t, ' ');
+	if (view->plain_clock) {
+		fathom_text_s64(t, (int64_t)since, 4, ' ');
+	} else {
+		fathom_text_u64(t, text_usecs(since), 4, ' ');
+		fathom_text_str(t, "us");
+		fathom_text_char(t, fathom_text_mark(text_usecs(delta) * 1000));
+	}
+	fathom_text_str(t, ": ");
+}
+
+static void text_prefix_raw(struct fathom_text *t, const struct fathom_text_entry *e)
+{
+	fathom_text_s64(t, e->pid, 0, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_u64(t, e->cpu, 0, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_u64(t, e->time, 0, ' ');
+	fathom_text_char(t, ' ');
+}
+
+static void text_prefix_hex(struct fathom_text *t, const struct fathom_text_entry *e)
+{
+	fathom_text_hex(t, (uint32_t)e->pid, 8, '0');
+	fathom_text_char(t, ' ');
+	fathom_text_hex(t, e->cpu, 8, '0');
+	fathom_text_char(t, ' ');
+	fathom_text_hex(t, e->time, 16, '0');
+	fathom_text_char(t, ' ');
+}
+
+static void text_prefix_bin(struct fathom_text *t, const struct fathom_text_entry *e)
+{
+	fathom_text_bytes(t, (const char *)&e->pid, sizeof(e->pid));
+	fathom_text_bytes(t, (const char *)&e->cpu, sizeof(e->cpu));
+	fathom_text_bytes(t, (const char *)&e->time, sizeof(e->time));
+}
+
+void fathom_text_prefix(struct fathom_text *t, const struct fathom_text_view *view,
+			const struct fathom_text_entry *e)
+{
+	if (!(view->options & FATHOM_TEXT_CONTEXT_INFO))
+		return;
+	/* Linux asks in this order. */
+	if (view->options & FATHOM_TEXT_BIN)
+		text_prefix_bin(t, e);
+	else if (view->options & FATHOM_TEXT_HEX)
+		text_prefix_hex(t, e);
+	else if (view->options & FATHOM_TEXT_RAW)
+		text_prefix_raw(t, e);
+	else if (view->options & FATHOM_TEXT_LATENCY)
+		fathom_text_prefix_latency(t, view, e);
+	else
+		fathom_text_prefix_normal(t, view, e);
+}
+
+void fathom_text_symbol(struct fathom_text *t, uint32_t options,
+			const struct fathom_text_symbol *sym)
+{
+	if (!sym->address) {
+		fathom_text_char(t, '0');
+		return;
+	}
+	if (sym->name) {
+		fathom_text_str(t, sym->name);
+		if (options & FATHOM_TEXT_SYM_OFFSET) {
+			fathom_text_str(t, "+0x");
+			fathom_text_hex(t, sym->offset, 0, '0');
+			fathom_text_str(t, "/0x");
+			fathom_text_hex(t, sym->size, 0, '0');
+		}
+	} else {
+		fathom_text_str(t, "0x");
+		fathom_text_hex(t, sym->address, 8, '0');
+	}
+	if (options & FATHOM_TEXT_SYM_ADDR) {
+		fathom_text_str(t, " <");
+		fathom_text_hex(t, sym->address, 2 * sizeof(uintptr_t), '0');
+		fathom_text_char(t, '>');
+	}
+}
+
+void fathom_text_frame(struct fathom_text *t, uint32_t options,
+		       const struct fathom_text_symbol *sym)
+{
+	fathom_text_str(t, " => ");
+	fathom_text_symbol(t, options, sym);
+	fathom_text_char(t, '\n');
+}
+
+void fathom_text_function(struct fathom_text *t, uint32_t options,
+			  const struct fathom_text_symbol *func,
+			  const struct fathom_text_symbol *parent)
+{
+	fathom_text_symbol(t, options, func);
+	if (options & FATHOM_TEXT_PRINT_PARENT && parent->address) {
+		fathom_text_str(t, " <-");
+		fathom_text_symbol(t, options, parent);
+	}
+}
+
+static void text_task(struct fathom_text *t, int32_t pid, uint8_t prio, uint8_t state)
+{
+	/* Linux's states in the order of their index; an unknown one shows as idle's neighbour would: '?'. */
+	static const char states[] = "RSDTtXZPI";
+
+	fathom_text_s64(t, pid, 7, ' ');
+	fathom_text_char(t, ':');
+	fathom_text_u64(t, prio, 3, ' ');
+	fathom_text_char(t, ':');
+	fathom_text_char(t, state < sizeof(states) - 1 ? states[state] : '?');
+}
+
+void fathom_text_switch(struct fathom_text *t, const char *arrow,
+			const struct fathom_text_switch *s)
+{
+	fathom_text_char(t, ' ');
+	text_task(t, s->prev_pid, s->prev_prio, s->prev_state);
+	fathom_text_char(t, ' ');
+	fathom_text_str(t, arrow);
+	fathom_text_str(t, " [");
+	fathom_text_u64(t, s->next_cpu, 3, '0');
+	fathom_text_str(t, "] ");
+	text_task(t, s->next_pid, s->next_prio, s->next_state);
+	fathom_text_char(t, ' ');
+	fathom_text_str(t, fathom_text_comm(s->next_pid, s->next_comm));
+}
