@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* schemas.c -- event types by id and by name, and the names a source knows: symbols, tasks, printk formats. */
+#include "decode/source.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The rest of the line behind `key`, which stands at the start of a line of the first `bytes`. */
+static const char *line_value(const char *text, size_t bytes, const char *key, size_t *value_bytes)
+{
+	size_t key_bytes = strlen(key);
+	const char *p = text, *end = text + bytes;
+
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		const char *stop = nl ? nl : end;
+
+		if ((size_t)(stop - p) >= key_bytes && !memcmp(p, key, key_bytes)) {
+			for (p += key_bytes; p < stop && *p == ' ';)
+				p++;
+			*value_bytes = (size_t)(stop - p);
+			return p;
+		}
+		if (stop - p > 7 && !memcmp(p, "format:", 7))
+			break;
+		p = stop + 1;
+	}
+	return NULL;
+}
+
+static bool number(const char *p, size_t bytes, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes && p[i] >= '0' && p[i] <= '9' && i < 10; i++)
+		v = v * 10 + (uint64_t)(p[i] - '0');
+	*out = (uint32_t)v;
+	return bytes && p[0] >= '0' && p[0] <= '9' && v <= UINT32_MAX;
+}
+
+#define SCHEMAS_MAX 200000u
+
+static struct schema *new_schema(struct source *s)
+{
+	size_t nr = s->nr_schemas;
+
+	if (nr >= SCHEMAS_MAX)
+		return NULL;
+	if (!nr || !(nr & (nr - 1))) {
+		struct schema *n = realloc(s->schemas, (nr ? nr * 2 : 1) * sizeof(*n));
+
+		if (!n)
+			return NULL;
+		s->schemas = n;
+	}
+	return &s->schemas[nr];
+}
+
+int source_add_schema(struct source *s, const char *system, const char *text, size_t bytes,
+		      bool copy)
+{
+	size_t name_bytes, id_bytes;
+	const char *name = line_value(text, bytes, "name:", &name_bytes);
+	const char *id = line_value(text, bytes, "ID:", &id_bytes);
+	struct schema *k, v = {.text = text, .text_bytes = bytes, .owned = copy};
+
+	if (!name || !name_bytes || name_bytes > 256 || !id || !number(id, id_bytes, &v.id))
+		return -EINVAL;
+	k = new_schema(s);
+	v.system = strdup(system ? system : "");
+	v.name = strndup(name, name_bytes);
+	if (copy) {
+		char *own = malloc(bytes ? bytes : 1);
+
+		if (own)
+			memcpy(own, text, bytes);
+		v.text = own;
+	}
+	if (!k || !v.system || !v.name || !v.text) {
+		free(v.system);
+		free(v.name);
+		if (copy)
+			free((void *)v.text);
+		return -ENOMEM;
+	}
+	*k = v;
+	s->nr_schemas++;
+	return 0;
+}
+
+const struct schema *source_schema(const struct source *s, uint32_t id)
+{
+	if (id < SOURCE_ID_FAST)
+		return s->by_id[id];
+	for (size_t lo = 0, hi = s->nr_schemas; lo < hi;) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->schemas[mid].id == id)
+			return &s->schemas[mid];
+		if (s->schemas[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+const struct format *source_format(struct source *s, uint32_t id)
+{
+	struct schema *k = (struct schema *)source_schema(s, id);
+	struct format *f;
+
+	if (!k)
+		return NULL;
+	f = __atomic_load_n(&k->format, __ATOMIC_ACQUIRE); /* pairs with the release below */
+	if (f)
+		return f;
+	pthread_mutex_lock(s->lock);
+	f = k->format;
+	if (!f && !k->broken) {
+		struct format_error err = {0};
+
+		f = format_parse(k->text, k->text_bytes, k->system, &err);
+		k->broken = !f;
+		__atomic_store_n(&k->format, f, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(s->lock);
+	return f;
+}
+
+const struct schema *source_schema_named(const struct source *s, const char *name)
+{
+	const char *sep = strpbrk(name, ":/");
+	size_t system_bytes = sep ? (size_t)(sep - name) : 0;
+	const char *event = sep ? sep + 1 : name;
+
+	for (size_t i = 0; i < s->nr_schemas; i++) {
+		const struct schema *k = &s->schemas[i];
+
+		if (strcmp(k->name, event) != 0)
+			continue;
+		if (!sep ||
+		    (strlen(k->system) == system_bytes && !memcmp(k->system, name, system_bytes)))
+			return k;
+	}
+	return NULL;
+}
+
+const char *source_event_name(const struct source *s, uint32_t id)
+{
+	const struct schema *k = source_schema(s, id);
+
+	return k ? k->name : "";
+}
+
+/* The first lookup sorts the tables, so it is made here, under the lock. */
+void source_want_names(struct source *s)
+{
+	struct symbol sym;
+
+	if (__atomic_load_n(&s->have_names, __ATOMIC_ACQUIRE)) /* pairs with the release below */
+		return;
+	pthread_mutex_lock(s->lock);
+	if (!s->have_names) {
+		if (s->ops->names)
+			s->ops->names(s);
+		symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
+		printks_find(s->printks, 0);
+		__atomic_store_n(&s->have_names, true, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(s->lock);
+}
+
+bool source_symbol(struct source *s, uint64_t addr, struct symbol *out)
+{
+	source_want_names(s);
+	if (s->ops->symbol && s->ops->symbol(s, addr, out))
+		return true;
+	return symbols_find(s->symbols, addr, ALIAS_FIRST, out);
+}
+
+const char *source_comm(struct source *s, int32_t pid)
+{
+	const char *comm;
+
+	source_want_names(s);
+	comm = tasks_comm(s->tasks, pid);
+	if (comm)
+		return comm;
+	return pid ? "<...>" : "<idle>";
+}
+
+int32_t source_tgid(struct source *s, int32_t pid)
+{
+	source_want_names(s);
+	return tasks_tgid(s->tasks, pid);
+}
+
+const char *source_printk(struct source *s, uint64_t addr)
+{
+	source_want_names(s);
+	return printks_find(s->printks, addr);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* source.c -- opening a trace of any format: map the file, ask every format, keep the tables all formats share. */
+#include "decode/source.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SOURCE(name) extern const struct source_ops source_##name;
+#include "decode/sources.h"
+#undef SOURCE
+
+static const struct source_ops *const formats[] = {
+#define SOURCE(name) &source_##name,
+#include "decode/sources.h"
+#undef SOURCE
+	NULL,
+};
+
+#define PROBE_BYTES (64u << 10)
+
+const struct source_ops *source_format_at(size_t i)
+{
+	return i < sizeof(formats) / sizeof(formats[0]) ? formats[i] : NULL;
+}
+
+const char *source_suffix(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+
+	return dot ? dot + 1 : "";
+}
+
+/* ---- the file ---- */
+
+static int complain(const struct source_options *o, int err, const char *path, const char *what)
+{
+	if (!o || !o->quiet)
+		diag_error("%s: %s", path, what);
+	return -err;
+}
+
+static int map_file(struct source *s, const struct source_options *o, bool *directory)
+{
+	struct stat st;
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC), err = 0;
+	void *p;
+
+	if (fd < 0)
+		return complain(o, errno, s->path, strerror(errno));
+	if (fstat(fd, &st) < 0) {
+		err = complain(o, errno, s->path, strerror(errno));
+	} else if (S_ISDIR(st.st_mode)) {
+		*directory = true;
+	} else if (!S_ISREG(st.st_mode)) {
+		err = complain(o, EINVAL, s->path,
+			       "not a regular file; save the stream to a file first");
+	} else if (!st.st_size) {
+		err = complain(o, ENODATA, s->path, "the file is empty");
+	} else {
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (p == MAP_FAILED) {
+			err = complain(o, errno, s->path, strerror(errno));
+		} else {
+			s->map = p;
+			s->map_bytes = (uint64_t)st.st_size;
+		}
+	}
+	close(fd);
+	return err;
+}
+
+static const struct source_ops *pick(const struct source_probe *p, const char *as)
+{
+	const struct source_ops *best = NULL;
+	int best_score = 0;
+
+	for (size_t i = 0; formats[i]; i++) {
+		int score;
+
+		if (as) {
+			if (!strcmp(as, formats[i]->name))
+				return formats[i];
+			continue;
+		}
+		score = formats[i]->probe(p);
+		if (score > best_score) {
+			best_score = score;
+			best = formats[i];
+		}
+	}
+	return best;
+}
+
+static int unknown_format(const struct source_options *o, const char *path, bool directory)
+{
+	if (o && o->quiet)
+		return -EINVAL;
+	if (o && o->as)
+		diag_error("'%s' is not a trace format; known are:", o->as);
+	else if (directory)
+		diag_error("%s: a directory, and no ring pages (cpu0.raw ...) are in it", path);
+	else
+		diag_error("%s: not a trace of a known format; known are:", path);
+	if (!directory || o->as)
+		for (size_t i = 0; formats[i]; i++)
+			fprintf(stderr, "        %-12s %s\n", formats[i]->name, formats[i]->what);
+	return -EINVAL;
+}
+
+static int by_schema_id(const void *a, const void *b)
+{
+	const struct schema *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The first schema of an id wins; qsort of glibc is stable for tables of this size. */
+static int finish(struct source *s)
+{
+	qsort(s->schemas, s->nr_schemas, sizeof(*s->schemas), by_schema_id);
+	s->by_id = calloc(SOURCE_ID_FAST, sizeof(*s->by_id));
+	if (!s->by_id)
+		return -ENOMEM;
+	for (size_t i = s->nr_schemas; i-- > 0;)
+		if (s->schemas[i].id < SOURCE_ID_FAST)
+			s->by_id[s->schemas[i].id] = &s->schemas[i];
+	return 0;
+}
+
+static char *empty(void)
+{
+	return strdup("");
+}
+
+static struct source *new_source(const char *path)
+{
+	struct source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->path = strdup(path);
+	s->lock = malloc(sizeof(pthread_mutex_t));
+	s->info.uname = empty();
+	s->info.version = empty();
+	s->info.cpustat = empty();
+	s->info.tracer = empty();
+	s->info.options = empty();
+	s->info.compression = empty();
+	s->symbols = symbols_new();
+	s->tasks = tasks_new();
+	s->printks = printks_new();
+	s->long_bytes = 8;
+	if (!s->path || !s->lock || !s->symbols || !s->tasks || !s->printks) {
+		free(s->lock);
+		s->lock = NULL;
+		source_close(s);
+		return NULL;
+	}
+	pthread_mutex_init(s->lock, NULL);
+	return s;
+}
+
+int source_open(const char *path, const struct source_options *o, struct source **out)
+{
+	struct source_options none = {0};
+	struct source *s = new_source(path);
+	bool directory = false;
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return -ENOMEM;
+	if (!o)
+		o = &none;
+	err = map_file(s, o, &directory);
+	if (!err) {
+		struct source_probe p = {.path = path,
+					 .head = s->map,
+					 .head_bytes = s->map_bytes < PROBE_BYTES ? s->map_bytes
+										  : PROBE_BYTES,
+					 .bytes = s->map_bytes,
+					 .directory = directory};
+
+		s->ops = pick(&p, o->as);
+		if (!s->ops)
+			err = unknown_format(o, path, directory);
+	}
+	if (!err)
+		err = s->ops->open(s, o);
+	if (!err)
+		err = finish(s);
+	if (err) {
+		source_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static void free_tables(struct source *s)
+{
+	for (size_t i = 0; i < s->nr_schemas; i++) {
+		struct schema *k = &s->schemas[i];
+
+		format_free(k->format);
+		free(k->system);
+		free(k->name);
+		if (k->owned)
+			free((void *)k->text);
+	}
+	for (size_t i = 0; i < s->nr_buffers; i++) {
+		free(s->buffers[i].name);
+		free(s->buffers[i].clock);
+	}
+	free(s->schemas);
+	free(s->buffers);
+	free(s->streams);
+	free(s->damage);
+	free(s->by_id);
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	if (s->ops && s->ops->close)
+		s->ops->close(s);
+	free_tables(s);
+	symbols_free(s->symbols);
+	tasks_free(s->tasks);
+	printks_free(s->printks);
+	free(s->info.uname);
+	free(s->info.version);
+	free(s->info.cpustat);
+	free(s->info.tracer);
+	free(s->info.options);
+	free(s->info.compression);
+	if (s->map)
+		munmap((void *)s->map, s->map_bytes);
+	if (s->lock)
+		pthread_mutex_destroy(s->lock);
+	free(s->lock);
+	free(s->path);
+	free(s);
+}
+
+/* ---- for formats ---- */
+
+/* Room for one more of an array that doubles. */
+static void *room(void **list, size_t nr, size_t bytes)
+{
+	/* Sizes 1, 2, 4 ...: grow when nr is a power of two (or 0). */
+	if (!(nr & (nr - 1)) || !nr) {
+		void *p = realloc(*list, (nr ? nr * 2 : 1) * bytes);
+
+		if (!p)
+			return NULL;
+		*list = p;
+	}
+	memset((char *)*list + nr * bytes, 0, bytes);
+	return (char *)*list + nr * bytes;
+}
+
+struct trace_buffer *source_add_buffer(struct source *s, const char *name, const char *clock)
+{
+	void *list = s->buffers;
+	struct trace_buffer *b = room(&list, s->nr_buffers, sizeof(*b));
+
+	s->buffers = list;
+	if (!b)
+		return NULL;
+	b->name = strdup(name);
+	b->clock = strdup(clock);
+	b->first_stream = (uint32_t)s->nr_streams;
+	s->nr_buffers++;
+	return b;
+}
+
+struct stream *source_add_stream(struct source *s, uint32_t cpu)
+{
+	void *list = s->streams;
+	struct stream *t = room(&list, s->nr_streams, sizeof(*t));
+
+	s->streams = list;
+	if (!t || !s->nr_buffers)
+		return NULL;
+	t->cpu = cpu;
+	t->buffer = (uint32_t)s->nr_buffers - 1;
+	s->buffers[t->buffer].nr_streams++;
+	s->nr_streams++;
+	return t;
+}
+
+void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)
+{
+	struct damage d = {.offset = offset, .bytes = bytes};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(d.what, sizeof(d.what), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(s->lock);
+	for (size_t i = 0; i < s->nr_damage; i++)
+		if (s->damage[i].offset == offset && !strcmp(s->damage[i].what, d.what))
+			goto out;
+	s->damage_total++;
+	s->damage_bytes += bytes;
+	if (s->nr_damage < SOURCE_DAMAGE_MAX) {
+		void *list = s->damage;
+		struct damage *n = room(&list, s->nr_damage, sizeof(*n));
+
+		s->damage = list;
+		if (n) {
+			*n = d;
+			s->nr_damage++;
+		}
+	}
+out:
+	pthread_mutex_unlock(s->lock);
+}
+
+/* ---- cursors ---- */
+
+struct cursor *cursor_open(struct source *s, uint32_t stream)
+{
+	struct cursor *c;
+
+	if (stream >= s->nr_streams)
+		return NULL;
+	c = calloc(1, s->ops->cursor_bytes);
+	if (!c)
+		return NULL;
+	c->source = s;
+	c->stream = stream;
+	c->cpu = s->streams[stream].cpu;
+	if (s->ops->cursor_init && s->ops->cursor_init(c)) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void cursor_close(struct cursor *c)
+{
+	if (!c)
+		return;
+	if (c->source->ops->cursor_fini)
+		c->source->ops->cursor_fini(c);
+	free(c);
+}
+
+void cursor_seek(struct cursor *c, struct position at)
+{
+	struct event e;
+	uint64_t end = c->source->streams[c->stream].nr_blocks;
+
+	c->source->ops->seek(c, at.block < end ? at.block : end);
+	for (uint64_t i = 0; i < at.skip && at.block < end; i++)
+		if (!cursor_next(c, &e))
+			return;
+}
+
+/* The last block that begins before t: block times that step back only make the walk longer or start it later. */
+static uint64_t block_before(struct source *s, uint32_t stream, uint64_t t)
+{
+	uint64_t lo = 0, hi = s->streams[stream].nr_blocks;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (s->ops->block_time(s, stream, mid) < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
+}
+
+void cursor_seek_time(struct cursor *c, uint64_t t)
+{
+	uint64_t block = block_before(c->source, c->stream, t);
+	struct event e;
+
+	c->source->ops->seek(c, block);
+	while (cursor_next(c, &e)) {
+		if (e.time >= t) {
+			cursor_seek(c, e.at);
+			return;
+		}
+	}
+}
+
+static void scan_event(struct cursor *c, const struct event *e, struct scan *out)
+{
+	if (e->lost) {
+		struct loss l = {.stream = c->stream,
+				 .from = out->nr_events ? out->last_time : e->time,
+				 .to = e->time,
+				 .lost = e->lost};
+
+		losses_add(out->losses, &l);
+	}
+	if (!out->nr_events++) {
+		out->first_time = e->time;
+		out->max_time = e->time;
+	}
+	out->last_time = e->time;
+	if (e->time > out->max_time)
+		out->max_time = e->time;
+	out->by_type[e->type < SOURCE_ID_FAST ? e->type : 0]++;
+	pid_counts_add(out->pids, e->pid, 1);
+}
+
+void cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
+{
+	struct event e;
+
+	if (c->source->ops->scan) {
+		c->source->ops->scan(c, block, out);
+		return;
+	}
+	c->source->ops->seek(c, block);
+	while (c->next.block == block && cursor_next(c, &e) && e.at.block == block)
+		scan_event(c, &e, out);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* source.h -- the one interface of every trace format: schemas, streams of events, times, symbols, tasks. */
+#ifndef DECODE_SOURCE_H
+#define DECODE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decode/format.h"
+#include "decode/names.h"
+
+/*
+ * A source is an opened trace. What it is made of:
+ *
+ *   source ─┬─ schemas    one per event type: the text of a Linux `format` file, parsed on first use
+ *           ├─ buffers    trace instances; the first is the main one (name "")
+ *           │    └─ streams    one per CPU (or thread, component ...) of a buffer, numbered over the whole source
+ *           │         └─ blocks    pieces that can be decoded alone: a ring page, a run of lines, a dump block
+ *           └─ names      symbols, tasks, printk formats
+ *
+ * No view knows a format: a view opens a source, looks events up by the *names* of schema and fields and walks streams,
+ * alone (struct cursor) or in the order of time (struct merge). A format that is not Linux's makes up format texts for
+ * its events, so that every view, filter and converter works on it; where the meaning is Linux's it uses Linux's names
+ * and fields, because views look for them:
+ *
+ *   ftrace:function         ip, parent_ip                 a function was entered
+ *   ftrace:funcgraph_entry  func, depth                   ... and its return will be told
+ *   ftrace:funcgraph_exit   func, calltime, rettime, depth
+ *   ftrace:kernel_stack     size, caller[]                the stack at the event before it on the CPU
+ *   ftrace:print            ip, buf                       text
+ *   sched:sched_switch      prev_comm, prev_pid, prev_state, next_comm, next_pid ...
+ *
+ * Records begin with Linux's common fields (u16 type, u8 flags, u8 preempt_count, s32 pid: wire/record.h) in the byte
+ * order of the source; SOURCE_COMMON below is their text.
+ *
+ * Invariants:
+ *   S1  After open a source is read-only but for tables built on first use, which are locked. Any number of cursors
+ *       may be used by any number of threads, each cursor by one thread at a time.
+ *   S2  An event's data stays valid until the next call on the same cursor (for a merge: until the stream that the
+ *       event came from is advanced, that is, until the next merge_next()).
+ *   S3  A cursor goes on behind damage: it skips what it cannot read and notes it with source_damage().
+ *   S4  Events of a stream come in the order they were written. Times may step back in damaged or odd traces; the order
+ *       of a merge is then still defined: always the stream whose next event has the smallest time.
+ *   S5  The blocks of a stream are numbered 0 .. nr_blocks-1 in stream order; seeking to a block is cheap.
+ */
+
+struct source;
+struct cursor;
+
+/* A place in a stream: the event number `skip` (from 0) of a block. Ordered by (block, skip). */
+struct position {
+	uint64_t block;
+	uint64_t skip;
+};
+
+/* `lost` of an event when the number is not known. */
+#define LOST_UNKNOWN UINT64_MAX
+
+struct event {
+	uint64_t time; /* in the unit of source.clock, after every correction the trace asks for */
+	const uint8_t *data; /* the record, common fields first; see S2 */
+	uint32_t size;	     /* of the record in bytes; may have padding behind the last field */
+	uint32_t stream;
+	uint32_t cpu;
+	int32_t pid;   /* common_pid */
+	uint32_t type; /* schema id: common_type */
+	uint64_t
+		lost; /* events lost on this stream right before this one: 0, a number or LOST_UNKNOWN */
+	uint64_t
+		offset; /* of the record in the file; in a compressed part: of the compressed chunk */
+	struct position at;
+};
+
+struct schema {
+	uint32_t id;
+	char *system;
+	char *name;
+	const char *text; /* the format file's text, not NUL-terminated */
+	size_t text_bytes;
+	bool owned;	       /* the text was allocated for this schema */
+	bool broken;	       /* parsing failed, and the damage was noted */
+	struct format *format; /* NULL until source_format() */
+};
+
+/* The common fields, to begin a made-up format text with: printf(name, id), then own fields at offset 8 and up. */
+#define SOURCE_COMMON                                                                  \
+	"name: %s\nID: %u\nformat:\n"                                                  \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+struct stream {
+	uint32_t buffer; /* index into source.buffers */
+	uint32_t cpu;
+	uint64_t nr_blocks;
+	uint64_t bytes;	 /* of event data, decompressed; for rates and progress */
+	uint64_t offset; /* in the file */
+};
+
+struct trace_buffer {
+	char *name;  /* "" is the main one */
+	char *clock; /* "local", "mono", "x86-tsc" ...; "" if not told */
+	uint32_t first_stream, nr_streams;
+	uint32_t page_bytes; /* of a ring page, 0 if there are none */
+	const char
+		*text; /* a latency trace that was saved as text: no streams, print it as it is */
+	size_t text_bytes;
+};
+
+enum clock_unit {
+	CLOCK_NS,
+	CLOCK_TICKS, /* of unknown length: printed as plain numbers */
+};
+
+/* What the trace says about itself. Strings are "" where it says nothing. */
+struct source_info {
+	char *uname;
+	char *version; /* of the program that wrote it */
+	char *cpustat; /* per_cpu/cpuN/stats, one after another */
+	char *tracer;  /* "function_graph" ... */
+	char *options; /* trace_options, one per line */
+	uint32_t nr_cpus;
+	int64_t date_offset; /* add to a time to get the time of day (option DATE) */
+	bool has_date;
+	uint64_t trace_id;
+	uint32_t file_version; /* 6 or 7 for trace.dat, else 0 */
+	char *compression;     /* "zstd", "zlib", "none" or "" */
+};
+
+/* One piece of damage: where, how much is not readable because of it, what was expected. */
+struct damage {
+	uint64_t offset;
+	uint64_t bytes;
+	char what[120];
+};
+
+#define SOURCE_DAMAGE_MAX 1000 /* kept; more are counted */
+
+struct source {
+	const struct source_ops *ops;
+	char *path;
+	void *priv; /* of the format */
+	bool big_endian;
+	uint32_t long_bytes; /* of the traced kernel */
+	enum clock_unit unit;
+	struct source_info info;
+
+	struct schema *schemas; /* sorted by id after open */
+	size_t nr_schemas;
+	struct trace_buffer *buffers;
+	size_t nr_buffers;
+	struct stream *streams;
+	size_t nr_streams;
+
+	struct symbols *symbols; /* decode/names.h; filled by source_want_names() */
+	struct tasks *tasks;
+	struct printks *printks;
+	bool have_names;
+
+	struct damage *damage;
+	size_t nr_damage;      /* kept */
+	uint64_t damage_total; /* noted */
+	uint64_t damage_bytes; /* not readable */
+
+	const uint8_t *map; /* the file, when it is one regular file */
+	uint64_t map_bytes;
+	void *lock;		     /* of the tables built on first use */
+	const struct schema **by_id; /* ids < SOURCE_ID_FAST */
+};
+
+#define SOURCE_ID_FAST 65536u
+
+/* What a command may tell a format; a NULL member was not given. Every format ignores what it has no use for. */
+struct source_options {
+	const char *as; /* name of the format: do not probe */
+	const char *
+		formats; /* directory of format files: events/SYSTEM/EVENT/format or SYSTEM-EVENT.format; or a .tar.gz of it */
+	const char *symbols;  /* kallsyms, System.map, an ELF file or a directory of symbol files */
+	const char *cmdlines; /* saved_cmdlines */
+	const char *
+		meta; /* the file that describes the trace, where it is not beside it under its usual name */
+	bool quiet; /* no message when the file cannot be opened (the return value tells) */
+};
+
+/* What probe() sees: the first bytes of a file, or only a path if it is a directory. */
+struct source_probe {
+	const char *path;
+	const uint8_t *head; /* NULL for a directory */
+	size_t head_bytes;   /* up to 64 KiB */
+	uint64_t bytes;	     /* of the file */
+	bool directory;
+};
+
+/* Names after the path's last dot, without it; "" if there is none. */
+const char *source_suffix(const char *path);
+
+/*
+ * What a run of blocks of one stream holds. Zero it, give it tables, scan block after block: each adds. A loss before the
+ * first event of the run has from == to, as the time of the event before it is not known here.
+ */
+struct scan {
+	uint64_t nr_events;
+	uint64_t first_time, last_time, max_time;
+	uint64_t *by_type; /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
+	struct pid_counts *pids;
+	struct losses *losses;
+};
+
+struct source_ops {
+	const char *name; /* "trace.dat": for --as and messages */
+	const char *what; /* "Linux trace.dat, versions 6 and 7": for help */
+	/* 0 not mine, 1..49 perhaps (by suffix), 50..99 likely, 100 sure (magic number). Must not trust the file. */
+	int (*probe)(const struct source_probe *p);
+	/*
+	 * s->path, map and map_bytes are set. Fills schemas (source_add_schema), buffers, streams, clock, info. Returns
+	 * 0 or a negative errno; the message, with the place, is the format's duty (diag_at). Must be cheap: read headers,
+	 * not events. On error close() is called.
+	 */
+	int (*open)(struct source *s, const struct source_options *o);
+	void (*close)(struct source *s); /* frees priv; the rest is freed by source_close() */
+
+	/* A cursor of `cursor_bytes` (struct cursor first) stands at block 0 after init. */
+	size_t cursor_bytes;
+	int (*cursor_init)(struct cursor *c);
+	void (*cursor_fini)(struct cursor *c); /* may be NULL */
+	/* Stand before the first event of the block; nr_blocks is the end. */
+	void (*seek)(struct cursor *c, uint64_t block);
+	/* False at the end of the stream. Fills every member of *e. */
+	bool (*next)(struct cursor *c, struct event *e);
+	/* A time not later than the first event of the block, and cheap. */
+	uint64_t (*block_time)(struct source *s, uint32_t stream, uint64_t block);
+
+	/* All below may be NULL. */
+
+	/* Load symbols, tasks and printk formats into s->symbols, tasks, printks (all made, empty). */
+	void (*names)(struct source *s);
+	/* A symbol by another way than the table (ELF, DWARF). False: not known. */
+	bool (*symbol)(struct source *s, uint64_t addr, struct symbol *out);
+	/* Add the events of a block to a scan, faster than next() does. */
+	void (*scan)(struct cursor *c, uint64_t block, struct scan *out);
+	/* The line this format's own tools would print for the event; bytes written, or -1: print it as any other. */
+	int (*print)(struct source *s, const struct event *e, char *buf, size_t size);
+	/* Formats with an index of their own: stand all cursors of the merge before the event number n of all, or the n-th
+	 * of a type. 0 or -ENOENT (there are not so many). */
+	int (*seek_number)(struct source *s, struct cursor **cursors, uint64_t n);
+	int (*seek_type)(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);
+	/* The number of events, of a type (or UINT32_MAX: all), without reading them. False: not known. */
+	bool (*count)(struct source *s, uint32_t type, uint64_t *n);
+	/* Decode everything and note damage, beyond what walking the events notes. */
+	void (*verify)(struct source *s);
+};
+
+/* What a format's cursor begins with. The format keeps `next` up to date: the position of the event to come. */
+struct cursor {
+	struct source *source;
+	uint32_t stream;
+	uint32_t cpu;
+	struct position next;
+};
+
+/* ---- opening ---- */
+
+/* 0, or a negative errno with a message printed: missing, a directory, empty, unknown format. `o` may be NULL. */
+int source_open(const char *path, const struct source_options *o, struct source **out);
+void source_close(struct source *s);
+/* The formats known, for help and --as; NULL behind the last. */
+const struct source_ops *source_format_at(size_t i);
+
+/* ---- for formats, while opening ---- */
+
+/* The text is kept by reference (it lies in the map) unless `copy`. Name and id are read from the text. 0 or -EINVAL. */
+int source_add_schema(struct source *s, const char *system, const char *text, size_t bytes,
+		      bool copy);
+struct trace_buffer *source_add_buffer(struct source *s, const char *name, const char *clock);
+/* Adds to the buffer added last. */
+struct stream *source_add_stream(struct source *s, uint32_t cpu);
+/* Note damage at a place of the file: any thread, any time. Equal notes at the same offset count once. */
+void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* ---- looking things up: any thread ---- */
+
+const struct schema *source_schema(const struct source *s, uint32_t id);
+/* The parsed format of a type; NULL if the id is unknown or its text is broken. */
+const struct format *source_format(struct source *s, uint32_t id);
+/* By "name" or "system:name" ("system/name" too); NULL if there is none. */
+const struct schema *source_schema_named(const struct source *s, const char *name);
+/* "sched_switch", or "" for an unknown id. */
+const char *source_event_name(const struct source *s, uint32_t id);
+/* Load names now (else the first lookup does). */
+void source_want_names(struct source *s);
+bool source_symbol(struct source *s, uint64_t addr, struct symbol *out);
+/* "<idle>" for 0, "<...>" if not known: never NULL. */
+const char *source_comm(struct source *s, int32_t pid);
+/* The thread group; -1 if not known. */
+int32_t source_tgid(struct source *s, int32_t pid);
+/* The text of a trace_printk() format or string that lies at the address; NULL if not known. */
+const char *source_printk(struct source *s, uint64_t addr);
+
+/* ---- walking one stream ---- */
+
+struct cursor *cursor_open(struct source *s, uint32_t stream);
+void cursor_close(struct cursor *c);
+
+static inline bool cursor_next(struct cursor *c, struct event *e)
+{
+	return c->source->ops->next(c, e);
+}
+
+void cursor_seek(struct cursor *c, struct position at);
+/* So that the next event is the first whose time is >= t (of the events behind a block that is known to be earlier). */
+void cursor_seek_time(struct cursor *c, uint64_t t);
+/* Add the events of a block to a scan; the cursor's place is lost. */
+void cursor_scan(struct cursor *c, uint64_t block, struct scan *out);
+
+/* ---- walking in the order of time ---- */
+
+/*
+ * The k-way merge of streams: smallest time first, ties to the lowest stream, as trace-cmd does. Give the streams of one
+ * buffer or of all. `number` counts from where the merge began, or from what a seek by number set.
+ */
+struct merge {
+	struct source *source;
+	struct cursor **cursors;
+	struct event *heads;
+	uint32_t *heap; /* stream slots, the next one to give first */
+	uint64_t *keys; /* time of each slot's head */
+	uint32_t nr_heap;
+	uint32_t nr;
+	uint32_t
+		given; /* slot of the event given last: advanced by the next call, so that its data stays valid */
+	uint64_t number; /* of the event that merge_next() gives next */
+};
+
+#define MERGE_NONE UINT32_MAX
+
+/* keep(stream) says which streams take part; NULL: all. NULL when out of memory. */
+struct merge *merge_open(struct source *s,
+			 bool (*keep)(const struct source *s, uint32_t stream, void *arg),
+			 void *arg);
+void merge_close(struct merge *m);
+/* The next event, or NULL at the end. */
+const struct event *merge_next(struct merge *m);
+/* The cursors were moved (cursor_seek ...): read the heads anew. */
+void merge_restart(struct merge *m);
+void merge_seek_time(struct merge *m, uint64_t t);
+void merge_seek_start(struct merge *m);
+
+#endif

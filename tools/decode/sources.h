@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+/* sources.h -- the list of trace formats: SOURCE(name); decode/NAME*.c defines `const struct source_ops source_NAME`. */
