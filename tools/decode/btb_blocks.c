@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* btb_blocks.c -- lines to blocks to sections; what is missing is rebuilt from the XOR block. */
+#include "decode/btb_blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Lines come in order but for losses. What tells a redundancy block from data, when its own header line is lost:
+ *
+ *	B1  ids of data blocks only grow within a run, so a smaller or repeated id in an open section is its redundancy
+ *	    block (whose id is the section's first);
+ *	B2  after `--> btbs:` comes data;
+ *	B3  after a redundancy block comes the next section, or with a smaller id the next run.
+ *
+ * A run is kept until it ends, since parity lines stand behind what they protect.
+ */
+#define ID_JUMP 4096u /* blocks lost in a row; an id further off is itself damaged */
+
+void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss)
+{
+	memset(b, 0, sizeof(*b));
+	b->fn = fn;
+	b->arg = arg;
+	b->loss = loss;
+}
+
+/* Room for one more of `size` bytes; marks the reader failed if there is none. */
+static bool grow(struct btb_blocks *b, void *array, size_t n, size_t *cap, size_t size)
+{
+	void **p = array;
+	size_t want = *cap ? *cap * 2 : 64;
+	void *q;
+
+	if (n < *cap)
+		return true;
+	q = b->failed ? NULL : realloc(*p, want * size);
+	if (!q) {
+		b->failed = true;
+		return false;
+	}
+	*p = q;
+	*cap = want;
+	return true;
+}
+
+static struct btb_block *add_block(struct btb_blocks *b, uint64_t id, bool redundancy)
+{
+	struct btb_block *k;
+
+	if (!grow(b, &b->block, b->nr_block, &b->cap_block, sizeof(*b->block)))
+		return NULL;
+	k = &b->block[b->nr_block++];
+	memset(k, 0, sizeof(*k));
+	k->id = id;
+	k->redundancy = redundancy;
+	k->section = (uint32_t)(b->nr_section - 1);
+	return k;
+}
+
+static bool add_section(struct btb_blocks *b, uint64_t first)
+{
+	if (!grow(b, &b->section, b->nr_section, &b->cap_section, sizeof(*b->section)))
+		return false;
+	b->section[b->nr_section++] =
+		(struct btb_section){.first = first, .last = first, .words = b->announced_words};
+	b->announced = false;
+	b->announced_words = 0;
+	b->open = true;
+	return true;
+}
+
+static struct btb_section *current(struct btb_blocks *b)
+{
+	return b->nr_section ? &b->section[b->nr_section - 1] : NULL;
+}
+
+static void begin_data(struct btb_blocks *b, uint64_t id)
+{
+	struct btb_section *s = current(b);
+
+	if (s && id <= s->last && (!b->open || b->announced)) {
+		bool announced = b->announced; /* belongs to the run that begins (B3) */
+		uint32_t words = b->announced_words;
+
+		btb_blocks_finish(b);
+		b->announced = announced;
+		b->announced_words = words;
+		s = NULL;
+	}
+	if (!s || !b->open || b->announced) {
+		if (!add_section(b, id))
+			return;
+		s = current(b);
+	}
+	s->last = id;
+	s->seen++;
+	add_block(b, id, false);
+}
+
+/* A redundancy block ends its section, and its id says where the section began. */
+static void begin_redundancy(struct btb_blocks *b, uint64_t id)
+{
+	struct btb_section *s = current(b);
+
+	if (!s || !b->open || b->announced || id > s->last) {
+		if (!add_section(b, id))
+			return;
+	} else if (id > s->first && s->words == 0) {
+		/* The former section lost its end: two were taken for one. */
+		uint64_t last = s->last;
+		uint32_t cut = (uint32_t)b->nr_section;
+
+		s->last = id - 1;
+		if (!add_section(b, id))
+			return;
+		s = current(b);
+		s->last = last;
+		for (size_t i = b->nr_block;
+		     i-- && b->block[i].id >= id && !b->block[i].redundancy;) {
+			b->block[i].section = cut;
+			s->seen++;
+		}
+	} else {
+		s->first = id;
+	}
+	if (add_block(b, id, true)) {
+		current(b)->xor_at = b->nr_block;
+		b->open = false;
+	}
+}
+
+static bool is_redundancy(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
+			  uint32_t mask)
+{
+	struct btb_section *s = current(b);
+
+	if (offset == 0 && (mask & 5) == 5 && w[0] == id)
+		return w[2] & WIRE_BTB_REDUNDANCY;
+	return s && b->open && !b->announced && id <= s->last;
+}
+
+void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
+		     uint32_t mask)
+{
+	struct btb_block *k = b->nr_block ? &b->block[b->nr_block - 1] : NULL;
+	struct btb_section *s = current(b);
+
+	if (s && id > s->last + ID_JUMP) {
+		/* The id is damaged; if the line continues the open block, that is where it belongs. */
+		if (!k || offset != b->last_offset + WIRE_BTB_LINE_WORDS)
+			return;
+		id = k->id;
+	}
+	if (!k || k->id != id || offset <= b->last_offset || b->announced) {
+		if (is_redundancy(b, id, offset, w, mask))
+			begin_redundancy(b, id);
+		else
+			begin_data(b, id);
+		if (b->failed)
+			return;
+		k = &b->block[b->nr_block - 1];
+	}
+	memcpy(&k->w[offset], w, WIRE_BTB_LINE_WORDS * sizeof(*w));
+	k->known[offset / 64] |= (uint64_t)mask << offset % 64;
+	b->last_offset = offset;
+}
+
+void btb_blocks_section(struct btb_blocks *b, uint32_t words)
+{
+	b->announced = true;
+	b->announced_words = words;
+}
+
+void btb_blocks_parity(struct btb_blocks *b, const struct btb_parity *p)
+{
+	if (grow(b, &b->parity, b->nr_parity, &b->cap_parity, sizeof(*b->parity)))
+		b->parity[b->nr_parity++] = *p;
+}
+
+static bool known(const struct btb_block *k, uint32_t word)
+{
+	return k->known[word / 64] >> word % 64 & 1;
+}
+
+static void set_known(struct btb_block *k, uint32_t word)
+{
+	k->known[word / 64] |= 1ull << word % 64;
+}
+
+/* Data blocks by id: they stand in the array in the order of ids, redundancy blocks between them. */
+struct btb_block *btb_blocks_find(struct btb_blocks *b, uint64_t id)
+{
+	size_t lo = 0, hi = b->nr_block;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (b->block[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->nr_block && b->block[lo].id == id ? &b->block[lo] : NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct btb_block *x = a, *y = b;
+
+	if (x->redundancy != y->redundancy)
+		return x->redundancy ? 1 : -1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* How many blocks and words a section has: from its announcement, its own header, its neighbour, or what was seen. */
+static uint32_t section_blocks(struct btb_blocks *b, size_t i)
+{
+	struct btb_section *s = &b->section[i];
+	struct btb_block *first = btb_blocks_find(b, s->first);
+	uint64_t n = s->last - s->first + 1;
+
+	if (!s->words && first && (first->known[0] >> 4 & 15) == 15 && s->xor_at) {
+		size_t w =
+			btb_section_length(first->w + WIRE_BTB_BLOCK_HEAD, WIRE_BTB_SECTION_HEAD);
+
+		if (w <= n * WIRE_BTB_BLOCK_DATA + ID_JUMP)
+			s->words = (uint32_t)w;
+	}
+	if (s->words)
+		return (s->words + WIRE_BTB_BLOCK_DATA - 1) / WIRE_BTB_BLOCK_DATA;
+	if (i + 1 < b->nr_section && s[1].first > s->first && s[1].first - s->first <= ID_JUMP)
+		n = s[1].first - s->first;
+	return (uint32_t)n;
+}
+
+/* Every block of every section gets a place, lost ones with nothing known; then all stand in the order of ids. */
+static void complete(struct btb_blocks *b)
+{
+	size_t data = 0;
+
+	qsort(b->block, b->nr_block, sizeof(*b->block), by_id);
+	while (data < b->nr_block && !b->block[data].redundancy)
+		data++;
+	for (size_t i = 0; i < b->nr_section; i++)
+		b->section[i].xor_at = 0;
+	for (size_t i = data; i < b->nr_block; i++)
+		b->section[b->block[i].section].xor_at = 1;
+
+	size_t all = b->nr_block;
+
+	b->nr_block = data; /* find() looks at data only */
+	for (size_t i = 0; i < b->nr_section; i++) {
+		uint32_t n = section_blocks(b, i);
+		uint64_t end = b->section[i].first + n;
+
+		if (i + 1 < b->nr_section && b->section[i + 1].first < end &&
+		    b->section[i + 1].first > b->section[i].first)
+			end = b->section[i + 1].first;
+		b->section[i].last = end - 1;
+	}
+	b->nr_block = all;
+	for (size_t i = 0; i < b->nr_section && !b->failed; i++) {
+		for (uint64_t id = b->section[i].first; id <= b->section[i].last; id++) {
+			struct btb_block *k =
+				data ? bsearch(&(struct btb_block){.id = id}, b->block, data,
+					       sizeof(*b->block), by_id)
+				     : NULL;
+
+			if (k)
+				k->section = (uint32_t)i;
+			else if ((k = add_block(b, id, false)))
+				k->section = (uint32_t)i;
+			if (b->failed)
+				return;
+		}
+	}
+	qsort(b->block, b->nr_block, sizeof(*b->block), by_id);
+	for (size_t i = 0; i < b->nr_block; i++)
+		if (b->block[i].redundancy)
+			b->section[b->block[i].section].xor_at = i + 1;
+}
+
+/* The header words and the padding of a data block follow from the section's length. */
+static void fill_derived(struct btb_section *s, struct btb_block *k)
+{
+	uint32_t at = (uint32_t)(k->id - s->first) * WIRE_BTB_BLOCK_DATA;
+	uint32_t len = s->words > at + WIRE_BTB_BLOCK_DATA ? WIRE_BTB_BLOCK_DATA : s->words - at;
+
+	if (!s->words || at >= s->words)
+		return;
+	k->w[0] = k->id;
+	k->w[1] = len;
+	k->w[2] = k->w[3] = 0;
+	k->known[0] |= 15;
+	for (uint32_t c = WIRE_BTB_BLOCK_HEAD + len; c < WIRE_BTB_BLOCK_WORDS; c++) {
+		k->w[c] = 0;
+		set_known(k, c);
+	}
+}
+
+/* Column by column: one unknown word is the XOR of all others. Returns how many were rebuilt. */
+static uint64_t xor_section(struct btb_blocks *b, struct btb_section *s, bool check)
+{
+	struct btb_block *first = btb_blocks_find(b, s->first), *x;
+	uint32_t n = (uint32_t)(s->last - s->first + 1);
+	uint64_t rebuilt = 0;
+
+	if (!s->xor_at || !first)
+		return 0;
+	x = &b->block[s->xor_at - 1];
+	for (uint32_t c = WIRE_BTB_BLOCK_HEAD; c < WIRE_BTB_BLOCK_WORDS; c++) {
+		struct btb_block *hole = NULL;
+		uint64_t sum = x->w[c];
+		uint32_t holes = 0;
+
+		if (!known(x, c) || (known(x, 1) && c >= WIRE_BTB_BLOCK_HEAD + x->w[1]))
+			continue;
+		for (uint32_t i = 0; i < n && holes < 2; i++) {
+			if (known(&first[i], c))
+				sum ^= first[i].w[c];
+			else if (++holes == 1)
+				hole = &first[i];
+		}
+		if (holes == 1) {
+			hole->w[c] = sum;
+			set_known(hole, c);
+			rebuilt++;
+		} else if (check && holes == 0 && sum) {
+			b->loss->xor_errors++;
+		}
+	}
+	return rebuilt;
+}
+
+/* Hand a section out, or several if their ends were lost and the headers tell them apart. */
+static void emit(struct btb_blocks *b, struct btb_section *s, uint64_t *buf)
+{
+	struct btb_block *first = btb_blocks_find(b, s->first);
+	uint32_t n = (uint32_t)(s->last - s->first + 1);
+	size_t words = 0, good = 0, at = 0;
+	bool whole = true;
+
+	if (!first)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t c = WIRE_BTB_BLOCK_HEAD; c < WIRE_BTB_BLOCK_WORDS; c++) {
+			bool k = known(&first[i], c);
+
+			if (s->words && words == s->words)
+				break;
+			buf[words++] = k ? first[i].w[c] : 0;
+			whole = whole && k;
+			good += whole;
+			b->loss->lost_words += !k;
+		}
+	}
+	while (at < words) {
+		size_t len = btb_section_length(buf + at, good > at ? good - at : 0);
+		size_t step =
+			(len + WIRE_BTB_BLOCK_DATA - 1) / WIRE_BTB_BLOCK_DATA * WIRE_BTB_BLOCK_DATA;
+
+		if (s->words || !len || step >= words - at)
+			step = words - at;
+		else if (len > words - at)
+			len = words - at;
+		if (s->words || !len || len > step)
+			len = step;
+		b->loss->sections++;
+		b->fn(b->arg, b->run, buf + at, len,
+		      good > at ? (good - at < len ? good - at : len) : 0);
+		at += step;
+	}
+}
+
+/* The run has ended: repair, hand out, start anew. */
+int btb_blocks_finish(struct btb_blocks *b)
+{
+	uint64_t *buf = NULL;
+	size_t most = 0;
+	bool any = b->nr_section > 0;
+
+	if (any)
+		complete(b);
+	for (size_t i = 0; i < b->nr_section && !b->failed; i++) {
+		struct btb_section *s = &b->section[i];
+
+		if (s->last - s->first + 1 > most)
+			most = s->last - s->first + 1;
+	}
+	if (any && !b->failed)
+		buf = malloc((most + 1) * WIRE_BTB_BLOCK_DATA * sizeof(*buf));
+	if (buf) {
+		uint64_t before;
+
+		for (size_t i = 0; i < b->nr_block; i++)
+			if (!b->block[i].redundancy)
+				fill_derived(&b->section[b->block[i].section], &b->block[i]);
+		/* What one code rebuilds may be what the other lacked: as long as something moves. */
+		do {
+			before = b->loss->rebuilt_words + b->loss->rebuilt_lines;
+			if (b->nr_parity)
+				btb_parity_repair(b);
+			for (size_t i = 0; i < b->nr_section; i++)
+				b->loss->rebuilt_words += xor_section(b, &b->section[i], false);
+		} while (b->nr_parity && b->loss->rebuilt_words + b->loss->rebuilt_lines > before);
+		for (size_t i = 0; i < b->nr_section; i++) {
+			xor_section(b, &b->section[i], true);
+			emit(b, &b->section[i], buf);
+		}
+		b->run++;
+		b->loss->runs++;
+	} else if (any) {
+		b->failed = true;
+	}
+	free(buf);
+	free(b->block);
+	free(b->section);
+	free(b->parity);
+
+	bool failed = b->failed;
+	uint32_t run = b->run;
+
+	btb_blocks_init(b, b->fn, b->arg, b->loss);
+	b->run = run;
+	b->failed = failed;
+	return failed ? -ENOMEM : run ? 0 : -ENODATA;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* btb_blocks.h -- lines to blocks to sections, with repair; inside of the console stage. */
+#ifndef DECODE_BTB_BLOCKS_H
+#define DECODE_BTB_BLOCKS_H
+
+#include "decode/btb.h"
+
+struct btb_block {
+	uint64_t id;
+	uint64_t known[2]; /* bit per word */
+	uint32_t section;  /* index into btb_blocks.sections */
+	uint8_t redundancy;
+	uint64_t w[WIRE_BTB_BLOCK_WORDS];
+};
+
+struct btb_section {
+	uint64_t first; /* id of its first block */
+	uint32_t words; /* as announced by `--> btbs:`; 0 if that line was lost */
+	size_t xor_at;	/* index of the redundancy block + 1, 0: lost */
+	uint64_t last;	/* highest id seen */
+	uint32_t seen;	/* data blocks */
+};
+
+struct btb_parity {
+	uint64_t start;
+	uint32_t lines, groups, group, row;
+	uint64_t w[WIRE_BTB_LINE_WORDS];
+};
+
+/* One run's blocks, collected until the run ends: parity lines come after the data they protect. */
+struct btb_blocks {
+	btb_section_fn fn;
+	void *arg;
+	struct btb_loss *loss;
+	uint32_t run;
+	struct btb_block *block;
+	size_t nr_block, cap_block;
+	struct btb_section *section;
+	size_t nr_section, cap_section;
+	struct btb_parity *parity;
+	size_t nr_parity, cap_parity;
+	uint32_t last_offset; /* of the block that is being filled */
+	bool open;	      /* the current section has no redundancy block yet */
+	bool announced;	      /* a `--> btbs:` line came and no data since */
+	uint32_t announced_words;
+	bool failed; /* out of memory */
+};
+
+void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss);
+void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
+		     uint32_t mask);
+void btb_blocks_section(struct btb_blocks *b, uint32_t words);
+void btb_blocks_parity(struct btb_blocks *b, const struct btb_parity *p);
+int btb_blocks_finish(struct btb_blocks *b);
+
+/* Rebuild lines from parity lines (btb_parity.c). `at(id)` finds a data block. */
+struct btb_block *btb_blocks_find(struct btb_blocks *b, uint64_t id);
+struct btb_block *btb_blocks_make(struct btb_blocks *b, uint64_t id);
+void btb_parity_repair(struct btb_blocks *b);
+
+static inline bool btb_line_known(const struct btb_block *k, uint32_t line)
+{
+	return (k->known[line / 16] >> (line % 16 * 4) & 15) == 15;
+}
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/* btb_names.c -- names for the frames of a backtrace buffer: tasks, the binaries mapped into them, their symbols. */
+#include "decode/btb_names.h"
+#include "decode/elf.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define KERNEL	    "KERNEL"
+#define NAME_MAX_   256
+#define INLINED_MAX 16
+
+struct binary {
+	char *name;
+	char *path; /* of the ELF file, from binaries.list; NULL if not listed */
+	struct symbols *symbols;
+	struct elf_dwarf *dwarf;
+	bool tried, tried_dwarf;
+};
+
+struct mapping {
+	struct binary *binary;
+	uint64_t base, from, until;
+};
+
+struct task {
+	uint64_t id;
+	struct mapping *maps; /* in order of first mapping; KERNEL is put behind the first */
+	size_t nr, cap;
+	bool moves; /* something was unmapped or mapped twice: labels depend on time */
+	char *text;
+};
+
+struct cached {
+	uint64_t task, ip;
+	struct btb_label *label; /* NULL: free */
+};
+
+struct btb_names {
+	struct btb_names_options o;
+	char *tables;
+	struct binary **binaries;
+	size_t nr_binaries;
+	struct task *tasks;
+	size_t nr_tasks, cap_tasks;
+	struct cached *cache;
+	size_t nr_cached, cap_cache;
+	struct btb_label **labels; /* every label made, to be freed */
+	size_t nr_labels, cap_labels;
+};
+
+static struct binary *binary_of(struct btb_names *n, const char *name)
+{
+	struct binary **v;
+
+	for (size_t i = 0; i < n->nr_binaries; i++)
+		if (!strcmp(n->binaries[i]->name, name))
+			return n->binaries[i];
+	v = realloc(n->binaries, (n->nr_binaries + 1) * sizeof(*v));
+	if (!v)
+		return NULL;
+	n->binaries = v;
+	v[n->nr_binaries] = calloc(1, sizeof(**v));
+	if (!v[n->nr_binaries])
+		return NULL;
+	v[n->nr_binaries]->name = strdup(name);
+	return v[n->nr_binaries++];
+}
+
+/* `NAME: PATH` lines. The path may be relative to the list. */
+static void read_list(struct btb_names *n, const char *path, bool asked)
+{
+	FILE *f = fopen(path, "r");
+	char line[4096];
+	unsigned nr = 0;
+
+	if (!f) {
+		if (asked)
+			diag_error("%s: %s", path, strerror(errno));
+		return;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		char *colon = strchr(line, ':'), *p;
+		struct binary *b;
+
+		nr++;
+		line[strcspn(line, "\r\n")] = 0;
+		if (!line[0])
+			continue;
+		if (!colon || colon == line) {
+			diag_warn("%s: line %u: expected NAME: PATH, found '%.60s'", path, nr,
+				  line);
+			continue;
+		}
+		*colon = 0;
+		p = colon + 1 + strspn(colon + 1, " \t");
+		p[strcspn(p, " \t")] = 0;
+		b = binary_of(n, line);
+		if (b && *p && strcmp(p, "none")) {
+			free(b->path);
+			b->path = strdup(p);
+		}
+	}
+	fclose(f);
+}
+
+/* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
+static bool read_symt(struct btb_names *n, struct binary *b)
+{
+	char path[4096], line[8192];
+	unsigned nr = 0;
+	FILE *f;
+
+	if (!n->tables ||
+	    snprintf(path, sizeof(path), "%s/%s.symt", n->tables, b->name) >= (int)sizeof(path))
+		return false;
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		uint64_t start, end;
+		char *p = strchr(line, '\t'), *q;
+
+		nr++;
+		line[strcspn(line, "\r\n")] = 0;
+		if (!line[0] || line[0] == '#')
+			continue;
+		if (!p || (start = strtoull(p + 1, &q, 16), *q != '\t') ||
+		    (end = strtoull(q + 1, &q, 16), *q != '\t') || end < start) {
+			diag_warn("%s: line %u: expected NAME, start, end and symbol with tabs "
+				  "between",
+				  path, nr);
+			continue;
+		}
+		symbols_add(b->symbols, start, end - start, q + 1, strlen(q + 1), "", 0);
+	}
+	fclose(f);
+	return true;
+}
+
+static void load(struct btb_names *n, struct binary *b)
+{
+	if (b->tried)
+		return;
+	b->tried = true;
+	b->symbols = symbols_new();
+	if (!b->symbols || read_symt(n, b))
+		return;
+	if (b->path)
+		elf_add_symbols(b->symbols, b->path, "");
+}
+
+static struct task *task_of(struct btb_names *n, uint64_t id, bool make)
+{
+	for (size_t i = 0; i < n->nr_tasks; i++)
+		if (n->tasks[i].id == id)
+			return &n->tasks[i];
+	if (!make)
+		return NULL;
+	if (n->nr_tasks == n->cap_tasks) {
+		size_t cap = n->cap_tasks ? n->cap_tasks * 2 : 16;
+		struct task *v = realloc(n->tasks, cap * sizeof(*v));
+
+		if (!v)
+			return NULL;
+		n->tasks = v;
+		n->cap_tasks = cap;
+	}
+	n->tasks[n->nr_tasks] = (struct task){.id = id};
+	return &n->tasks[n->nr_tasks++];
+}
+
+static void add_mapping(struct task *t, struct binary *b, uint64_t base, uint64_t from)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		if (t->maps[i].binary != b)
+			continue;
+		if (t->maps[i].base == base && t->maps[i].until == UINT64_MAX)
+			return; /* told twice: nothing new */
+		t->moves = true;
+	}
+	if (t->nr == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 8;
+		struct mapping *v = realloc(t->maps, cap * sizeof(*v));
+
+		if (!v)
+			return;
+		t->maps = v;
+		t->cap = cap;
+	}
+	t->maps[t->nr++] = (struct mapping){b, base, from, UINT64_MAX};
+}
+
+static void unmap(struct task *t, struct binary *b, uint64_t base, uint64_t time)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		if (t->maps[i].binary == b && t->maps[i].base == base &&
+		    t->maps[i].until == UINT64_MAX) {
+			t->maps[i].until = time;
+			t->moves = true;
+		}
+	}
+}
+
+/* The path name behind the attributes; without a folder it lies in rom/. */
+static void mapping_name(const struct btb *b, const uint64_t *w, char out[NAME_MAX_])
+{
+	const char *text = (const char *)(w + b->layout.nr[1]);
+	size_t bytes = (w[1] - b->layout.nr[1]) * 8, len = strnlen(text, bytes);
+	bool bare = !memchr(text, '/', len);
+
+	snprintf(out, NAME_MAX_, "%s%.*s", bare ? "rom/" : "", (int)(len < 200 ? len : 200), text);
+}
+
+static void collect(struct btb_names *n, const struct btb *b)
+{
+	struct binary *kernel = binary_of(n, KERNEL);
+	struct task *one = task_of(n, 1, true);
+
+	if (one)
+		add_mapping(one, kernel, 0, 0);
+	if (b->layout.map_base < 0 || b->layout.map_task < 0)
+		return;
+	for (size_t i = 0; i < b->nr_entries; i++) {
+		const uint64_t *w = btb_entry_words(b, &b->entries[i]);
+		char name[NAME_MAX_];
+		struct binary *bin;
+		struct task *t;
+
+		if (w[0] != WIRE_BTB_MAPPING)
+			continue;
+		mapping_name(b, w, name);
+		bin = binary_of(n, name);
+		t = task_of(n, w[b->layout.map_task], true);
+		if (!bin || !t)
+			continue;
+		if (b->layout.map_flags >= 0 && (w[b->layout.map_flags] & 1)) {
+			unmap(t, bin, w[b->layout.map_base], w[2]);
+			continue;
+		}
+		add_mapping(t, bin, w[b->layout.map_base], w[2]);
+		add_mapping(t, kernel, 0, 0);
+	}
+}
+
+/* What `NAME.traced` has beside it: the folder NAME/ of tables, and binaries.list. */
+static void defaults(struct btb_names *n, const char *capture)
+{
+	char path[4096];
+	const char *slash = strrchr(capture, '/');
+	size_t dir = slash ? (size_t)(slash - capture) + 1 : 0;
+	const char *dot = strrchr(capture + dir, '.');
+	struct stat st;
+
+	if (!n->o.tables && dot) {
+		snprintf(path, sizeof(path), "%.*s", (int)(dot - capture), capture);
+		if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+			n->tables = strdup(path);
+	}
+	if (n->o.binaries) {
+		read_list(n, n->o.binaries, true);
+		return;
+	}
+	snprintf(path, sizeof(path), "%.*sbinaries.list", (int)dir, capture);
+	read_list(n, path, false);
+}
+
+struct btb_names *btb_names_open(const struct btb *b, const char *capture,
+				 const struct btb_names_options *o)
+{
+	struct btb_names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->o = *o;
+	if (o->tables)
+		n->tables = strdup(o->tables);
+	defaults(n, capture);
+	collect(n, b);
+	n->cap_cache = 4096;
+	n->cache = calloc(n->cap_cache, sizeof(*n->cache));
+	if (!n->cache) {
+		btb_names_close(n);
+		return NULL;
+	}
+	return n;
+}
+
+void btb_names_close(struct btb_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->nr_binaries; i++) {
+		struct binary *b = n->binaries[i];
+
+		symbols_free(b->symbols);
+		elf_dwarf_close(b->dwarf);
+		free(b->name);
+		free(b->path);
+		free(b);
+	}
+	for (size_t i = 0; i < n->nr_tasks; i++) {
+		free(n->tasks[i].maps);
+		free(n->tasks[i].text);
+	}
+	for (size_t i = 0; i < n->nr_labels; i++)
+		free(n->labels[i]);
+	free(n->labels);
+	free(n->binaries);
+	free(n->tasks);
+	free(n->cache);
+	free(n->tables);
+	free(n);
+}
+
+static const struct btb_label *keep(struct btb_names *n, const char *text, size_t bytes,
+				    bool kernel)
+{
+	struct btb_label *l;
+
+	if (n->nr_labels == n->cap_labels) {
+		size_t cap = n->cap_labels ? n->cap_labels * 2 : 1024;
+		struct btb_label **v = realloc(n->labels, cap * sizeof(*v));
+
+		if (!v)
+			return NULL;
+		n->labels = v;
+		n->cap_labels = cap;
+	}
+	l = malloc(sizeof(*l) + bytes + 1);
+	if (!l)
+		return NULL;
+	memcpy(l + 1, text, bytes);
+	((char *)(l + 1))[bytes] = 0;
+	*l = (struct btb_label){(char *)(l + 1), (uint32_t)bytes, kernel};
+	n->labels[n->nr_labels++] = l;
+	return l;
+}
+
+/* Inlined functions and the source line, from DWARF if the ELF file is at hand. */
+static void add_detail(struct btb_names *n, struct binary *b, uint64_t at, FILE *out)
+{
+	const char *names[INLINED_MAX], *file;
+	int line;
+
+	if (!(n->o.inlines || n->o.lines) || !b->path)
+		return;
+	if (!b->tried_dwarf) {
+		b->tried_dwarf = true;
+		b->dwarf = elf_dwarf_open(b->path);
+	}
+	if (!b->dwarf)
+		return;
+	if (n->o.inlines) {
+		size_t nr = elf_dwarf_inlined(b->dwarf, at, names, INLINED_MAX);
+
+		for (size_t i = 0; i < nr; i++) {
+			char *d = elf_demangle(names[i]);
+
+			fprintf(out, ";%s`%s", b->name, d ? d : names[i]);
+			free(d);
+		}
+	}
+	if (n->o.lines && elf_dwarf_line(b->dwarf, at, &file, &line))
+		fprintf(out, " %s:%d", file, line);
+}
+
+static const struct btb_label *make_label(struct btb_names *n, struct binary *b, uint64_t at,
+					  const struct symbol *s)
+{
+	const struct btb_label *l;
+	char *text = NULL, *name = elf_demangle(s->name);
+	size_t bytes = 0;
+	FILE *f = open_memstream(&text, &bytes);
+
+	if (!f || !name) {
+		free(name);
+		return NULL;
+	}
+	fprintf(f, "%s`%s", b->name, name);
+	add_detail(n, b, at, f);
+	fclose(f);
+	l = keep(n, text, bytes, !strcmp(b->name, KERNEL));
+	free(text);
+	free(name);
+	return l;
+}
+
+static const struct btb_label *lookup(struct btb_names *n, struct task *t, uint64_t task,
+				      uint64_t ip, uint64_t time)
+{
+	char text[40];
+	struct symbol s;
+
+	/* First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. */
+	for (int pass = 0; t && pass < 2; pass++) {
+		for (size_t i = t->nr; i-- > 0;) {
+			struct mapping *m = &t->maps[i];
+			bool then = time >= m->from && time < m->until;
+
+			if (then != (pass == 0))
+				continue;
+			load(n, m->binary);
+			if (m->binary->symbols &&
+			    symbols_find(m->binary->symbols, ip - m->base, ALIAS_FIRST, &s) &&
+			    s.offset < s.size)
+				return make_label(n, m->binary, ip - m->base, &s);
+		}
+	}
+	snprintf(text, sizeof(text), "%" PRIx64 "/%016" PRIx64, task, ip);
+	return keep(n, text, strlen(text), false);
+}
+
+static uint64_t hash(uint64_t task, uint64_t ip)
+{
+	uint64_t h = (ip ^ task * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
+
+	return h ^ h >> 32;
+}
+
+static void cache_grow(struct btb_names *n)
+{
+	size_t cap = n->cap_cache * 2;
+	struct cached *v = calloc(cap, sizeof(*v));
+
+	if (!v)
+		return;
+	for (size_t i = 0; i < n->cap_cache; i++) {
+		struct cached *c = &n->cache[i];
+		size_t at = hash(c->task, c->ip) & (cap - 1);
+
+		if (!c->label)
+			continue;
+		while (v[at].label)
+			at = (at + 1) & (cap - 1);
+		v[at] = *c;
+	}
+	free(n->cache);
+	n->cache = v;
+	n->cap_cache = cap;
+}
+
+const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
+					uint64_t time)
+{
+	static const struct btb_label none = {"?", 1, false};
+	size_t at = hash(task, ip) & (n->cap_cache - 1);
+	const struct btb_label *l;
+	struct task *t;
+
+	while (n->cache[at].label) {
+		if (n->cache[at].task == task && n->cache[at].ip == ip)
+			return n->cache[at].label;
+		at = (at + 1) & (n->cap_cache - 1);
+	}
+	t = task_of(n, task, false);
+	l = lookup(n, t && t->nr ? t : task_of(n, 1, false), task, ip, time);
+	if (!l)
+		return &none;
+	if (t && t->moves)
+		return l;
+	n->cache[at] = (struct cached){task, ip, (struct btb_label *)l};
+	if (++n->nr_cached * 2 > n->cap_cache)
+		cache_grow(n);
+	return l;
+}
+
+const char *btb_names_task(struct btb_names *n, uint64_t task)
+{
+	struct task *t = task_of(n, task, false);
+	size_t bytes;
+	FILE *f;
+
+	if (!t)
+		t = task_of(n, task, true);
+	if (!t)
+		return "";
+	if (t->text)
+		return t->text;
+	f = open_memstream(&t->text, &bytes);
+	if (!f)
+		return "";
+	if (!t->nr)
+		fprintf(f, "<task %" PRIu64 " has no binaries>", task);
+	for (size_t i = 0; i < t->nr; i++) {
+		bool again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again |= t->maps[k].binary == t->maps[i].binary;
+		if (!again)
+			fprintf(f, "%s%s", i ? ", " : "", t->maps[i].binary->name);
+	}
+	fclose(f);
+	return t->text;
+}
+
+const char *btb_names_program(struct btb_names *n, uint64_t task)
+{
+	struct task *t = task_of(n, task, false);
+	const char *slash;
+
+	if (!t || !t->nr)
+		return NULL;
+	slash = strrchr(t->maps[0].binary->name, '/');
+	return slash ? slash + 1 : t->maps[0].binary->name;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* btb_convert.c -- the steps of the backtracer's pipeline: traced, cleaned, compressed, btb, and the text forms. */
+#include "view/btb_convert.h"
+#include "view/btb_text.h"
+#include "decode/btb_load.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUT_BUFFER (1u << 20)
+#define CPUS_MAX   256
+
+static int form_of(const char *to)
+{
+	for (int i = 0; i < BTB_FORMS; i++)
+		if (!strcmp(to, btb_form_suffix[i]))
+			return i;
+	return -1;
+}
+
+static enum btb_stage stage_named(const char *to)
+{
+	return !strcmp(to, "cleaned")	   ? BTB_CLEANED
+	       : !strcmp(to, "compressed") ? BTB_COMPRESSED
+	       : !strcmp(to, "btb")	   ? BTB_PLAIN
+					   : BTB_NONE;
+}
+
+bool btb_convert_takes(const char *in, const char *to)
+{
+	uint8_t head[65536];
+	FILE *f;
+	size_t n;
+
+	if (form_of(to) < 0 && stage_named(to) == BTB_NONE)
+		return false;
+	f = fopen(in, "rb");
+	if (!f)
+		return false;
+	n = fread(head, 1, sizeof(head), f);
+	fclose(f);
+	return btb_stage_of(in, head, n) != BTB_NONE;
+}
+
+/*
+ * cleaned: control characters as `cat -v` shows them, then without `^[[<digits>m` and without `^M`. Bytes over 127 are
+ * shown with `M-`, as there.
+ */
+static void put_clean_char(unsigned char c, FILE *out)
+{
+	if (c >= 128) {
+		fputs("M-", out);
+		c -= 128;
+	}
+	if (c == 127)
+		fputs("^?", out);
+	else if (c < 32 && c != '\t' && c != '\n')
+		fprintf(out, "^%c", c + 64);
+	else
+		fputc_unlocked(c, out);
+}
+
+static void put_cleaned(const struct btb_file *f, FILE *out)
+{
+	const uint8_t *p = f->map, *end = p + f->map_bytes;
+
+	while (p < end) {
+		if (*p == '\r') {
+			p++;
+			continue;
+		}
+		if (*p == 27 && end - p > 2 && p[1] == '[') {
+			const uint8_t *q = p + 2;
+
+			while (q < end && *q >= '0' && *q <= '9')
+				q++;
+			if (q < end && *q == 'm') {
+				p = q + 1;
+				continue;
+			}
+		}
+		if (*p >= 32 && *p < 127)
+			fputc_unlocked(*p++, out);
+		else
+			put_clean_char(*p++, out);
+	}
+}
+
+struct writer {
+	FILE *out;
+	int run;
+};
+
+/* A section as it was sent; one that is not whole is cut at its first lost byte, and marked. */
+static void put_section(void *arg, uint32_t run, const uint64_t *w, size_t n, size_t good)
+{
+	struct writer *o = arg;
+	uint64_t head[WIRE_BTB_SECTION_HEAD];
+	size_t body;
+
+	if (o->run >= 0 && run != (uint32_t)o->run)
+		return;
+	if (good == n) {
+		fwrite(w, sizeof(*w), n, o->out);
+		return;
+	}
+	if (good < WIRE_BTB_SECTION_HEAD || good < WIRE_BTB_SECTION_HEAD + w[2])
+		return;
+	memcpy(head, w, sizeof(head));
+	body = good - WIRE_BTB_SECTION_HEAD - w[2];
+	if (head[3] > body * 8) {
+		head[3] = body * 8;
+		head[0] |= WIRE_BTB_CUT;
+	}
+	fwrite(head, sizeof(*head), WIRE_BTB_SECTION_HEAD, o->out);
+	fwrite(w + WIRE_BTB_SECTION_HEAD, sizeof(*w), good - WIRE_BTB_SECTION_HEAD, o->out);
+}
+
+/* The buffer: as it is, or where words are missing only the whole entries, so that lengths lead from one to the next. */
+static int put_words(struct btb_file *f, FILE *out)
+{
+	struct btb b;
+	int err;
+
+	if (!f->nr_cuts) {
+		fwrite(f->btb.w, 8, f->btb.nr_words, out);
+		return 0;
+	}
+	err = btb_parse(&b, f->btb.w, f->btb.nr_words, f->cuts, f->nr_cuts, f->path, &f->loss);
+	if (err)
+		return err;
+	for (size_t i = 0; i < b.nr_entries; i++)
+		fwrite(btb_entry_words(&b, &b.entries[i]), 8, btb_entry_words(&b, &b.entries[i])[1],
+		       out);
+	btb_free(&b);
+	return 0;
+}
+
+static int finish(FILE *out, const char *path)
+{
+	int err = ferror(out) ? -EIO : 0;
+
+	if (out == stdout)
+		err = fflush(out) ? -errno : err;
+	else if (fclose(out))
+		err = -errno;
+	if (err && err != -EPIPE)
+		diag_error("%s: cannot write: %s", path, strerror(-err));
+	return err;
+}
+
+static FILE *create(const char *path)
+{
+	FILE *out = strcmp(path, "-") ? fopen(path, "wb") : stdout;
+
+	if (!out)
+		diag_error("%s: %s", path, strerror(errno));
+	else
+		setvbuf(out, NULL, _IOFBF, OUT_BUFFER);
+	return out;
+}
+
+/* base.SUFFIX -> base-<cpu>.SUFFIX */
+static int put_cpu(const struct btb *b, struct btb_names *names, enum btb_form form,
+		   const char *out, uint64_t cpu)
+{
+	const char *dot = strrchr(out, '.');
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.*s-%" PRIu64 "%s",
+		 dot ? (int)(dot - out) : (int)strlen(out), out, cpu, dot ? dot : "");
+	f = create(path);
+	if (!f)
+		return -errno;
+	btb_text_write(b, names, form, (int64_t)cpu, f);
+	return finish(f, path);
+}
+
+static int put_forms(struct btb_file *f, enum btb_form form, const char *path, FILE *out,
+		     const struct btb_convert_options *o)
+{
+	struct btb_names *names = btb_names_open(&f->btb, f->path, &o->names);
+	uint64_t cpus[CPUS_MAX];
+	int err = 0;
+
+	if (!names)
+		return -ENOMEM;
+	btb_text_write(&f->btb, names, form, -1, out);
+	if (o->per_cpu && strcmp(path, "-")) {
+		size_t n = btb_text_cpus(&f->btb, form, cpus, CPUS_MAX);
+
+		for (size_t i = 0; i < n && !err; i++)
+			err = put_cpu(&f->btb, names, form, path, cpus[i]);
+	}
+	btb_names_close(names);
+	return err;
+}
+
+int btb_convert(const char *in, const char *path, const char *to,
+		const struct btb_convert_options *o)
+{
+	enum btb_stage want = stage_named(to);
+	int form = form_of(to), err, end;
+	struct btb_file f;
+	FILE *out;
+
+	err = btb_open(&f, in);
+	if (err)
+		return err;
+	if (want != BTB_NONE && f.stage >= want && !(f.stage == want && want == BTB_PLAIN)) {
+		diag_error("%s: it is %s already, or beyond: cannot make it into %s", in, to, to);
+		btb_close(&f);
+		return -EINVAL;
+	}
+	if (form >= 0)
+		err = btb_load(&f, o->run);
+	else if (want == BTB_PLAIN)
+		err = btb_load_words(&f, o->run);
+	out = err ? NULL : create(path);
+	if (!out) {
+		btb_close(&f);
+		return err ? err : -EIO;
+	}
+	if (form >= 0) {
+		err = put_forms(&f, (enum btb_form)form, path, out, o);
+	} else if (want == BTB_PLAIN) {
+		err = put_words(&f, out);
+	} else if (want == BTB_CLEANED) {
+		put_cleaned(&f, out);
+	} else {
+		struct writer w = {out, o->run};
+
+		err = btb_console_read((const char *)f.map, f.map_bytes, put_section, &w, &f.loss);
+		if (err == -ENODATA)
+			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it", in);
+	}
+	end = finish(out, path);
+	btb_loss_report(&f.loss, in);
+	diag_flush();
+	btb_close(&f);
+	return err ? err : end;
+}
