@@ -1,2 +1,3 @@
 /* SPDX-License-Identifier: MIT */
 /* sources.h -- the list of trace formats: SOURCE(name); decode/NAME*.c defines `const struct source_ops source_NAME`. */
+SOURCE(tracedat)

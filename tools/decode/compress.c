@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* compress.c -- the compressions a trace.dat may use: none, zlib, zstd. */
+#include "decode/compress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+struct decompressor {
+	enum compression kind;
+	ZSTD_DCtx *zstd;
+};
+
+enum compression compress_named(const char *name)
+{
+	if (!strcmp(name, "none"))
+		return COMPRESS_NONE;
+	if (!strcmp(name, "zlib"))
+		return COMPRESS_ZLIB;
+	if (!strcmp(name, "zstd"))
+		return COMPRESS_ZSTD;
+	return COMPRESS_UNKNOWN;
+}
+
+const char *compress_name(enum compression c)
+{
+	static const char *const names[] = {"none", "zlib", "zstd", "unknown"};
+
+	return names[c];
+}
+
+const char *compress_version(enum compression c)
+{
+	return c == COMPRESS_ZLIB ? zlibVersion() : c == COMPRESS_ZSTD ? ZSTD_versionString() : "";
+}
+
+struct decompressor *decompressor_new(enum compression c)
+{
+	struct decompressor *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->kind = c;
+	if (c == COMPRESS_ZSTD && !(d->zstd = ZSTD_createDCtx())) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void decompressor_free(struct decompressor *d)
+{
+	if (!d)
+		return;
+	ZSTD_freeDCtx(d->zstd);
+	free(d);
+}
+
+int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *out, size_t out_bytes)
+{
+	uLongf z = out_bytes;
+
+	switch (d->kind) {
+	case COMPRESS_ZSTD:
+		return ZSTD_decompressDCtx(d->zstd, out, out_bytes, in, in_bytes) == out_bytes
+			       ? 0
+			       : -EINVAL;
+	case COMPRESS_ZLIB:
+		return uncompress(out, &z, in, in_bytes) == Z_OK && z == out_bytes ? 0 : -EINVAL;
+	case COMPRESS_NONE:
+		if (in_bytes != out_bytes)
+			return -EINVAL;
+		memcpy(out, in, in_bytes);
+		return 0;
+	default: return -EINVAL;
+	}
+}
+
+size_t compress_bound(enum compression c, size_t in_bytes)
+{
+	return c == COMPRESS_ZSTD   ? ZSTD_compressBound(in_bytes)
+	       : c == COMPRESS_ZLIB ? compressBound(in_bytes)
+				    : in_bytes;
+}
+
+long compress_bytes(enum compression c, int level, const void *in, size_t in_bytes, void *out,
+		    size_t out_bytes)
+{
+	uLongf z = out_bytes;
+	size_t n;
+
+	switch (c) {
+	case COMPRESS_ZSTD:
+		n = ZSTD_compress(out, out_bytes, in, in_bytes, level);
+		return ZSTD_isError(n) ? -1 : (long)n;
+	case COMPRESS_ZLIB: return compress2(out, &z, in, in_bytes, level) == Z_OK ? (long)z : -1;
+	default: return -1;
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* compress.h -- the compressions a trace.dat may use: none, zlib, zstd. */
+#ifndef DECODE_COMPRESS_H
+#define DECODE_COMPRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum compression {
+	COMPRESS_NONE,
+	COMPRESS_ZLIB,
+	COMPRESS_ZSTD,
+	COMPRESS_UNKNOWN,
+};
+
+/* By the name in the file: "none", "zlib", "zstd". */
+enum compression compress_named(const char *name);
+const char *compress_name(enum compression c);
+
+/* A state that may be kept over calls (NULL: a new one each time); one thread at a time. */
+struct decompressor;
+
+struct decompressor *decompressor_new(enum compression c);
+void decompressor_free(struct decompressor *d);
+/* Fill exactly `out_bytes`. 0, or -EINVAL: damaged, or another size. */
+int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *out,
+	       size_t out_bytes);
+
+/* Bytes written, or -1. */
+long compress_bytes(enum compression c, int level, const void *in, size_t in_bytes, void *out,
+		    size_t out_bytes);
+size_t compress_bound(enum compression c, size_t in_bytes);
+const char *compress_version(enum compression c);
+
+#endif

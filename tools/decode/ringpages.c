@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/* ringpages.c -- walk ring pages: bounds-checked, compressed or not, either byte order. */
+#include "decode/ringpages.h"
+#include "base/bytes.h"
+#include "wire/ringpage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Invariants:
+ *   P1  page <= at <= end, and end is inside the page's bytes: the commit word is checked before anything is read.
+ *   P2  A record is given only if all its bytes lie before end; else the rest of the page is damage.
+ *   P3  The chunk buffer belongs to the cursor, so event data stays valid until its next call, whatever others do.
+ */
+struct ring_cursor {
+	struct cursor c; /* first: a cursor is one of these */
+	const struct ring_set *set;
+	struct ring_stream *stream;
+	const uint8_t *at, *end; /* in the page; at == end: take the next page */
+	uint64_t time;		 /* raw, of the last header */
+	uint64_t lost;		 /* to be told with the next event */
+	uint64_t page_offset;	 /* of the page (or its chunk) in the file */
+	const uint8_t *page;
+	uint64_t load; /* block to load next */
+	uint8_t *chunk;
+	size_t chunk_cap;
+	uint64_t chunk_number; /* + 1; 0: none */
+	struct decompressor *decompressor;
+};
+
+_Static_assert(sizeof(struct ring_cursor) <= RING_CURSOR_BYTES, "ops.cursor_bytes is too small");
+
+/* The top bits of an absolute time stamp are not stored: they are those of the time before it. */
+#define STAMP_BITS 59
+
+int ring_cursor_init(struct cursor *c)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	r->set = c->source->priv;
+	r->stream = &r->set->streams[c->stream];
+	return 0;
+}
+
+void ring_cursor_fini(struct cursor *c)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	free(r->chunk);
+	decompressor_free(r->decompressor);
+}
+
+void ring_seek(struct cursor *c, uint64_t block)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	r->load = block;
+	r->at = r->end = NULL;
+	r->lost = 0;
+	c->next = (struct position){block, 0};
+}
+
+/* ---- pages ---- */
+
+static size_t chunk_of(const struct ring_stream *t, uint64_t block)
+{
+	size_t lo = 0, hi = t->nr_chunks;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (t->chunks[mid].first_block <= block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
+}
+
+/* Decompress chunk n into the cursor's buffer; a damaged one reads as zeros: pages without events. */
+static bool load_chunk(struct ring_cursor *r, size_t n)
+{
+	struct source *s = r->c.source;
+	struct ring_chunk *k = &r->stream->chunks[n];
+
+	if (r->chunk_number == n + 1)
+		return true;
+	if (k->out_bytes > r->chunk_cap) {
+		uint8_t *p = realloc(r->chunk, k->out_bytes);
+
+		if (!p)
+			return false;
+		r->chunk = p;
+		r->chunk_cap = k->out_bytes;
+	}
+	if (!r->decompressor && !(r->decompressor = decompressor_new(r->set->compression)))
+		return false;
+	if (decompress(r->decompressor, s->map + k->offset, k->bytes, r->chunk, k->out_bytes)) {
+		source_damage(s, k->offset, k->out_bytes,
+			      "cpu %u: a compressed chunk of %u bytes does not decompress to %u",
+			      r->c.cpu, k->bytes, k->out_bytes);
+		memset(r->chunk, 0, k->out_bytes);
+	}
+	r->chunk_number = n + 1;
+	return true;
+}
+
+/* The bytes of a page, and how many of it there are; NULL at the end of the stream. */
+static const uint8_t *find_page(struct ring_cursor *r, uint64_t block, uint32_t *bytes)
+{
+	const struct ring_stream *t = r->stream;
+	uint32_t page_bytes = t->page_bytes;
+	uint64_t left;
+
+	if (block >= r->c.source->streams[r->c.stream].nr_blocks)
+		return NULL;
+	if (t->nr_chunks) {
+		size_t n = chunk_of(t, block);
+		uint64_t in = (block - t->chunks[n].first_block) * page_bytes;
+
+		if (in >= t->chunks[n].out_bytes || !load_chunk(r, n))
+			return NULL;
+		left = t->chunks[n].out_bytes - in;
+		*bytes = left < page_bytes ? (uint32_t)left : page_bytes;
+		r->page_offset = t->chunks[n].offset;
+		return r->chunk + in;
+	}
+	left = t->bytes - block * page_bytes;
+	*bytes = left < page_bytes ? (uint32_t)left : page_bytes;
+	r->page_offset = t->offset + block * page_bytes;
+	return t->pages + block * page_bytes;
+}
+
+static uint64_t missed(const struct ring_cursor *r, uint64_t commit, const uint8_t *behind,
+		       uint32_t left)
+{
+	uint32_t n = r->set->page.commit_size;
+	uint64_t count;
+
+	if (!(commit & WIRE_COMMIT_MISSED))
+		return 0;
+	if (!(commit & WIRE_COMMIT_STORED) || left < n)
+		return LOST_UNKNOWN;
+	count = n == 8 ? get_u64(behind, r->set->big) : get_u32(behind, r->set->big);
+	return count ? count : LOST_UNKNOWN;
+}
+
+/* Take the next page that can be read; keeps P1. False at the end of the stream. */
+static bool next_page(struct ring_cursor *r)
+{
+	const struct format_page *f = &r->set->page;
+	const uint8_t *p;
+	uint32_t bytes, used, room;
+	uint64_t commit, lost;
+
+	for (;;) {
+		p = find_page(r, r->load, &bytes);
+		if (!p)
+			return false;
+		r->c.next = (struct position){r->load++, 0};
+		if (bytes < f->data_offset) {
+			source_damage(r->c.source, r->page_offset, bytes,
+				      "cpu %u: the page is cut: %u bytes", r->c.cpu, bytes);
+			continue;
+		}
+		commit = f->commit_size == 8 ? get_u64(p + f->commit_offset, r->set->big)
+					     : get_u32(p + f->commit_offset, r->set->big);
+		used = (uint32_t)(commit & WIRE_COMMIT_SIZE);
+		room = bytes - f->data_offset;
+		if (used > f->data_size || used > room) {
+			source_damage(r->c.source, r->page_offset, bytes,
+				      "cpu %u: the page says %u bytes are used, it has %u",
+				      r->c.cpu, used, room);
+			continue;
+		}
+		r->page = p;
+		r->at = p + f->data_offset;
+		r->end = r->at + used;
+		r->time = get_u64(p + f->time_offset, r->set->big);
+		lost = missed(r, commit, r->end, room - used);
+		if (lost)
+			r->lost = lost;
+		return true;
+	}
+}
+
+/* ---- records ---- */
+
+static inline void split(uint32_t word, bool big, uint32_t *type_len, uint32_t *delta)
+{
+	if (big) {
+		*type_len = word >> WIRE_DELTA_BITS;
+		*delta = word & WIRE_DELTA_MAX;
+	} else {
+		*type_len = word & 31;
+		*delta = word >> WIRE_TYPE_LEN_BITS;
+	}
+}
+
+static inline uint64_t stamp(uint64_t before, uint64_t t)
+{
+	uint64_t msb = before & ~((1ULL << STAMP_BITS) - 1);
+
+	t |= msb;
+	return msb && t < before ? t + (1ULL << STAMP_BITS) : t;
+}
+
+/*
+ * The next data record of the page: its payload and size, NULL at its end. Inlined twice, for next() and for scan(), with
+ * `big` known to the compiler in the latter. Sets *bad where a record runs over the end (P2).
+ */
+static inline const uint8_t *next_record(const uint8_t **at, const uint8_t *end, bool big,
+					 uint64_t *time, uint32_t *size, bool *bad)
+{
+	const uint8_t *p = *at;
+
+	while (end - p >= 4) {
+		uint32_t type_len, delta, n;
+
+		split(get_u32(p, big), big, &type_len, &delta);
+		p += 4;
+		if (type_len - 1 < WIRE_TYPE_DATA_MAX) {
+			n = type_len * 4;
+			if ((size_t)(end - p) < n)
+				break;
+			*time += delta;
+			*size = n;
+			*at = p + n;
+			return p;
+		}
+		if (type_len == WIRE_TYPE_PADDING && !delta) {
+			*at = end;
+			return NULL;
+		}
+		if (end - p < 4)
+			break;
+		n = get_u32(p, big);
+		if (type_len == WIRE_TYPE_EXTEND) {
+			*time += ((uint64_t)n << WIRE_DELTA_BITS) + delta;
+			p += 4;
+		} else if (type_len == WIRE_TYPE_STAMP) {
+			*time = stamp(*time, ((uint64_t)n << WIRE_DELTA_BITS) + delta);
+			p += 4;
+		} else if (type_len == WIRE_TYPE_PADDING) {
+			if (n > (size_t)(end - p))
+				break;
+			*time += delta;
+			p += n;
+		} else {
+			if (n < 4 || n > (size_t)(end - p))
+				break;
+			*time += delta;
+			*size = n - 4;
+			n = (n + 3) & ~3u;
+			*at = (size_t)(end - p) < n ? end : p + n;
+			return p + 4;
+		}
+	}
+	*bad = p != end;
+	*at = end;
+	return NULL;
+}
+
+static void bad_record(struct ring_cursor *r, const uint8_t *where)
+{
+	uint64_t in = (uint64_t)(where - r->page);
+
+	source_damage(r->c.source, r->stream->nr_chunks ? r->page_offset : r->page_offset + in,
+		      (uint64_t)(r->end - where),
+		      "cpu %u: a record at 0x%" PRIx64 " of its page runs over the page's end",
+		      r->c.cpu, in);
+}
+
+bool ring_next(struct cursor *c, struct event *e)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+	const struct ring_set *set = r->set;
+
+	for (;;) {
+		const uint8_t *from = r->at, *data;
+		bool bad = false;
+
+		data = next_record(&r->at, r->end, set->big, &r->time, &e->size, &bad);
+		if (!data) {
+			if (bad)
+				bad_record(r, from);
+			if (!next_page(r))
+				return false;
+			continue;
+		}
+		e->data = data;
+		e->time =
+			set->clock.any ? ring_clock_convert(&set->clock, c->cpu, r->time) : r->time;
+		e->stream = c->stream;
+		e->cpu = c->cpu;
+		e->type = e->size >= set->type_offset + 2
+				  ? get_u16(data + set->type_offset, set->big)
+				  : 0;
+		e->pid = e->size >= set->pid_offset + 4
+				 ? (int32_t)get_u32(data + set->pid_offset, set->big)
+				 : 0;
+		e->lost = r->lost;
+		r->lost = 0;
+		e->offset = r->stream->nr_chunks ? r->page_offset
+						 : r->page_offset + (uint64_t)(data - r->page);
+		e->at = c->next;
+		c->next.skip++;
+		return true;
+	}
+}
+
+uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)
+{
+	const struct ring_set *set = s->priv;
+	struct ring_stream *t = &set->streams[stream];
+	uint64_t time = 0;
+
+	if (t->nr_chunks) {
+		struct ring_chunk *k = &t->chunks[chunk_of(t, block)];
+
+		time = __atomic_load_n(&k->time, __ATOMIC_RELAXED);
+		if (!time) {
+			struct cursor *c = cursor_open(s, stream);
+
+			if (c)
+				ring_seek(c, k->first_block);
+			if (c && next_page((struct ring_cursor *)c))
+				time = ((struct ring_cursor *)c)->time;
+			cursor_close(c);
+			__atomic_store_n(&k->time, time, __ATOMIC_RELAXED);
+		}
+	} else if (t->bytes - block * t->page_bytes >= set->page.time_offset + 8) {
+		time = get_u64(t->pages + block * t->page_bytes + set->page.time_offset, set->big);
+	}
+	return set->clock.any ? ring_clock_convert(&set->clock, s->streams[stream].cpu, time)
+			      : time;
+}
+
+/* ---- counting ---- */
+
+static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
+{
+	const struct ring_set *set = r->set;
+	uint32_t type_at = set->type_offset, pid_at = set->pid_offset, need = pid_at + 4, size;
+	uint64_t time = r->time, max = time, n = 0, run = 0;
+	const uint8_t *data, *from;
+	int32_t run_pid = 0;
+	bool bad = false;
+
+	if (need < type_at + 2)
+		need = type_at + 2;
+	for (;;) {
+		int32_t pid = 0;
+		uint32_t type = 0;
+
+		from = r->at;
+		data = next_record(&r->at, r->end, big, &time, &size, &bad);
+		if (!data)
+			break;
+		if (size >= need) {
+			type = get_u16(data + type_at, big);
+			pid = (int32_t)get_u32(data + pid_at, big);
+		}
+		out->by_type[type]++;
+		if (pid != run_pid) {
+			if (run)
+				pid_counts_add(out->pids, run_pid, run);
+			run_pid = pid;
+			run = 0;
+		}
+		run++;
+		n++;
+		if (time > max)
+			max = time;
+	}
+	if (bad)
+		bad_record(r, from);
+	if (run)
+		pid_counts_add(out->pids, run_pid, run);
+	r->time = time;
+	r->c.next.skip = n;
+	if (max > out->max_time || !out->nr_events)
+		out->max_time = max;
+	out->nr_events += n;
+}
+
+/* The first event's time: the header words before the first data record count. */
+static bool first_time(struct ring_cursor *r, uint64_t *time)
+{
+	const uint8_t *at = r->at;
+	uint32_t size;
+	bool bad;
+
+	*time = r->time;
+	return next_record(&at, r->end, r->set->big, time, &size, &bad) != NULL;
+}
+
+void ring_scan(struct cursor *c, uint64_t block, struct scan *out)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+	const struct ring_clock *clock = &r->set->clock;
+	uint64_t first, before = out->nr_events, last = out->last_time, max = out->max_time;
+
+	ring_seek(c, block);
+	if (!next_page(r) || c->next.block != block || !first_time(r, &first))
+		return;
+	first = clock->any ? ring_clock_convert(clock, c->cpu, first) : first;
+	if (r->lost) {
+		struct loss l = {.stream = c->stream,
+				 .from = before ? last : first,
+				 .to = first,
+				 .lost = r->lost};
+
+		losses_add(out->losses, &l);
+	}
+	if (!before)
+		out->first_time = first;
+	if (r->set->big)
+		scan_page(r, out, true);
+	else
+		scan_page(r, out, false);
+	out->last_time = r->time;
+	if (clock->any) {
+		out->last_time = ring_clock_convert(clock, c->cpu, r->time);
+		out->max_time = !before || out->last_time > max ? out->last_time : max;
+	}
+}
+
+/* ---- shared by the formats ---- */
+
+void ring_find_common(struct source *s, struct ring_set *set)
+{
+	set->type_offset = 0;
+	set->pid_offset = 4;
+	for (size_t i = 0; i < s->nr_schemas && i < 16; i++) {
+		struct format *f = format_parse(s->schemas[i].text, s->schemas[i].text_bytes,
+						s->schemas[i].system, NULL);
+		const struct format_field *type, *pid;
+
+		if (!f)
+			continue;
+		type = format_field(f, "common_type");
+		pid = format_field(f, "common_pid");
+		if (type && pid && type->size == 2 && pid->size == 4) {
+			set->type_offset = type->offset;
+			set->pid_offset = pid->offset;
+			format_free(f);
+			return;
+		}
+		format_free(f);
+	}
+}
+
+static uint64_t shifted(const struct ring_clock *clock, uint32_t cpu, uint64_t t)
+{
+	const struct ring_shift *best = NULL;
+
+	for (size_t i = 0; i < clock->nr_shifts; i++) {
+		const struct ring_shift *k = &clock->shifts[i];
+
+		if (k->cpu == cpu && (!best || k->time <= t))
+			best = k;
+	}
+	if (!best)
+		return t;
+	t = (uint64_t)(((unsigned __int128)t * best->scaling) >> best->fraction_bits);
+	return t + (uint64_t)best->offset;
+}
+
+uint64_t ring_clock_convert(const struct ring_clock *clock, uint32_t cpu, uint64_t t)
+{
+	if (clock->nr_shifts)
+		t = shifted(clock, cpu, t);
+	if (clock->scaled)
+		t = (uint64_t)(((unsigned __int128)t * clock->mult) >> clock->shift);
+	return t + (uint64_t)clock->offset;
+}
+
+void ring_set_free(struct ring_set *set)
+{
+	for (size_t i = 0; set->streams && i < set->nr_streams; i++)
+		free(set->streams[i].chunks);
+	free(set->streams);
+	free(set->clock.shifts);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* tracedat_v7.c -- trace.dat version 7: sections found through options, compressed or not. */
+#include "decode/tracedat.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION_COMPRESSED  1u
+#define SECTION_HEADER	    16u
+/* Each option section names the next; a loop of them is damage. */
+#define OPTION_SECTIONS_MAX 10000u
+
+static void *keep(struct tracedat *t, void *p)
+{
+	void **n = realloc(t->owned, (t->nr_owned + 1) * sizeof(*n));
+
+	if (!n) {
+		free(p);
+		return NULL;
+	}
+	t->owned = n;
+	t->owned[t->nr_owned++] = p;
+	return p;
+}
+
+/* A compressed section: u32 compressed size, u32 size, data. */
+static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t id)
+{
+	struct tracedat *t = s->priv;
+	uint32_t in = reader_u32(r), out = reader_u32(r);
+	const void *data = reader_bytes(r, in);
+	struct decompressor *d = decompressor_new(t->ring.compression);
+	void *p = data && out <= TRACEDAT_META_MAX ? malloc(out ? out : 1) : NULL;
+
+	if (!p || !d || decompress(d, data, in, p, out)) {
+		source_damage(s, offset, out, "section %u does not decompress: %u to %u bytes", id,
+			      in, out);
+		decompressor_free(d);
+		free(p);
+		return false;
+	}
+	decompressor_free(d);
+	p = keep(t, p);
+	reader_init(r, p, out, s->big_endian);
+	return p != NULL;
+}
+
+bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out)
+{
+	struct reader r;
+	uint16_t got, flags;
+	uint64_t bytes;
+
+	reader_init(&r, s->map, s->map_bytes, s->big_endian);
+	reader_seek(&r, offset);
+	got = reader_u16(&r);
+	flags = reader_u16(&r);
+	reader_u32(&r); /* the name, for people */
+	bytes = reader_u64(&r);
+	if (r.failed || got != id) {
+		source_damage(s, offset, SECTION_HEADER, "section %u was expected here, not %u", id,
+			      got);
+		return false;
+	}
+	if (bytes > reader_left(&r)) {
+		source_damage(s, offset, bytes,
+			      "section %u: %" PRIu64 " bytes, the file has %" PRIu64, id, bytes,
+			      reader_left(&r));
+		bytes = reader_left(&r);
+	}
+	reader_init(out, r.base + r.at, bytes, s->big_endian);
+	return flags & SECTION_COMPRESSED ? unpack(s, out, offset, id) : true;
+}
+
+/* ---- the pages of a buffer ---- */
+
+/* u32 number of chunks; each u32 compressed size, u32 size, data. Only the headers are read. */
+static int add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
+		      uint32_t page_bytes)
+{
+	struct ring_stream *n = tracedat_new_stream(s, cpu);
+	struct stream *st;
+	struct reader r;
+	uint32_t chunks;
+
+	if (!n)
+		return -ENOMEM;
+	st = &s->streams[s->nr_streams - 1];
+	n->page_bytes = page_bytes;
+	n->pages = s->map;
+	n->offset = st->offset = offset;
+	s->buffers[st->buffer].page_bytes = page_bytes;
+	if (!bytes)
+		return 0;
+	reader_init(&r, s->map, s->map_bytes, s->big_endian);
+	reader_seek(&r, offset);
+	chunks = reader_u32(&r);
+	if (r.failed || chunks > reader_left(&r) / 8) {
+		source_damage(s, offset, bytes, "cpu %u: %u compressed chunks do not fit", cpu,
+			      chunks);
+		return 0;
+	}
+	n->chunks = calloc(chunks ? chunks : 1, sizeof(*n->chunks));
+	if (!n->chunks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < chunks; i++) {
+		struct ring_chunk *k = &n->chunks[n->nr_chunks];
+		uint64_t at = r.at;
+
+		k->bytes = reader_u32(&r);
+		k->out_bytes = reader_u32(&r);
+		k->offset = r.at;
+		k->first_block = st->nr_blocks;
+		if (!reader_bytes(&r, k->bytes) || k->out_bytes > RING_CHUNK_MAX) {
+			source_damage(s, at, 8, "cpu %u: chunk %u of %u: %u bytes from %u", cpu, i,
+				      chunks, k->out_bytes, k->bytes);
+			break;
+		}
+		st->nr_blocks += (k->out_bytes + page_bytes - 1) / page_bytes;
+		st->bytes += k->out_bytes;
+		n->nr_chunks++;
+	}
+	return 0;
+}
+
+/* u64 section, name, clock, u32 page size, u32 CPUs; each u32 cpu, u64 offset, u64 bytes. */
+static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t at)
+{
+	struct tracedat *t = s->priv;
+	struct reader r, head;
+	uint64_t section;
+	uint32_t page, cpus;
+	const char *name, *clock;
+	bool packed;
+
+	reader_init(&r, data, bytes, s->big_endian);
+	section = reader_u64(&r);
+	name = reader_str(&r);
+	clock = reader_str(&r);
+	page = reader_u32(&r);
+	cpus = reader_u32(&r);
+	if (r.failed || s->nr_buffers >= TRACEDAT_BUFFERS_MAX) {
+		source_damage(s, at, bytes, "option BUFFER is cut");
+		return 0;
+	}
+	if (page < 256 || page > (64u << 20))
+		page = t->page_bytes;
+	if (!source_add_buffer(s, name, clock))
+		return -ENOMEM;
+	reader_init(&head, s->map, s->map_bytes, s->big_endian);
+	reader_seek(&head, section);
+	reader_u16(&head);
+	packed = reader_u16(&head) & SECTION_COMPRESSED;
+	if (head.failed)
+		source_damage(s, section, 0, "buffer '%s': its section is not in the file", name);
+	for (uint32_t i = 0; i < cpus; i++) {
+		uint32_t cpu = reader_u32(&r);
+		uint64_t offset = reader_u64(&r), n = reader_u64(&r);
+		int err;
+
+		if (r.failed) {
+			source_damage(s, at, bytes, "option BUFFER is cut: %u CPUs", cpus);
+			return 0;
+		}
+		err = packed ? add_chunks(s, cpu, offset, n, page)
+			     : tracedat_add_pages(s, cpu, offset, n, page);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A buffer saved as text: u64 section, name, clock. */
+static void text_option(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t at)
+{
+	struct trace_buffer *b;
+	struct reader r, text;
+	uint64_t section;
+	const char *name, *clock;
+
+	reader_init(&r, data, bytes, s->big_endian);
+	section = reader_u64(&r);
+	name = reader_str(&r);
+	clock = reader_str(&r);
+	if (r.failed || s->nr_buffers >= TRACEDAT_BUFFERS_MAX) {
+		source_damage(s, at, bytes, "option BUFFER_TEXT is cut");
+		return;
+	}
+	b = source_add_buffer(s, name, clock);
+	if (b && tracedat_section(s, section, OPT_BUFFER_TEXT, &text)) {
+		b->text_bytes = text.size;
+		b->text = (const char *)text.base;
+	}
+}
+
+/* ---- options ---- */
+
+static void meta_option(struct source *s, uint16_t id, const uint8_t *data, uint32_t bytes,
+			uint64_t at)
+{
+	struct tracedat *t = s->priv;
+	struct reader r;
+	uint64_t section;
+
+	if (bytes < 8) {
+		source_damage(s, at, bytes, "option %u of %u bytes", id, bytes);
+		return;
+	}
+	section = get_u64(data, s->big_endian);
+	switch (id) {
+	case OPT_KALLSYMS: t->kallsyms.section = section; return;
+	case OPT_PRINTK: t->printk.section = section; return;
+	case OPT_CMDLINES: t->cmdlines.section = section; return;
+	default: break;
+	}
+	if (!tracedat_section(s, section, id, &r))
+		return;
+	if (id == OPT_HEADER_INFO)
+		tracedat_header_info(s, &r, section);
+	else if (id == OPT_FTRACE_EVENTS)
+		tracedat_ftrace_formats(s, &r, section);
+	else
+		tracedat_event_formats(s, &r, section);
+}
+
+/* One section of options; the place of the next in *next, 0 at the end. */
+static int option_section(struct source *s, uint64_t offset, uint64_t *next)
+{
+	struct reader r;
+
+	*next = 0;
+	if (!tracedat_section(s, offset, OPT_DONE, &r))
+		return 0;
+	while (reader_left(&r)) {
+		uint64_t at = offset + SECTION_HEADER + r.at;
+		uint16_t id = reader_u16(&r);
+		uint32_t bytes = reader_u32(&r);
+		const uint8_t *data = reader_bytes(&r, bytes);
+		int err = 0;
+
+		if (!data) {
+			source_damage(s, at, bytes, "option %u of %u bytes does not fit", id,
+				      bytes);
+			return 0;
+		}
+		if (id == OPT_DONE) {
+			*next = bytes >= 8 ? get_u64(data, s->big_endian) : 0;
+			return 0;
+		}
+		if (id == OPT_BUFFER)
+			err = buffer_option(s, data, bytes, at);
+		else if (id == OPT_BUFFER_TEXT)
+			text_option(s, data, bytes, at);
+		else if (id >= OPT_HEADER_INFO && id <= OPT_CMDLINES)
+			meta_option(s, id, data, bytes, at);
+		else
+			tracedat_option(s, id, data, bytes, at);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int tracedat_open_v7(struct source *s, struct reader *r)
+{
+	struct tracedat *t = s->priv;
+	const char *name = reader_str(r), *version = reader_str(r);
+	uint64_t next = reader_u64(r);
+	int err;
+
+	if (r->failed || !version) {
+		diag_at(s->path, r->at, "the file ends inside its header");
+		return -EINVAL;
+	}
+	t->ring.compression = compress_named(name);
+	if (t->ring.compression == COMPRESS_UNKNOWN)
+		source_damage(s, r->at, 0, "compression '%.16s' is not known", name);
+	free(s->info.compression);
+	s->info.compression = strndup(name, 16);
+	for (unsigned n = 0; next; n++) {
+		if (n == OPTION_SECTIONS_MAX) {
+			source_damage(s, next, 0, "the option sections go round in a circle");
+			break;
+		}
+		err = option_section(s, next, &next);
+		if (err)
+			return err;
+	}
+	if (!s->nr_buffers) {
+		diag_at(s->path, r->at, "no trace buffer is in the file");
+		return -EINVAL;
+	}
+	return 0;
+}
