@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* task.h -- what tracers keep per task, and the moments a kernel tells them about. */
+#ifndef FATHOM_TASK_H
+#define FATHOM_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Calls followed per task; deeper ones run untraced and are counted. A port may define its own number. */
+#ifndef FATHOM_SHADOW_DEPTH
+#define FATHOM_SHADOW_DEPTH 64
+#endif
+
+/* One call that has not returned yet. */
+struct fathom_shadow {
+	uintptr_t slot; /* where its return address lies on the stack: names the frame */
+	uintptr_t func;
+	uint64_t calltime;
+	uintptr_t ret;	   /* the return address that was replaced; 0: none was (return sites) */
+	uint64_t children; /* time spent in traced callees, for the profile */
+};
+
+/*
+ * Embed one in each task (a thread's control block), zeroed or fathom_task_init()ed before the task first runs.
+ * Written by the task it belongs to and by interrupts on top of it; nobody else.
+ */
+struct fathom_task {
+	uint32_t
+		depth; /* entries of shadow[] in use; may exceed the array: those calls are only counted */
+	uint32_t busy;	  /* one bit per context that is inside the tracer: the recursion guard */
+	uint32_t limit;	  /* depth at which a set_graph_function call was met, + 1; 0: none */
+	uint32_t overrun; /* calls lost since the task began, as funcgraph_exit reports it */
+	uint64_t switched_out; /* when it last left the CPU; 0: it runs */
+	struct fathom_shadow shadow[FATHOM_SHADOW_DEPTH];
+};
+
+void fathom_task_init(struct fathom_task *task);
+
+/*
+ * Moments. Each is one relaxed load and a branch while no tracer wants it. Context: where the kernel does the thing.
+ */
+enum fathom_want {
+	FATHOM_WANT_SWITCH = 1,
+	FATHOM_WANT_WAKEUP = 2,
+	FATHOM_WANT_IRQS = 4,
+	FATHOM_WANT_PREEMPT = 8,
+};
+extern uint32_t fathom_want; /* written by the tracers in task context, read relaxed everywhere */
+
+/* What the wakeup tracers want to know of a task. */
+struct fathom_sched_task {
+	struct fathom_task *task; /* its tracer state */
+	int32_t pid;
+	int32_t prio; /* as Linux counts: 0..99 real time (0 highest), 100..139 normal, -1 deadline */
+	uint8_t state; /* index into "RSDTtXZPI": 0 running */
+	uint8_t is_rt;
+	uint8_t is_dl;
+	char comm[16];
+};
+
+void fathom_note_switch_slow(const struct fathom_sched_task *prev,
+			     const struct fathom_sched_task *next);
+void fathom_note_wakeup_slow(const struct fathom_sched_task *woken, uint32_t cpu);
+void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);
+void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip);
+
+static inline int fathom_wanted(uint32_t what)
+{
+	return __builtin_expect((__atomic_load_n(&fathom_want, __ATOMIC_RELAXED) & what) != 0, 0);
+}
+
+/* The scheduler leaves prev for next on this CPU; `fathom_wanted(FATHOM_WANT_SWITCH)` tells if it is worth filling in. */
+static inline void fathom_note_switch(const struct fathom_sched_task *prev,
+				      const struct fathom_sched_task *next)
+{
+	if (fathom_wanted(FATHOM_WANT_SWITCH))
+		fathom_note_switch_slow(prev, next);
+}
+
+/* A task was made runnable, to run on `cpu`. */
+static inline void fathom_note_wakeup(const struct fathom_sched_task *woken, uint32_t cpu)
+{
+	if (fathom_wanted(FATHOM_WANT_WAKEUP))
+		fathom_note_wakeup_slow(woken, cpu);
+}
+
+/* Interrupts were just turned off (1) or are about to be turned on (0), at `ip`, called from `parent_ip`. */
+static inline void fathom_note_irqs(int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	if (fathom_wanted(FATHOM_WANT_IRQS))
+		fathom_note_irqs_slow(off, ip, parent_ip);
+}
+
+/* The same for preemption: on its way from 0 to 1 and from 1 to 0. */
+static inline void fathom_note_preempt(int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	if (fathom_wanted(FATHOM_WANT_PREEMPT))
+		fathom_note_preempt_slow(off, ip, parent_ip);
+}
+
+#endif

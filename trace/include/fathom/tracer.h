@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* tracer.h -- what current_tracer offers, and how it is steered: tracers, function sets, probes, options, limits. */
+#ifndef FATHOM_TRACER_H
+#define FATHOM_TRACER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/text.h"
+
+/*
+ * Everything here is called in task context and serialised by the caller (control/ holds one lock), but for what says
+ * otherwise. Errors are negative; a call that fails has changed nothing.
+ */
+
+/* ---- tracers ---- */
+
+enum fathom_tracer_flags {
+	FATHOM_TRACER_LATENCY =
+		1, /* keeps the worst case in the snapshot; printed in latency format */
+	FATHOM_TRACER_FUNCTION = 2, /* needs function sites */
+	FATHOM_TRACER_GRAPH = 4,    /* printed in the function_graph layout */
+};
+
+/* A tracer's own file in options/, and its bit in fathom_tracer_options(). */
+struct fathom_tracer_option {
+	const char *name;
+	uint32_t bit;
+};
+
+struct fathom_tracer {
+	const char *name;
+	uint32_t flags;
+	const struct fathom_tracer_option *options; /* ends with a NULL name */
+	int (*start)(void);
+	void (*stop)(void);
+	int (*changed)(uint32_t options); /* may refuse a change while it runs; NULL: any is fine */
+};
+
+/* The tracers that work here, in the order available_tracers prints; `nop` is the last. NULL behind the end. */
+const struct fathom_tracer *fathom_tracer_at(uint32_t index);
+const struct fathom_tracer *fathom_tracer_current(void);
+/* Stop the current one and start `name`. -EINVAL: unknown. If it cannot start, nop runs and the error is returned. */
+int fathom_tracer_set(const char *name);
+
+/* Bits of fathom_tracer_options(). Defaults are Linux's. */
+enum fathom_tracer_option_bit {
+	FATHOM_OPT_FUNC_STACK = 1u << 0,	/* func_stack_trace */
+	FATHOM_OPT_FUNC_NO_REPEATS = 1u << 1,	/* func-no-repeats */
+	FATHOM_OPT_GRAPH_OVERRUN = 1u << 2,	/* funcgraph-overrun */
+	FATHOM_OPT_GRAPH_CPU = 1u << 3,		/* funcgraph-cpu, on */
+	FATHOM_OPT_GRAPH_OVERHEAD = 1u << 4,	/* funcgraph-overhead, on */
+	FATHOM_OPT_GRAPH_PROC = 1u << 5,	/* funcgraph-proc */
+	FATHOM_OPT_GRAPH_DURATION = 1u << 6,	/* funcgraph-duration, on */
+	FATHOM_OPT_GRAPH_ABSTIME = 1u << 7,	/* funcgraph-abstime */
+	FATHOM_OPT_GRAPH_IRQS = 1u << 8,	/* funcgraph-irqs, on */
+	FATHOM_OPT_GRAPH_TAIL = 1u << 9,	/* funcgraph-tail */
+	FATHOM_OPT_GRAPH_SLEEP_TIME = 1u << 10, /* sleep-time, on */
+	FATHOM_OPT_GRAPH_GRAPH_TIME = 1u << 11, /* graph-time, on */
+	FATHOM_OPT_DISPLAY_GRAPH =
+		1u << 12, /* display-graph: latency tracers record calls and returns */
+	FATHOM_OPT_FUNCTION_TRACE =
+		1u << 13, /* function-trace, on: latency tracers record functions */
+	FATHOM_OPT_FUNCTION_FORK =
+		1u << 14, /* function-fork: children of set_ftrace_pid's tasks too */
+};
+uint32_t fathom_tracer_options(void);
+/* -EINVAL if the running tracer refuses. */
+int fathom_tracer_option_set(uint32_t bit, int on);
+
+/* ---- functions ---- */
+
+/* The traceable functions, by address: available_filter_functions. */
+uint32_t fathom_function_count(void);
+uintptr_t fathom_function_address(uint32_t index);
+/* NULL if config.symbol does not know it. */
+const char *fathom_function_name(uint32_t index);
+/* For enabled_functions: number of users of the site now; `*graph` says whether returns are traced too. */
+uint32_t fathom_function_users(uint32_t index, int *graph);
+
+/* Sets over the functions. An empty FILTER, GRAPH or PROFILE set means all of them. */
+enum fathom_function_set {
+	FATHOM_SET_FILTER,	  /* set_ftrace_filter */
+	FATHOM_SET_NOTRACE,	  /* set_ftrace_notrace */
+	FATHOM_SET_GRAPH,	  /* set_graph_function */
+	FATHOM_SET_GRAPH_NOTRACE, /* set_graph_notrace */
+	FATHOM_SET_STACK,	  /* stack_trace_filter */
+	FATHOM_SET_NR,
+};
+
+/*
+ * One token as it is written to the set's file: `name`, a glob (`*` and `?`), `!...` to remove, a decimal number N for
+ * the N-th function, for FILTER also `glob:command[:count]` and its `!` form.
+ * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full;
+ * -EBUSY: set_graph_function has no room. Takes effect on the running tracer at once.
+ */
+int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes);
+/* What opening with O_TRUNC does. For FILTER also removes the function probes. */
+void fathom_function_set_clear(enum fathom_function_set set);
+int fathom_function_set_is_empty(enum fathom_function_set set);
+/* The first member with index >= from, or -1. */
+int fathom_function_set_next(enum fathom_function_set set, uint32_t from);
+
+/* Function probes: what set_ftrace_filter lists behind the names, as `name:command:unlimited` or `:count=N`. */
+struct fathom_function_probe {
+	uint32_t function; /* index */
+	int32_t left;	   /* runs left; -1: unlimited */
+	const char *command;
+	const char *arg; /* of enable_event: "sys:event"; else NULL */
+};
+/* 1 and *out for probe `index`, 0 behind the last. */
+int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out);
+
+/*
+ * A command for function probes. traceon, traceoff, stacktrace, dump and cpudump are built in; control/ adds what
+ * belongs to it (snapshot, enable_event, disable_event). `open` turns the text behind the command into `*data`; `run`
+ * is called in the traced function's context, NMI included.
+ */
+struct fathom_function_command {
+	const char *name;
+	int (*open)(const char *arg, size_t bytes, void **data); /* NULL: takes no argument */
+	void (*close)(void *data);
+	void (*run)(uintptr_t ip, uintptr_t parent_ip, void *data);
+	const char *(*describe)(void *data); /* the argument again, for the list */
+};
+int fathom_function_command_add(const struct fathom_function_command *command);
+
+/* ---- limits ---- */
+
+/* set_ftrace_pid and set_ftrace_notrace_pid: -ENOSPC behind FATHOM_PIDS_MAX. Empty: every task. */
+#define FATHOM_PIDS_MAX 64
+enum fathom_pid_set {
+	FATHOM_PIDS_TRACE,
+	FATHOM_PIDS_NOTRACE,
+	FATHOM_PIDS_NR,
+};
+int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid);
+void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid);
+void fathom_function_pid_clear(enum fathom_pid_set set);
+/* The index-th pid, ascending, or -1. */
+int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index);
+
+/* max_graph_depth; 0: no limit but the shadow stack's. */
+void fathom_graph_depth_set(uint32_t depth);
+uint32_t fathom_graph_depth(void);
+
+/* tracing_thresh, in ns; 0: off. function_graph then records only returns that took longer. */
+void fathom_thresh_set(uint64_t ns);
+uint64_t fathom_thresh(void);
+
+/* tracing_max_latency, in ns; written by the latency tracers, 0 starts over. */
+void fathom_max_latency_set(uint64_t ns);
+uint64_t fathom_max_latency(void);
+
+/* What the latency banner says of the recorded maximum. */
+struct fathom_latency_report {
+	uint64_t latency_ns;
+	uint64_t start; /* ring time where the critical section began */
+	int32_t pid;
+	int32_t prio; /* -1: unknown */
+	uint32_t cpu;
+	uintptr_t started_at; /* 0: the banner has no such lines (wakeup tracers) */
+	uintptr_t ended_at;
+};
+void fathom_latency_report(struct fathom_latency_report *out);
+
+/* ---- counted, never silent ---- */
+
+struct fathom_tracer_stats {
+	uint64_t
+		shadow_full; /* calls not followed: the task's shadow stack was full (funcgraph overrun) */
+	uint64_t
+		unmatched; /* returns without a recorded call: tracing began inside, or a longjmp left it */
+	uint64_t unwound;   /* recorded calls that were left without a return */
+	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
+	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
+};
+void fathom_tracer_stats(struct fathom_tracer_stats *out);
+
+/* ---- stack tracer ---- */
+
+int fathom_stack_tracer_set(int on);
+int fathom_stack_tracer_is_on(void);
+/* stack_max_size; setting it to 0 starts over. */
+uint64_t fathom_stack_max(void);
+void fathom_stack_max_set(uint64_t bytes);
+/* The text of stack_trace. */
+void fathom_stack_text(struct fathom_text *out);
+
+/* ---- function profile ---- */
+
+/* function_profile_enabled. -ENOMEM: the memory given to fathom_init() had no room for the counters. */
+int fathom_profile_set(int on);
+int fathom_profile_is_on(void);
+/* The text of trace_stat/function<cpu>, line by line: `line` counts from 0 with the two of the header. 0 at the end. */
+int fathom_profile_line(uint32_t cpu, uint32_t line, struct fathom_text *out);
+
+#endif
