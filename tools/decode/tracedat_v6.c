@@ -113,6 +113,28 @@ static int read_cpus(struct source *s, struct reader *r, uint32_t cpus)
 	return 0;
 }
 
+/* Files with option TRACECLOCK name the clock of each buffer behind its list: u64 size, text. */
+static void read_clock(struct source *s, struct reader *r)
+{
+	struct trace_buffer *b = &s->buffers[s->nr_buffers - 1];
+	struct tracedat *t = s->priv;
+	uint64_t n;
+	const char *text;
+	char *name;
+
+	if (!t->clock[0])
+		return;
+	n = reader_u64(r);
+	text = n < 4096 ? reader_bytes(r, n) : NULL;
+	if (!text)
+		return;
+	name = tracedat_clock_name(text, n);
+	if (!name)
+		return;
+	free(b->clock);
+	b->clock = name;
+}
+
 static int read_instances(struct source *s, uint32_t cpus)
 {
 	struct tracedat *t = s->priv;
@@ -129,6 +151,8 @@ static int read_instances(struct source *s, uint32_t cpus)
 		if (read_cpus(s, &r, cpus))
 			source_damage(s, t->pending[i].offset, 0,
 				      "instance '%s': its list of CPUs is cut", t->pending[i].name);
+		else
+			read_clock(s, &r);
 	}
 	return 0;
 }
@@ -150,6 +174,7 @@ static int read_data(struct source *s, struct reader *r, const char *kind, uint3
 		return cut(s, r, "'flyrecord' was expected: where the pages lie is not known");
 	if (read_cpus(s, r, cpus))
 		return cut(s, r, "the file ends inside its list of CPUs");
+	read_clock(s, r);
 	t->header_end = r->at;
 	return read_instances(s, cpus);
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* tools_tracedat.c -- what the trace.dat writer writes, the reader reads: both byte orders, both long sizes. */
+#include "harness.h"
+#include "decode/source.h"
+#include "wire/ringpage.h"
+#include "wire/tracedat_write.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static const char format_tick[] =
+	"name: tick\nID: 100\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:u32 n;\toffset:8;\tsize:4;\tsigned:0;\n\nprint fmt: \"n=%u\", REC->n\n";
+
+struct sink {
+	int fd;
+	uint64_t bytes;
+};
+
+static int put(void *arg, const void *bytes, size_t n)
+{
+	struct sink *s = arg;
+
+	s->bytes += n;
+	return write(s->fd, bytes, n) == (ssize_t)n ? 0 : -5;
+}
+
+static void store(uint8_t *p, uint64_t v, unsigned n, int big)
+{
+	for (unsigned i = 0; i < n; i++)
+		p[big ? n - 1 - i : i] = (uint8_t)(v >> (8 * i));
+}
+
+/* A page of `nr` ticks, `step` apart from `time`; the first has the number `from`. */
+static void make_page(uint8_t *page, uint64_t time, uint64_t step, uint32_t from, uint32_t nr,
+		      int big, int longs)
+{
+	unsigned data = 8 + (unsigned)longs;
+	uint8_t *p = page + data;
+
+	memset(page, 0, 4096);
+	store(page, time, 8, big);
+	for (uint32_t i = 0; i < nr; i++, p += 16) {
+		uint32_t delta = i ? (uint32_t)step : 0;
+
+		store(p, big ? 3u << 27 | delta : 3u | delta << 5, 4, big);
+		store(p + 4, 100, 2, big);
+		store(p + 8, 7 + i % 2, 4, big);
+		store(p + 12, from + i, 4, big);
+	}
+	store(page + 8, (uint64_t)(p - page) - data, (unsigned)longs, big);
+}
+
+static const char page32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			     "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+			     "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+			     "\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
+
+/* Two CPUs, two pages of 100 events each, interleaved in time, and an instance with one CPU. */
+static void write_file(const char *path, int big, int longs)
+{
+	struct sink sink = {open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), 0};
+	const char *hp = longs == 8 ? fathom_dat_header_page : page32;
+	uint64_t bytes[2] = {8192, 8192};
+	struct fathom_dat d;
+	uint8_t page[4096];
+
+	fathom_dat_begin(&d, put, &sink, 4096, big, longs);
+	fathom_dat_header(&d, hp, strlen(hp), fathom_dat_header_event,
+			  strlen(fathom_dat_header_event));
+	fathom_dat_ftrace(&d, 0);
+	fathom_dat_systems(&d, 1);
+	fathom_dat_system(&d, "demo", 1);
+	fathom_dat_format(&d, format_tick, strlen(format_tick));
+	fathom_dat_kallsyms(&d, "1000 T first\n2000 T second\n2000 T alias\n", 39);
+	fathom_dat_printk(&d, "0x10 : \"hi\\n\"\n", 14);
+	fathom_dat_cmdlines(&d, "7 seven\n8 the eighth\n", 21);
+	fathom_dat_cpus(&d, 2);
+	fathom_dat_option(&d, FATHOM_DAT_UNAME, "Test", 5);
+	fathom_dat_data(&d, "mono", bytes, 2);
+	for (uint32_t cpu = 0; cpu < 2; cpu++)
+		for (uint32_t k = 0; k < 2; k++) {
+			make_page(page, 1000 + cpu + 20000 * k, 100, cpu * 1000 + k * 100, 100, big,
+				  longs);
+			fathom_dat_bytes(&d, page, sizeof(page));
+		}
+	CHECK_EQ(d.err, 0);
+	CHECK_EQ(d.at, sink.bytes);
+	close(sink.fd);
+}
+
+static void read_file(const char *path, int big, int longs)
+{
+	const struct event *e;
+	struct source *s;
+	struct merge *m;
+	struct symbol sym;
+	uint64_t n = 0, last = 0;
+
+	CHECK_EQ(source_open(path, NULL, &s), 0);
+	if (!s)
+		return;
+	CHECK_EQ(s->big_endian, big);
+	CHECK_EQ(s->long_bytes, longs);
+	CHECK_EQ(s->nr_streams, 2);
+	CHECK_EQ(s->nr_damage, 0);
+	CHECK_STR(s->buffers[0].clock, "mono");
+	CHECK_STR(s->info.uname, "Test");
+	CHECK_STR(source_comm(s, 8), "the eighth");
+	CHECK_STR(source_comm(s, 0), "<idle>");
+	CHECK_STR(source_comm(s, 9), "<...>");
+	CHECK_STR(source_printk(s, 0x10), "hi\n");
+	CHECK(source_symbol(s, 0x2004, &sym));
+	CHECK_STR(sym.name, "second");
+	CHECK_EQ(sym.offset, 4);
+	m = merge_open(s, NULL, NULL);
+	while ((e = merge_next(m))) {
+		CHECK(e->time >= last);
+		last = e->time;
+		CHECK_EQ(e->cpu, n % 2);
+		CHECK_EQ(e->type, 100);
+		CHECK_EQ(e->size, 12);
+		CHECK_STR(source_event_name(s, e->type), "tick");
+		n++;
+	}
+	CHECK_EQ(n, 400);
+	merge_seek_time(m, 21500);
+	e = merge_next(m);
+	CHECK(e && e->time == 21500 && e->cpu == 0);
+	CHECK(e && e->at.block == 1 && e->at.skip == 5);
+	merge_close(m);
+	source_close(s);
+}
+
+static void round_trip(int big, int longs)
+{
+	char path[] = "/tmp/fathom-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	write_file(path, big, longs);
+	read_file(path, big, longs);
+	unlink(path);
+}
+
+TEST(tracedat_little_64)
+{
+	round_trip(0, 8);
+}
+
+TEST(tracedat_big_64)
+{
+	round_trip(1, 8);
+}
+
+TEST(tracedat_little_32)
+{
+	round_trip(0, 4);
+}
+
+TEST(tracedat_big_32)
+{
+	round_trip(1, 4);
+}
+
+TEST_MAIN
