@@ -1,4 +1,80 @@
-# `make demo`, what `./run demo` calls. Until the demo kernel exists it traces a process.
-.PHONY: demo-user
+# The demo kernel: `make boot [LEVEL=n]` boots it with a shell on the terminal; `make demo` traces it.
+# LEVEL is the porting level of docs/PORTING.md, 0..6; each has its own folder of objects.
+LEVEL ?= 6
+LD    := ld
+D     := $(B)/demo/L$(LEVEL)
+
+DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/kernel/*.S demo/*.c))
+DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
+	-fno-stack-protector -fno-pic -fno-common -fno-asynchronous-unwind-tables -fno-omit-frame-pointer \
+	-fno-optimize-sibling-calls -mno-red-zone -mgeneral-regs-only -mcmodel=kernel $(WARN)
+DEMO_CFLAGS := $(DEMO_FREE) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel
+DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
+DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)))
+
+# User programs: each .c is a program of its own, linked with start.c and nothing else.
+DEMO_PROGRAMS := $(filter-out start,$(notdir $(basename $(wildcard demo/user/*.c))))
+DEMO_USER     := $(B)/demo/user
+USER_FLAGS    := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
+	-fno-stack-protector -fno-pic -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -mgeneral-regs-only $(WARN)
+
+$(DEMO_USER)/%.o: demo/user/%.c
+	@mkdir -p $(@D)
+	$(CC) $(USER_FLAGS) $(DEPFLAGS) -c $< -o $@
+$(DEMO_USER)/%.elf: $(DEMO_USER)/start.o $(DEMO_USER)/%.o demo/user/user.lds
+	$(LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments -T demo/user/user.lds $(filter %.o,$^) -o $@
+
+# The programs as the kernel carries them: a table and the files themselves.
+$(DEMO_USER)/programs.S: $(DEMO_PROGRAMS:%=$(DEMO_USER)/%.elf) mk/demo.mk
+	@{ printf '\t.section .rodata\n\t.globl programs\n\t.align 8\nprograms:\n'; \
+	for p in $(DEMO_PROGRAMS); do printf '\t.quad name_%s, elf_%s, elf_%s_end\n' $$p $$p $$p; done; \
+	printf '\t.quad 0, 0, 0\n'; \
+	for p in $(DEMO_PROGRAMS); do printf 'name_%s:\t.asciz "%s"\n\t.align 4096\nelf_%s:\t.incbin "$(DEMO_USER)/%s.elf"\nelf_%s_end:\n' $$p $$p $$p $$p $$p; done; \
+	printf '\t.section .note.GNU-stack, "", @progbits\n'; } >$@
+
+# Symbols: link once with an empty table, make the table from that, link again; text has not moved in between.
+define DEMO_LINK
+	$(LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments -T demo/kernel.lds $(1) -o $(2)
+endef
+
+# All levels share the rules through a pattern on the level.
+$(B)/demo/L$(LEVEL)/lib/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/demo/L$(LEVEL)/lib/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(D)/demo/%.o: demo/%.c
+	@mkdir -p $(@D)
+	$(CC) $(DEMO_CFLAGS) $(DEMO_TRACE_FLAGS) $(DEPFLAGS) -c $< -o $@
+$(D)/demo/%.o: demo/%.S
+	@mkdir -p $(@D)
+	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(D)/programs.o: $(DEMO_USER)/programs.S
+	@mkdir -p $(@D)
+	$(CC) -c $< -o $@
+$(D)/ksyms0.S: demo/ksyms.awk
+	@mkdir -p $(@D)
+	awk -f $< /dev/null >$@
+$(D)/ksyms1.S: $(D)/kernel0.elf demo/ksyms.awk
+	nm -n $< | awk -f demo/ksyms.awk >$@
+$(D)/ksyms%.o: $(D)/ksyms%.S
+	$(CC) -c $< -o $@
+$(D)/kernel0.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms0.o demo/kernel.lds
+	$(call DEMO_LINK,$(filter %.o,$^),$@)
+$(D)/kernel.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms1.o demo/kernel.lds
+	$(call DEMO_LINK,$(filter %.o,$^),$@)
+
+SMP       ?= 4
+DEMO_QEMU := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -m 256M -smp $(SMP) -display none -no-reboot -net none \
+	-device isa-debug-exit,iobase=0xf4,iosize=4 -kernel $(D)/kernel.elf
+
+CHECK_FAST_DEPS += $(B)/demo/L6/kernel.elf
+
+.PHONY: boot demo-user demo-kernel
+demo-kernel: $(D)/kernel.elf
+boot: $(D)/kernel.elf ## boot the demo kernel with its shell on this terminal: LEVEL=0..6 SMP=1..8 SH='run ipc;exit'
+	@$(DEMO_QEMU) -serial mon:stdio -serial null $(if $(SH),-append "sh=$(SH)"); [ $$? -eq 33 ]
+
 demo-user: all
 	@echo "no demo yet"

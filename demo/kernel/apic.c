@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* apic.c -- the local APIC (timer, interrupts between CPUs) and the I/O APIC (the serial ports' lines). */
+#include "kernel.h"
+#include "lock.h"
+#include "vm.h"
+
+#define LAPIC  ((volatile uint32_t *)(PHYS_BASE + 0xfee00000))
+#define IOAPIC ((volatile uint32_t *)(PHYS_BASE + 0xfec00000))
+
+/* Registers, as indices of 32-bit words. */
+enum {
+	LAPIC_TPR = 0x80 / 4,
+	LAPIC_EOI = 0xb0 / 4,
+	LAPIC_SPURIOUS = 0xf0 / 4,
+	LAPIC_ICR = 0x300 / 4,
+	LAPIC_ICR_TO = 0x310 / 4,
+	LAPIC_TIMER = 0x320 / 4,
+	LAPIC_LINT0 = 0x350 / 4,
+	LAPIC_LINT1 = 0x360 / 4,
+	LAPIC_TIMER_FROM = 0x380 / 4,
+	LAPIC_TIMER_NOW = 0x390 / 4,
+	LAPIC_TIMER_DIVIDE = 0x3e0 / 4,
+};
+
+#define ICR_NMI	    0x400u
+#define ICR_INIT    0x500u
+#define ICR_STARTUP 0x600u
+#define ICR_PENDING 0x1000u
+#define ICR_ASSERT  0x4000u
+#define PERIODIC    0x20000u
+#define MASKED	    0x10000u
+
+static uint32_t timer_ticks; /* timer counts in one tick of ours; measured once by CPU 0 */
+
+static void timer_measure(void)
+{
+	LAPIC[LAPIC_TIMER] = MASKED;
+	LAPIC[LAPIC_TIMER_FROM] = 0xffffffff;
+	delay_us(10000);
+	timer_ticks = (uint32_t)((uint64_t)(0xffffffff - LAPIC[LAPIC_TIMER_NOW]) * 100 / TICK_HZ);
+}
+
+/* The old interrupt controllers, before LINT0 stops listening to them: what they had pending must go first. */
+static void pic_silence(void)
+{
+	outb(0x21, 0xff);
+	outb(0xa1, 0xff);
+}
+
+void apic_init(void)
+{
+	pic_silence();
+	LAPIC[LAPIC_SPURIOUS] = 0x100 | VEC_SPURIOUS; /* on */
+	LAPIC[LAPIC_TPR] = 0;
+	LAPIC[LAPIC_LINT0] = MASKED;
+	LAPIC[LAPIC_LINT1] = ICR_NMI;	 /* QEMU's `nmi` command arrives here */
+	LAPIC[LAPIC_TIMER_DIVIDE] = 0x3; /* by 16 */
+	if (!timer_ticks)
+		timer_measure();
+}
+
+void apic_timer_start(void)
+{
+	LAPIC[LAPIC_TIMER] = PERIODIC | VEC_TIMER;
+	LAPIC[LAPIC_TIMER_FROM] = timer_ticks;
+}
+
+void apic_eoi(void)
+{
+	LAPIC[LAPIC_EOI] = 0;
+}
+
+/* The command register is two words: nothing may come between them on this CPU. */
+static void icr(uint32_t cpu, uint32_t command)
+{
+	uint64_t flags = irq_save();
+
+	while (LAPIC[LAPIC_ICR] & ICR_PENDING)
+		cpu_pause();
+	LAPIC[LAPIC_ICR_TO] = cpu << 24;
+	LAPIC[LAPIC_ICR] = command;
+	irq_restore(flags);
+}
+
+void apic_ipi(uint32_t cpu, uint32_t vector)
+{
+	icr(cpu, ICR_ASSERT | vector);
+}
+
+void apic_nmi(uint32_t cpu)
+{
+	icr(cpu, ICR_ASSERT | ICR_NMI);
+}
+
+void apic_init_ipi(uint32_t cpu)
+{
+	icr(cpu, ICR_ASSERT | ICR_INIT);
+}
+
+void apic_startup_ipi(uint32_t cpu, uint32_t at)
+{
+	icr(cpu, ICR_ASSERT | ICR_STARTUP | at >> 12);
+}
+
+static void ioapic_route(uint32_t line, uint32_t vector)
+{
+	IOAPIC[0] = 0x10 + line * 2;
+	IOAPIC[4] = vector; /* edge, active high, fixed, physical */
+	IOAPIC[0] = 0x11 + line * 2;
+	IOAPIC[4] = 0; /* to CPU 0 */
+}
+
+void ioapic_init(void)
+{
+	ioapic_route(3, VEC_IRQ0 + 3);
+	ioapic_route(4, VEC_IRQ0 + 4);
+}

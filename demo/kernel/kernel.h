@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel.h -- the small services everyone uses: console, panic, clock, strings, devices. */
+#ifndef DEMO_KERNEL_H
+#define DEMO_KERNEL_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trapframe;
+
+/* The errno values that programs and traces see, as Linux numbers them. */
+enum {
+	ENOENT = 2,
+	ESRCH = 3,
+	EAGAIN = 11,
+	ENOMEM = 12,
+	EFAULT = 14,
+	EINVAL = 22,
+	EPIPE = 32,
+	ENOSYS = 38,
+	ECHILD = 10,
+	EBADF = 9,
+};
+
+/* console.c: %s %c %d %u %x %p %ld %lu %lx with width, zero-fill and '-'. */
+void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void ksnprintf(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void kvsnprintf(char *buf, size_t size, const char *fmt, va_list ap);
+void console_write(const char *s, size_t bytes);
+void console_unlock(void); /* panic: whoever holds the console will not come back */
+
+/* panic.c */
+void panic(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void panic_frame(const struct trapframe *f, const char *what) __attribute__((noreturn));
+void backtrace(uintptr_t rbp);
+void power_off(int code)
+	__attribute__((noreturn)); /* isa-debug-exit: QEMU leaves with code * 2 + 1 */
+
+/* clock.c: nanoseconds since boot, the same on every CPU. */
+void clock_init(void);
+void delay_us(uint32_t us);
+extern uint64_t clock_base, clock_mult; /* ns = (tsc - base) * mult >> 32 */
+static inline uint64_t clock_ns(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	uint64_t tsc = ((uint64_t)hi << 32 | lo) - clock_base;
+
+	return (uint64_t)((unsigned __int128)tsc * clock_mult >> 32);
+}
+
+/* apic.c */
+#define TICK_HZ 250
+void apic_init(void);	/* this CPU's local APIC and its timer */
+void ioapic_init(void); /* ISA lines 3 and 4 to CPU 0 */
+void apic_eoi(void);
+void apic_timer_start(void);
+void apic_ipi(uint32_t cpu, uint32_t vector);
+void apic_nmi(uint32_t cpu);
+void apic_init_ipi(uint32_t cpu);
+void apic_startup_ipi(uint32_t cpu, uint32_t at);
+
+/* serial.c: port 0 is the console (COM1), port 1 the trace line (COM2). */
+void serial_init(void);
+void serial_put(int port, uint8_t byte);
+void serial_write(int port, const void *data, size_t bytes);
+int serial_get(int port);     /* the next byte; waits in the scheduler's way */
+int serial_try_get(int port); /* the next byte or -1 */
+void serial_interrupt(int port);
+
+/* ksyms.c: the kernel's own symbol table. */
+const char *ksym_name(uintptr_t at, uintptr_t *offset, uintptr_t *size);
+uintptr_t ksym_lookup(const char *name);
+
+/* shell.c */
+void shell_start(const char *script); /* run the script, then read the console */
+const char *boot_option(const char *name, char *buf,
+			size_t bytes); /* NAME=VALUE of the command line, or NULL */
+
+/* string.c */
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *at, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *s);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t n);
+void copy_name(char *to, const char *from, size_t size); /* cut to fit, always ended */
+uint64_t parse_u64(const char *s);
+
+#endif

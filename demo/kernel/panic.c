@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* panic.c -- the end: say what happened and where, show the last events, leave QEMU. */
+#include "kernel.h"
+#include "lock.h"
+#include "task.h"
+#include "trace_points.h"
+
+#define BACKTRACE_MAX 24
+#define PANIC_EVENTS  40
+#define EXIT_PANIC    0x21
+
+void power_off(int code)
+{
+	outb(0xf4, (uint8_t)code);
+	for (;;)
+		__asm__ volatile("cli; hlt");
+}
+
+static void print_address(uintptr_t at)
+{
+	uintptr_t offset, size;
+	const char *name = ksym_name(at, &offset, &size);
+
+	if (name)
+		kprintf("  %p %s+0x%lx/0x%lx\n", (void *)at, name, offset, size);
+	else
+		kprintf("  %p\n", (void *)at);
+}
+
+/* Frame pointers: [rbp] is the caller's rbp, [rbp + 8] the way back. Only kernel addresses are followed, upwards. */
+void backtrace(uintptr_t rbp)
+{
+	for (int i = 0; i < BACKTRACE_MAX && rbp >= PHYS_BASE && !(rbp & 7); i++) {
+		const uintptr_t *f = (const uintptr_t *)rbp;
+
+		if (f[1] < KERNEL_BASE)
+			return;
+		print_address(f[1]);
+		if (f[0] <= rbp)
+			return;
+		rbp = f[0];
+	}
+}
+
+/* The first CPU that panics speaks; the others are stopped before it does. */
+static void panic_begin(void)
+{
+	static uint32_t panicking;
+
+	__asm__ volatile("cli");
+	if (__atomic_exchange_n(&panicking, 1, __ATOMIC_ACQ_REL))
+		for (;;)
+			__asm__ volatile("hlt");
+	tracing_off();
+	nmi_stop_others();
+	console_unlock();
+}
+
+static void panic_end(void) __attribute__((noreturn));
+static void panic_end(void)
+{
+	kprintf("last events:\n");
+	fathom_dump(PANIC_EVENTS);
+	kprintf("---[ end of panic ]---\n");
+	power_off(EXIT_PANIC);
+}
+
+static void print_where(void)
+{
+	kprintf("cpu %u, task %s[%d]\n", cpu_id(), current_task()->name, current_task()->pid);
+}
+
+void panic(const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	panic_begin();
+	va_start(ap, fmt);
+	kvsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	kprintf("\nPANIC: %s\n", text);
+	print_where();
+	backtrace((uintptr_t)__builtin_frame_address(0));
+	panic_end();
+}
+
+void panic_frame(const struct trapframe *f, const char *what)
+{
+	panic_begin();
+	kprintf("\nPANIC: %s: vector %lu error %lx ip %lx sp %lx flags %lx cr2 %lx\n", what,
+		f->vector, f->error, f->rip, f->rsp, f->rflags, read_cr2());
+	kprintf("rax %lx rbx %lx rcx %lx rdx %lx rsi %lx rdi %lx rbp %lx\n", f->rax, f->rbx, f->rcx,
+		f->rdx, f->rsi, f->rdi, f->rbp);
+	print_where();
+	print_address(f->rip);
+	backtrace(f->rbp);
+	panic_end();
+}

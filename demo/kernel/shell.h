@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* shell.h -- the table of shell commands. */
+#ifndef DEMO_SHELL_H
+#define DEMO_SHELL_H
+
+struct shell_command {
+	const char *name, *help;
+	int (*run)(int argc, char **argv); /* 0, or what went wrong */
+};
+
+extern const struct shell_command shell_commands[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall.c -- the system calls: a table, each handler a few lines over the subsystem that does the work. */
+#include "kernel.h"
+#include "lock.h"
+#include "task.h"
+#include "trace_points.h"
+
+enum {
+#define SYSCALL(name, nr_args) SYS_##name,
+#include "syscalls.h"
+#undef SYSCALL
+	SYS_COUNT,
+};
+
+static int64_t sys_exit(struct trapframe *f)
+{
+	task_exit((int)f->rdi);
+}
+
+static int64_t sys_write(struct trapframe *f)
+{
+	char buf[128];
+	size_t n = f->rsi < sizeof(buf) ? f->rsi : sizeof(buf);
+
+	if (!vm_readable(&current_task()->vm, f->rdi, n))
+		return -EFAULT;
+	memcpy(buf, (const void *)f->rdi,
+	       n); /* page faults on the way are served, and no lock is held */
+	console_write(buf, n);
+	return (int64_t)n;
+}
+
+static int64_t sys_getpid(struct trapframe *f)
+{
+	(void)f;
+	return current_task()->pid;
+}
+
+static int64_t sys_yield(struct trapframe *f)
+{
+	(void)f;
+	schedule();
+	return 0;
+}
+
+static int64_t sys_sleep(struct trapframe *f)
+{
+	sleep_until(clock_ns() + f->rdi);
+	return 0;
+}
+
+/* A name from user memory; one that does not end in time is cut. */
+static int copy_user_name(char to[NAME_MAX], uintptr_t from)
+{
+	for (int i = 0; i < NAME_MAX - 1; i++) {
+		if (!vm_readable(&current_task()->vm, from + (uintptr_t)i, 1))
+			return -EFAULT;
+		to[i] = ((const char *)from)[i];
+		if (!to[i])
+			return 0;
+	}
+	to[NAME_MAX - 1] = 0;
+	return 0;
+}
+
+static int64_t sys_spawn(struct trapframe *f)
+{
+	char name[NAME_MAX];
+	struct spawn s = {
+		.name = name,
+		.arg = f->rsi,
+		.endpoint = f->rdx ? cap_endpoint((uint32_t)f->rdx) : NULL,
+		.class = (int)(f->r10 >> 8),
+		.prio = (int)(f->r10 & 255),
+		.period = f->r8,
+	};
+
+	if (f->rdx && !s.endpoint)
+		return -EBADF;
+	if (copy_user_name(name, f->rdi))
+		return -EFAULT;
+	return task_spawn(&s);
+}
+
+static int64_t sys_wait(struct trapframe *f)
+{
+	int code = 0, pid = task_wait((int32_t)f->rdi, &code);
+
+	if (pid > 0 && f->rsi) {
+		if (!vm_readable(&current_task()->vm, f->rsi, sizeof(code)))
+			return -EFAULT;
+		memcpy((void *)f->rsi, &code, sizeof(code));
+	}
+	return pid;
+}
+
+static int64_t sys_map(struct trapframe *f)
+{
+	uintptr_t at = vm_map(&current_task()->vm, f->rdi);
+
+	return at ? (int64_t)at : -ENOMEM;
+}
+
+static int64_t sys_unmap(struct trapframe *f)
+{
+	return vm_unmap(&current_task()->vm, f->rdi);
+}
+
+static int64_t sys_endpoint(struct trapframe *f)
+{
+	(void)f;
+	return endpoint_create();
+}
+
+/* The message travels in registers both ways. */
+static int64_t do_ipc(struct trapframe *f, enum ipc_op op)
+{
+	uint64_t *m = current_task()->message;
+
+	m[0] = f->rsi;
+	m[1] = f->rdx;
+	m[2] = f->r10;
+	m[3] = f->r8;
+	int64_t result = ipc(op, (uint32_t)f->rdi);
+
+	if (op != IPC_SEND && result >= 0) {
+		f->rsi = m[0];
+		f->rdx = m[1];
+		f->r10 = m[2];
+		f->r8 = m[3];
+	}
+	return result;
+}
+
+static int64_t sys_send(struct trapframe *f)
+{
+	return do_ipc(f, IPC_SEND);
+}
+
+static int64_t sys_recv(struct trapframe *f)
+{
+	return do_ipc(f, IPC_RECV);
+}
+
+static int64_t sys_call(struct trapframe *f)
+{
+	return do_ipc(f, IPC_CALL);
+}
+
+static int64_t sys_reply_recv(struct trapframe *f)
+{
+	return do_ipc(f, IPC_REPLY_RECV);
+}
+
+static int64_t sys_storm(struct trapframe *f)
+{
+	for (uint64_t i = 0; i < f->rdi; i++)
+		for_each_cpu (c)
+			apic_ipi(c->id, VEC_STORM);
+	return 0;
+}
+
+static int64_t sys_clock(struct trapframe *f)
+{
+	(void)f;
+	return (int64_t)clock_ns();
+}
+
+static int64_t sys_cpu(struct trapframe *f)
+{
+	(void)f;
+	return cpu_id();
+}
+
+static int64_t (*const handlers[])(struct trapframe *) = {
+#define SYSCALL(name, nr_args) [SYS_##name] = sys_##name,
+#include "syscalls.h"
+#undef SYSCALL
+};
+
+/* From syscall_entry, with interrupts off; they are on while the call runs, and off again on the way out. */
+void syscall(struct trapframe *f)
+{
+	uint64_t number = f->rax, start = clock_ns();
+
+	hook_irqs_off();
+	irq_enable();
+	trace_sys_enter(f, (long)number);
+	int64_t result = number < SYS_COUNT ? handlers[number](f) : -ENOSYS;
+
+	f->rax = (uint64_t)result;
+	trace_sys_exit(f, (long)number, result, clock_ns() - start);
+	irq_save();
+	while (this_cpu()->need_resched)
+		schedule();
+	hook_irqs_on();
+}

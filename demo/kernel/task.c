@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* task.c -- tasks: making one, its end, waiting for it. */
+#include "kernel.h"
+#include "lock.h"
+#include "task.h"
+#include "trace_points.h"
+
+/*
+ * Slots are handed out under tasks_lock. A slot is freed when nobody stands on its stack (task_died) and nobody will ask
+ * for its exit code. Pids only grow, so a pid names one task for good; names are kept for the last NAMES of them.
+ */
+#define NAMES 4096
+
+static struct task tasks[TASKS_MAX], idle_tasks[CPUS_MAX];
+static uint8_t stacks[TASKS_MAX + CPUS_MAX][KSTACK_SIZE] __attribute__((aligned(16)));
+static char names[NAMES][NAME_MAX];
+static int32_t last_pid;
+static struct spinlock tasks_lock;
+
+extern void task_entry(void);
+
+struct task *task_idle(uint32_t cpu)
+{
+	struct task *t = &idle_tasks[cpu];
+
+	ksnprintf(t->name, sizeof(t->name), "idle/%u", cpu);
+	t->cpu = cpu;
+	t->prio = PRIO_IDLE;
+	t->kstack = stacks[TASKS_MAX + cpu];
+	return t;
+}
+
+void task_init(void)
+{
+	for (int i = 0; i < TASKS_MAX; i++) {
+		tasks[i].state = TASK_FREE;
+		tasks[i].kstack = stacks[i];
+	}
+}
+
+static struct task *take_slot(void)
+{
+	struct task *t = NULL;
+	uint64_t flags = lock(&tasks_lock);
+
+	for (int i = 0; i < TASKS_MAX && !t; i++)
+		if (tasks[i].state == TASK_FREE)
+			t = &tasks[i];
+	if (t) {
+		uint8_t *kstack = t->kstack;
+
+		memset(t, 0, sizeof(*t));
+		t->kstack = kstack;
+		t->state = TASK_BLOCKED;
+		t->pid = ++last_pid;
+	}
+	unlock(&tasks_lock, flags);
+	return t;
+}
+
+static struct task *find(int32_t pid)
+{
+	for (int i = 0; i < TASKS_MAX; i++)
+		if (tasks[i].pid == pid && tasks[i].state != TASK_FREE)
+			return &tasks[i];
+	return NULL;
+}
+
+const char *task_name(int32_t pid)
+{
+	return pid > 0 && pid <= last_pid && pid > last_pid - NAMES ? names[pid % NAMES] : NULL;
+}
+
+/* The stack as switch_to() expects it: six registers and the way to task_entry; above it a user task's first frame. */
+static void build_stack(struct task *t, void (*fn)(void *), uint64_t arg, uintptr_t entry)
+{
+	uint64_t *sp = (uint64_t *)(t->kstack + KSTACK_SIZE);
+
+	if (!fn) {
+		struct trapframe *f = (struct trapframe *)sp - 1;
+
+		memset(f, 0, sizeof(*f));
+		f->rip = entry;
+		f->cs = SEL_UCODE;
+		f->ss = SEL_UDATA;
+		f->rflags = FLAGS_IF;
+		f->rsp = USER_TOP - 16;
+		f->rdi = arg;
+		sp = (uint64_t *)f;
+	} else {
+		*--sp = 0; /* where frame pointers end, and 16-byte alignment for what task_entry calls */
+		*--sp = 0;
+	}
+	*--sp = (uint64_t)task_entry;
+	*--sp = 0;	      /* rbp */
+	*--sp = (uint64_t)fn; /* rbx */
+	*--sp = arg;	      /* r12 */
+	*--sp = 0;
+	*--sp = 0;
+	*--sp = 0;
+	t->rsp = (uint64_t)sp;
+}
+
+int task_spawn(const struct spawn *s)
+{
+	struct task *t = take_slot();
+	uintptr_t entry = 0;
+	int err = 0;
+
+	if (!t)
+		return -EAGAIN;
+	if (!s->fn) {
+		err = vm_create(&t->vm);
+		if (!err)
+			err = vm_exec(&t->vm, s->name, &entry);
+	}
+	if (!err)
+		err = sched_set(t, s->class, s->prio, s->period);
+	if (err) {
+		vm_destroy(&t->vm);
+		t->state = TASK_FREE;
+		return err;
+	}
+	copy_name(t->name, s->name, NAME_MAX);
+	copy_name(names[t->pid % NAMES], s->name, NAME_MAX);
+	t->parent = s->detached ? 0 : current_task()->pid;
+	if (s->endpoint) {
+		endpoint_get(s->endpoint);
+		t->caps[1] = (struct cap){CAP_ENDPOINT, s->endpoint};
+	}
+	build_stack(t, s->fn, s->arg, entry);
+	int pid = t->pid;
+
+	trace_task_create(pid, t->name, t->parent, t->prio);
+	sched_start(t);
+	return pid;
+}
+
+/* Children outlive their parent as nobody's: the dead ones vanish, the living ones will. */
+static void abandon_children(int32_t pid)
+{
+	uint64_t flags = lock(&tasks_lock);
+
+	for (int i = 0; i < TASKS_MAX; i++) {
+		if (tasks[i].parent != pid || tasks[i].state == TASK_FREE)
+			continue;
+		tasks[i].parent = 0;
+		if (tasks[i].state == TASK_ZOMBIE)
+			tasks[i].state = TASK_FREE;
+	}
+	unlock(&tasks_lock, flags);
+}
+
+void task_exit(int code)
+{
+	struct task *t = current_task();
+
+	trace_task_exit(t->pid, t->name, code);
+	abandon_children(t->pid);
+	ipc_task_exit(t);
+	struct vm mine = t->vm;
+
+	t->vm.pml4 = 0; /* first: a switch away and back now loads the kernel's tables */
+	vm_load(&t->vm);
+	vm_destroy(&mine);
+	t->exit_code = code;
+	irq_save();
+	t->state = TASK_DEAD;
+	schedule();
+	panic("a dead task runs");
+}
+
+/* Interrupts are off; whoever runs now is not t. */
+void task_died(struct task *t)
+{
+	struct task *parent = NULL;
+
+	raw_lock(&tasks_lock);
+	if (t->parent) {
+		t->state = TASK_ZOMBIE;
+		parent = find(t->parent);
+		if (parent && parent->waits_for != -1 && parent->waits_for != t->pid)
+			parent = NULL;
+	} else {
+		t->state = TASK_FREE;
+	}
+	raw_unlock(&tasks_lock);
+	if (parent)
+		wakeup(parent);
+}
+
+/* A dead child that matches, or the number of living ones that do. */
+static struct task *find_zombie(int32_t pid, int *living)
+{
+	*living = 0;
+	for (int i = 0; i < TASKS_MAX; i++) {
+		struct task *t = &tasks[i];
+
+		if (t->state == TASK_FREE || t->parent != current_task()->pid ||
+		    (pid != -1 && t->pid != pid))
+			continue;
+		if (t->state == TASK_ZOMBIE)
+			return t;
+		++*living;
+	}
+	return NULL;
+}
+
+int task_wait(int32_t pid, int *code)
+{
+	for (;;) {
+		int living;
+		uint64_t flags = lock(&tasks_lock);
+		struct task *t = find_zombie(pid, &living);
+
+		if (t) {
+			int got = t->pid;
+
+			*code = t->exit_code;
+			t->state = TASK_FREE;
+			current_task()->waits_for = 0;
+			unlock(&tasks_lock, flags);
+			return got;
+		}
+		if (living) {
+			current_task()->waits_for = pid;
+			current_task()->state = TASK_BLOCKED;
+		}
+		unlock(&tasks_lock, flags);
+		if (!living)
+			return -ECHILD;
+		schedule();
+	}
+}
+
+static const char *state_name(const struct task *t)
+{
+	switch (t->state) {
+	case TASK_RUNNING: return cpus[t->cpu].current == t ? "runs" : "ready";
+	case TASK_SLEEPING: return "sleeps";
+	case TASK_BLOCKED: return "blocked";
+	default: return "dead";
+	}
+}
+
+void task_list(void)
+{
+	kprintf("  PID CPU PRIO STATE    FAULTS NAME\n");
+	for (int i = 0; i < TASKS_MAX; i++)
+		if (tasks[i].state != TASK_FREE)
+			kprintf("%5d %3u %4d %-8s %6lu %s\n", tasks[i].pid, tasks[i].cpu,
+				tasks[i].prio, state_name(&tasks[i]), tasks[i].vm.nr_faults,
+				tasks[i].name);
+}
+
+uint32_t task_count(void)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < TASKS_MAX; i++)
+		n += tasks[i].state != TASK_FREE;
+	return n;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* trap.c -- what interrupted us, and what to do about it: exceptions, device and timer interrupts, IPIs, NMIs. */
+#include "kernel.h"
+#include "lock.h"
+#include "task.h"
+#include "trace_points.h"
+
+static const char *const exception_names[32] = {
+	"divide error",
+	"debug",
+	"NMI",
+	"breakpoint",
+	"overflow",
+	"bound range",
+	"invalid opcode",
+	"no FPU",
+	"double fault",
+	"",
+	"invalid TSS",
+	"no segment",
+	"stack fault",
+	"general protection",
+	"page fault",
+	"",
+	"FPU error",
+	"alignment",
+	"machine check",
+	"SIMD error",
+};
+
+static int stopping; /* a panic wants the other CPUs still */
+
+static int from_user(const struct trapframe *f)
+{
+	return (f->cs & 3) != 0;
+}
+
+/* A task did what it may not: say so and end it. The kernel goes on. */
+static void crash(const struct trapframe *f, uintptr_t at)
+{
+	const char *what = f->vector < 32 ? exception_names[f->vector] : "exception";
+
+	kprintf("%s[%d]: %s at ip %lx, address %lx, sp %lx\n", current_task()->name,
+		current_task()->pid, what, f->rip, at, f->rsp);
+	irq_enable();
+	task_exit(-(int)f->vector);
+}
+
+static void page_fault(struct trapframe *f)
+{
+	uintptr_t at = read_cr2();
+
+	if (from_user(f))
+		trace_page_fault_user(at, f->rip, f->error);
+	else
+		trace_page_fault_kernel(at, f->rip, f->error);
+	if (!vm_fault(&current_task()->vm, at, f->error))
+		return;
+	if (from_user(f))
+		crash(f, at);
+	panic_frame(f, "page fault in the kernel");
+}
+
+static void exception(struct trapframe *f)
+{
+	if (f->vector == VEC_PAGE_FAULT)
+		page_fault(f);
+	else if (from_user(f))
+		crash(f, 0);
+	else
+		panic_frame(f, exception_names[f->vector]);
+}
+
+static void tick(void)
+{
+	this_cpu()->ticks++;
+	sched_tick();
+}
+
+static void dispatch(uint32_t vector)
+{
+	switch (vector) {
+	case VEC_TIMER: tick(); break;
+	case VEC_RESCHED: sched_resched(); break;
+	case VEC_CALL: smp_call_interrupt(); break;
+	case VEC_STORM: this_cpu()->nr_ipis++; break;
+	case VEC_IRQ0 + 3: serial_interrupt(1); break;
+	case VEC_IRQ0 + 4: serial_interrupt(0); break;
+	default: break;
+	}
+}
+
+static const char *vector_name(uint32_t vector)
+{
+	switch (vector) {
+	case VEC_TIMER: return "timer";
+	case VEC_RESCHED: return "resched";
+	case VEC_CALL: return "call";
+	case VEC_STORM: return "storm";
+	case VEC_IRQ0 + 3: return "serial1";
+	case VEC_IRQ0 + 4: return "serial0";
+	default: return "spurious";
+	}
+}
+
+static void interrupt(struct trapframe *f)
+{
+	struct cpu *c = this_cpu();
+	uint32_t vector = (uint32_t)f->vector;
+
+	c->irq_depth++;
+	trace_irq_handler_entry((int)vector, vector_name(vector));
+	dispatch(vector);
+	trace_irq_handler_exit((int)vector, 1);
+	if (vector != VEC_SPURIOUS)
+		apic_eoi();
+	c->irq_depth--;
+}
+
+/* Every vector but NMI arrives here, with interrupts off. On the way out the scheduler may take over. */
+void trap(struct trapframe *f)
+{
+	if (f->rflags & FLAGS_IF)
+		hook_irqs_off();
+	if (f->vector < 32)
+		exception(f);
+	else
+		interrupt(f);
+	struct cpu *c = this_cpu();
+
+	if (c->need_resched && (f->rflags & FLAGS_IF) && !c->preempt_count && !c->irq_depth)
+		schedule();
+	if (f->rflags & FLAGS_IF)
+		hook_irqs_on();
+}
+
+/* May interrupt anything, the middle of a trace record included: touches nothing but counters and the tracer. */
+void nmi(struct trapframe *f)
+{
+	struct cpu *c = this_cpu();
+
+	c->nmi_depth++;
+	c->nr_nmis++;
+	trace_nmi_handler(f->rip, from_user(f));
+	while (__atomic_load_n(&stopping, __ATOMIC_RELAXED))
+		__asm__ volatile("cli; hlt");
+	c->nmi_depth--;
+}
+
+void nmi_stop_others(void)
+{
+	__atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
+	for_each_cpu (c)
+		if (c != this_cpu())
+			apic_nmi(c->id);
+	delay_us(20000);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* vm.h -- address spaces: page tables and the regions that say what a page fault may bring in; frames under them. */
+#ifndef DEMO_VM_H
+#define DEMO_VM_H
+
+#include "layout.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct trapframe;
+
+#define REGIONS_MAX 24
+
+enum region_flags {
+	REGION_WRITE = 1,
+	REGION_EXEC = 2,
+};
+
+/* A range of user addresses; pages come in at the first touch: from `file` as far as it reaches, else zeroed. */
+struct region {
+	uintptr_t start, end;
+	const uint8_t *file;
+	size_t file_bytes;
+	uint32_t flags;
+};
+
+struct vm {
+	uint64_t pml4; /* physical; 0: a kernel task, which has the kernel's own tables */
+	struct region regions[REGIONS_MAX];
+	uint32_t nr_regions;
+	uintptr_t heap_end;
+	uint64_t nr_faults;
+};
+
+static inline void *phys_to_virt(uint64_t phys)
+{
+	return (void *)(phys + PHYS_BASE);
+}
+
+static inline uint64_t virt_to_phys(const void *p)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	return at >= KERNEL_BASE ? at - KERNEL_BASE : at - PHYS_BASE;
+}
+
+/* frame.c: physical memory. alloc returns a physical address, 0 if there is none; contents are not cleared. */
+void frame_init(uint64_t start, uint64_t end);
+void *frame_early(size_t bytes); /* before frame_init: a piece of memory for good */
+uint64_t frame_alloc(void);
+void frame_free(uint64_t frame);
+uint64_t frames_free(void); /* in the pool and in all caches */
+
+/* vm.c */
+void vm_protect_kernel(
+	void); /* boot's end: text read-only, the rest not executable, no identity map */
+int vm_create(struct vm *vm);
+void vm_destroy(struct vm *vm); /* not the one that is loaded */
+void vm_load(const struct vm *vm);
+int vm_add(struct vm *vm, const struct region *r);
+uintptr_t vm_map(struct vm *vm, size_t bytes);
+int vm_unmap(struct vm *vm, uintptr_t start);
+int vm_fault(struct vm *vm, uintptr_t at, uint64_t error); /* 0: mapped; -EFAULT: not theirs */
+int vm_readable(const struct vm *vm, uintptr_t at, size_t bytes);
+int vm_exec(struct vm *vm, const char *program, uintptr_t *entry); /* exec.c */
+void exec_list(void);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* user.h -- what a user program has: the system calls, and a print. */
+#ifndef USER_USER_H
+#define USER_USER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+#define SYSCALL(name, nr_args) SYS_##name,
+#include "../kernel/syscalls.h"
+#undef SYSCALL
+};
+
+enum {
+	ORDINARY = 0,
+	REALTIME = 1 << 8, /* | 1..99 */
+	DEADLINE = 2 << 8,
+};
+
+struct message {
+	uint64_t word[4];
+};
+
+/* The kernel keeps every register but rax, rcx, r11 and, for messages, rsi rdx r10 r8. */
+static inline int64_t syscall5(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+			       uint64_t e)
+{
+	int64_t result = number;
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result), "+D"(a), "+S"(b), "+d"(c), "+r"(r10), "+r"(r8)
+			 :
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline int64_t syscall_message(long number, uint64_t slot, struct message *m)
+{
+	int64_t result = number;
+	register uint64_t r10 __asm__("r10") = m->word[2];
+	register uint64_t r8 __asm__("r8") = m->word[3];
+
+	__asm__ volatile("syscall"
+			 : "+a"(result), "+D"(slot), "+S"(m->word[0]), "+d"(m->word[1]), "+r"(r10),
+			   "+r"(r8)
+			 :
+			 : "rcx", "r11", "memory");
+	m->word[2] = r10;
+	m->word[3] = r8;
+	return result;
+}
+
+#define sys0(name)	 syscall5(SYS_##name, 0, 0, 0, 0, 0)
+#define sys1(name, a)	 syscall5(SYS_##name, (uint64_t)(a), 0, 0, 0, 0)
+#define sys2(name, a, b) syscall5(SYS_##name, (uint64_t)(a), (uint64_t)(b), 0, 0, 0)
+#define sys5(name, a, b, c, d, e)                                                        \
+	syscall5(SYS_##name, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), \
+		 (uint64_t)(e))
+#define sys_message(name, slot, m) syscall_message(SYS_##name, (uint64_t)(slot), (m))
+
+int program(uint64_t arg); /* each program's main: the exit code */
+
+void print(const char *s);
+void print_number(const char *before, uint64_t n, const char *after);
+int spawn(const char *name, uint64_t arg, int slot, int sched, uint64_t period_ns);
+int wait_all(void); /* for every child; how many ended with a code other than 0 */
+
+#endif
