@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 /* sources.h -- the list of trace formats: SOURCE(name); decode/NAME*.c defines `const struct source_ops source_NAME`. */
 SOURCE(tracedat)
+SOURCE(rawpages)

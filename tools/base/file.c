@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c -- a small file as one piece of memory. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+char *file_load(const char *path, size_t max, size_t *bytes)
+{
+	size_t cap = 65536, n = 0;
+	gzFile f = gzopen(path, "rbe");
+	char *p = NULL;
+
+	if (!f)
+		return NULL;
+	for (;;) {
+		char *more = realloc(p, cap + 1);
+		int got;
+
+		if (!more)
+			break;
+		p = more;
+		got = gzread(f, p + n, (unsigned)(cap - n));
+		if (got < 0) {
+			errno = errno ? errno : EIO;
+			break;
+		}
+		n += (size_t)got;
+		if (n < cap) {
+			gzclose(f);
+			p[n] = 0;
+			*bytes = n;
+			return p;
+		}
+		if (cap >= max) {
+			errno = EFBIG;
+			break;
+		}
+		cap = cap * 2 < max ? cap * 2 : max + 1;
+	}
+	gzclose(f);
+	free(p);
+	return NULL;
+}
+
+char *file_join(const char *dir, const char *name)
+{
+	char *p;
+
+	return asprintf(&p, "%s/%s", dir, name) < 0 ? NULL : p;
+}
+
+char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
+{
+	char *path = file_join(dir, name), *text = path ? file_load(path, max, bytes) : NULL;
+	char *gz = NULL;
+
+	if (!text && path && asprintf(&gz, "%s.gz", path) >= 0)
+		text = file_load(gz, max, bytes);
+	free(path);
+	free(gz);
+	return text;
+}
