@@ -92,7 +92,7 @@ static uint32_t parse_words(const char *p, const char *end, uint64_t w[4])
 /* A line from its mark on. Returns false if it ends early and might be continued. */
 static bool parse_line(struct console *c, const char *p, const char *end, bool last)
 {
-	uint64_t id, offset, w[4] = {0};
+	uint64_t id = 0, offset = 0, w[4] = {0};
 	const char *q;
 
 	q = p + 3;

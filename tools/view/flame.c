@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* flame.c -- stacks folded into a tree. */
+#include "view/flame.h"
+#include "base/diag.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * One table finds the child of a node by name. A slot is the upper half of the 64-bit hash and the node's number; the
+ * node is compared in full, so that equal hashes cost time, not truth. A line mostly shares its first frames with the
+ * line before: flame_add_folded() goes on from where they part and looks only the rest up.
+ */
+#define NODES_MAX UINT32_MAX
+
+struct flame *flame_new(void)
+{
+	struct flame *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->cap = 4096;
+	f->nr_slots = 16384;
+	f->node = calloc(f->cap, sizeof(*f->node));
+	f->slot = calloc(f->nr_slots, sizeof(*f->slot));
+	if (!f->node || !f->slot) {
+		flame_free(f);
+		return NULL;
+	}
+	f->node[0] = (struct flame_node){.name = "all", .bytes = 3, .kind = FLAME_ROOT};
+	f->nr = 1;
+	return f;
+}
+
+void flame_free(struct flame *f)
+{
+	if (!f)
+		return;
+	free(f->node);
+	free(f->slot);
+	free(f);
+}
+
+static uint64_t hash_name(uint32_t parent, const char *p, size_t n)
+{
+	uint64_t h = (parent + 1) * 0x9e3779b97f4a7c15ull, w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	if (n) {
+		w = 0;
+		memcpy(&w, p, n);
+		h = (h ^ w ^ (uint64_t)n << 56) * 0xc4ceb9fe1a85ec53ull;
+		h ^= h >> 29;
+	}
+	h *= 0x9fb21c651e98df25ull;
+	return h ^ h >> 32;
+}
+
+static bool grow_nodes(struct flame *f)
+{
+	size_t cap = f->cap * 2;
+	struct flame_node *v = cap < NODES_MAX ? realloc(f->node, cap * sizeof(*v)) : NULL;
+
+	if (!v) {
+		f->failed = true;
+		return false;
+	}
+	f->node = v;
+	f->cap = cap;
+	return true;
+}
+
+static bool grow_slots(struct flame *f)
+{
+	size_t n = f->nr_slots * 4;
+	uint64_t *v = calloc(n, sizeof(*v));
+
+	if (!v) {
+		f->failed = true;
+		return false;
+	}
+	for (size_t i = 1; i < f->nr; i++) {
+		struct flame_node *k = &f->node[i];
+		uint64_t h = hash_name(k->parent, k->name, k->bytes);
+		size_t at = h & (n - 1);
+
+		while (v[at])
+			at = (at + 1) & (n - 1);
+		v[at] = (h & 0xffffffff00000000ull) | i;
+	}
+	free(f->slot);
+	f->slot = v;
+	f->nr_slots = n;
+	return true;
+}
+
+static uint32_t child(struct flame *f, uint32_t parent, const char *name, size_t bytes, enum flame_kind kind)
+{
+	uint64_t h = hash_name(parent, name, bytes);
+	size_t at = h & (f->nr_slots - 1);
+	struct flame_node *k;
+
+	for (; f->slot[at]; at = (at + 1) & (f->nr_slots - 1)) {
+		uint32_t i = (uint32_t)f->slot[at];
+
+		if ((f->slot[at] ^ h) >> 32)
+			continue;
+		k = &f->node[i];
+		if (k->parent == parent && k->bytes == bytes && !memcmp(k->name, name, bytes))
+			return i;
+	}
+	if (f->nr == f->cap && !grow_nodes(f))
+		return parent;
+	k = &f->node[f->nr];
+	*k = (struct flame_node){.name = name, .bytes = (uint32_t)bytes, .parent = parent, .kind = (uint8_t)kind};
+	k->sibling = f->node[parent].child;
+	f->node[parent].child = (uint32_t)f->nr;
+	f->slot[at] = (h & 0xffffffff00000000ull) | f->nr;
+	f->nr++;
+	if (f->nr * 2 > f->nr_slots)
+		grow_slots(f);
+	return (uint32_t)f->nr - 1;
+}
+
+static void add_weight(struct flame *f, uint32_t node, uint64_t weight, bool other)
+{
+	if (other) {
+		f->node[node].other_self += weight;
+		f->compared = true;
+	} else {
+		f->node[node].self += weight;
+		f->stacks++;
+	}
+}
+
+void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < n && !f->failed; i++)
+		at = child(f, at, v[i].name, v[i].bytes, v[i].kind);
+	if (n > f->depth)
+		f->depth = n;
+	if (!f->failed)
+		add_weight(f, at, weight, other);
+}
+
+static bool digits(const char *p, const char *end, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	if (p == end)
+		return false;
+	for (; p < end; p++) {
+		if (*p < '0' || *p > '9') {
+			/* Some tools write fractions; the whole part is what is drawn. */
+			if (*p == '.' && end - p > 1)
+				break;
+			return false;
+		}
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return false;
+	}
+	*out = v;
+	return true;
+}
+
+/* Where the frames of the line before end, and the node of each. */
+struct path {
+	const char *line;
+	uint32_t *end, *node;
+	size_t n, cap;
+};
+
+static bool path_push(struct path *p, uint32_t end, uint32_t node)
+{
+	if (p->n == p->cap) {
+		size_t cap = p->cap ? p->cap * 2 : 256;
+		uint32_t *e = realloc(p->end, cap * sizeof(*e));
+		uint32_t *n = e ? realloc(p->node, cap * sizeof(*n)) : NULL;
+
+		if (e)
+			p->end = e;
+		if (n)
+			p->node = n;
+		if (!e || !n)
+			return false;
+		p->cap = cap;
+	}
+	p->end[p->n] = end;
+	p->node[p->n++] = node;
+	return true;
+}
+
+/* Keep the frames that this line shares with the one before; returns where the rest begins. */
+static uint32_t path_share(struct path *p, const char *line, uint32_t bytes)
+{
+	uint32_t last = p->n ? p->end[p->n - 1] : 0, same = 0, most = bytes < last ? bytes : last;
+	size_t keep = 0;
+
+	while (same + 8 <= most && !memcmp(line + same, p->line + same, 8))
+		same += 8;
+	while (same < most && line[same] == p->line[same])
+		same++;
+	while (keep < p->n && p->end[keep] <= same && (p->end[keep] == bytes || line[p->end[keep]] == ';'))
+		keep++;
+	p->n = keep;
+	p->line = line;
+	return keep ? p->end[keep - 1] + 1 : 0;
+}
+
+static uint32_t add_line(struct flame *f, struct path *p, const char *line, uint32_t bytes)
+{
+	uint32_t at = path_share(p, line, bytes);
+
+	while (at <= bytes && !f->failed && bytes) {
+		const char *semi = memchr(line + at, ';', bytes - at);
+		uint32_t end = semi ? (uint32_t)(semi - line) : bytes;
+		uint32_t parent = p->n ? p->node[p->n - 1] : 0;
+		uint32_t node = child(f, parent, line + at, end - at, FLAME_AUTO);
+
+		if (!path_push(p, end, node)) {
+			f->failed = true;
+			break;
+		}
+		at = end + 1;
+	}
+	if (p->n > f->depth)
+		f->depth = p->n;
+	return p->n ? p->node[p->n - 1] : 0;
+}
+
+/* Reverse order: leaf first, for --reverse. Nothing is shared between lines then. */
+static uint32_t add_line_reversed(struct flame *f, const char *line, uint32_t bytes)
+{
+	uint32_t at = 0, end = bytes, node = 0;
+	size_t n = 0;
+
+	while (end + 1 > at && bytes) {
+		const char *semi = end ? memrchr(line, ';', end) : NULL;
+		uint32_t from = semi ? (uint32_t)(semi - line) + 1 : 0;
+
+		node = child(f, node, line + from, end - from, FLAME_AUTO);
+		n++;
+		if (!semi || f->failed)
+			break;
+		end = from - 1;
+	}
+	if (n > f->depth)
+		f->depth = n;
+	return node;
+}
+
+size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file, bool reverse, bool other)
+{
+	const char *p = text, *stop = text + bytes;
+	struct path path = {0};
+	size_t skipped = 0;
+
+	while (p < stop && !f->failed) {
+		const char *nl = memchr(p, '\n', (size_t)(stop - p));
+		const char *end = nl ? nl : stop, *next = end + 1, *blank;
+		uint64_t weight;
+
+		while (end > p && (end[-1] == '\r' || end[-1] == ' '))
+			end--;
+		blank = memrchr(p, ' ', (size_t)(end - p));
+		if (end == p || *p == '#') {
+			p = next;
+			continue;
+		}
+		if (!blank || blank - p > UINT32_MAX - 1 || !digits(blank + 1, end, &weight)) {
+			diag_at(file, (uint64_t)(p - text), "expected `frame;frame;frame NUMBER`");
+			skipped++;
+			p = next;
+			continue;
+		}
+		if (weight) {
+			uint32_t len = (uint32_t)(blank - p);
+			uint32_t node = reverse ? add_line_reversed(f, p, len) : add_line(f, &path, p, len);
+
+			if (!f->failed)
+				add_weight(f, node, weight, other);
+		}
+		p = next;
+	}
+	free(path.end);
+	free(path.node);
+	return skipped;
+}
+
+/* Frames say what they are in several dialects: BINARY`function (L4Re), `_[k]` and `_[i]` (perf), 0x and task/address. */
+enum flame_kind flame_kind_of(const char *name, size_t n)
+{
+	if (n > 7 && !memcmp(name, "KERNEL`", 7))
+		return FLAME_KERNEL;
+	if (n > 4 && !memcmp(name + n - 4, "_[k]", 4))
+		return FLAME_KERNEL;
+	if (n > 4 && !memcmp(name + n - 4, "_[i]", 4))
+		return FLAME_INLINED;
+	if (n > 4 && !memcmp(name, "cpu_", 4))
+		return FLAME_GROUP;
+	if (n > 2 && !memcmp(name, "0x", 2))
+		return FLAME_UNKNOWN;
+	if (n == 9 && !memcmp(name, "[unknown]", 9))
+		return FLAME_UNKNOWN;
+	if (n > 17 && name[n - 17] == '/') {
+		size_t i = n - 16;
+
+		while (i < n && strchr("0123456789abcdef", name[i]))
+			i++;
+		if (i == n)
+			return FLAME_UNKNOWN;
+	}
+	return FLAME_USER;
+}
+
+
+static int by_name(const void *a, const void *b, void *arg)
+{
+	const struct flame *f = arg;
+	const struct flame_node *x = &f->node[*(const uint32_t *)a], *y = &f->node[*(const uint32_t *)b];
+	size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
+	int c = memcmp(x->name, y->name, n);
+
+	return c ? c : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void sort_children(struct flame *f, uint32_t parent, uint32_t *v)
+{
+	size_t n = 0;
+
+	for (uint32_t c = f->node[parent].child; c; c = f->node[c].sibling)
+		v[n++] = c;
+	if (n < 2)
+		return;
+	qsort_r(v, n, sizeof(*v), by_name, f);
+	f->node[parent].child = v[0];
+	for (size_t i = 0; i < n; i++)
+		f->node[v[i]].sibling = i + 1 < n ? v[i + 1] : 0;
+}
+
+void flame_finish(struct flame *f, uint64_t least)
+{
+	uint32_t *v = malloc(f->nr * sizeof(*v));
+
+	for (size_t i = 0; i < f->nr; i++) {
+		f->node[i].total = f->node[i].self;
+		f->node[i].other = f->node[i].other_self;
+	}
+	/* A child always stands behind its parent. */
+	for (size_t i = f->nr; i-- > 1;) {
+		f->node[f->node[i].parent].total += f->node[i].total;
+		f->node[f->node[i].parent].other += f->node[i].other;
+		if (f->node[i].kind == FLAME_AUTO)
+			f->node[i].kind = (uint8_t)flame_kind_of(f->node[i].name, f->node[i].bytes);
+	}
+	if (v)
+		for (size_t i = 0; i < f->nr; i++)
+			if (f->node[i].child && f->node[f->node[i].child].sibling && f->node[i].total >= least)
+				sort_children(f, (uint32_t)i, v);
+	free(v);
+}

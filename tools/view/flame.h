@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* flame.h -- stacks folded into a tree, and the pictures made of it. */
+#ifndef VIEW_FLAME_H
+#define VIEW_FLAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What a frame is, for its colour. */
+enum flame_kind {
+	FLAME_AUTO, /* told by the name */
+	FLAME_ROOT,
+	FLAME_GROUP, /* a CPU or a task */
+	FLAME_KERNEL,
+	FLAME_USER,
+	FLAME_INLINED,
+	FLAME_UNKNOWN, /* an address without a name */
+};
+
+struct flame_frame {
+	const char *name; /* kept by reference: must live as long as the tree */
+	uint32_t bytes;
+	enum flame_kind kind;
+};
+
+/*
+ * A node's total is its own weight and its children's. `other` is the total of the trace that is compared with.
+ * Siblings are in the order of their names after flame_finish(), where they are wide enough to be seen.
+ */
+struct flame_node {
+	const char *name;
+	uint64_t self, total;
+	uint64_t other_self, other;
+	uint32_t bytes;
+	uint32_t parent, child, sibling; /* 0: none; node 0 is the root */
+	uint8_t kind;
+};
+
+struct flame {
+	struct flame_node *node;
+	size_t nr, cap;
+	uint64_t *slot; /* hash table of (parent, name): high half of the hash, node number */
+	size_t nr_slots;
+	size_t depth; /* of the deepest stack */
+	uint64_t stacks;
+	bool compared;
+	bool failed; /* out of memory: what was added later is missing */
+};
+
+struct flame_style {
+	const char *title;
+	const char *subtitle;
+	const char *unit;    /* "samples", "ns" ... */
+	uint32_t width;      /* of the drawing before a browser fits it to the window; 0: 1200 */
+	double min_px;       /* narrower frames are left out of the drawing, and counted; default 0.1 */
+	bool icicle;         /* root on top */
+};
+
+struct flame *flame_new(void);
+void flame_free(struct flame *f);
+
+/* Add a stack, outermost frame first. `other`: it belongs to the trace compared with. */
+void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other);
+/* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are told and skipped. Returns how many were. */
+size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file, bool reverse, bool other);
+/* Sum up, and sort the children of nodes of at least `least`; call once, after the last add. */
+void flame_finish(struct flame *f, uint64_t least);
+/* The least total that is drawn at all in the style's width. */
+uint64_t flame_least(const struct flame *f, const struct flame_style *s);
+enum flame_kind flame_kind_of(const char *name, size_t bytes);
+
+
+void flame_svg(const struct flame *f, const struct flame_style *s, FILE *out);
+void flame_html(const struct flame *f, const struct flame_style *s, FILE *out);
+void flame_folded(const struct flame *f, FILE *out);
+void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *out);
+int flame_pprof(const struct flame *f, const struct flame_style *s, FILE *out);
+
+#endif
