@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 /* commands.h -- the list of subcommands: COMMAND(name, "one line for help"); cmd/NAME.c defines int cmd_NAME(argc, argv). */
 COMMAND(version, "print the version")
+COMMAND(flame, "stacks of any trace as a flame graph")

@@ -98,7 +98,8 @@ static bool grow_slots(struct flame *f)
 	return true;
 }
 
-static uint32_t child(struct flame *f, uint32_t parent, const char *name, size_t bytes, enum flame_kind kind)
+static uint32_t child(struct flame *f, uint32_t parent, const char *name, size_t bytes,
+		      enum flame_kind kind)
 {
 	uint64_t h = hash_name(parent, name, bytes);
 	size_t at = h & (f->nr_slots - 1);
@@ -116,7 +117,8 @@ static uint32_t child(struct flame *f, uint32_t parent, const char *name, size_t
 	if (f->nr == f->cap && !grow_nodes(f))
 		return parent;
 	k = &f->node[f->nr];
-	*k = (struct flame_node){.name = name, .bytes = (uint32_t)bytes, .parent = parent, .kind = (uint8_t)kind};
+	*k = (struct flame_node){
+		.name = name, .bytes = (uint32_t)bytes, .parent = parent, .kind = (uint8_t)kind};
 	k->sibling = f->node[parent].child;
 	f->node[parent].child = (uint32_t)f->nr;
 	f->slot[at] = (h & 0xffffffff00000000ull) | f->nr;
@@ -133,6 +135,7 @@ static void add_weight(struct flame *f, uint32_t node, uint64_t weight, bool oth
 		f->compared = true;
 	} else {
 		f->node[node].self += weight;
+		f->node[node].calls++;
 		f->stacks++;
 	}
 }
@@ -162,7 +165,8 @@ static bool digits(const char *p, const char *end, uint64_t *out)
 				break;
 			return false;
 		}
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
 			return false;
 	}
 	*out = v;
@@ -206,7 +210,8 @@ static uint32_t path_share(struct path *p, const char *line, uint32_t bytes)
 		same += 8;
 	while (same < most && line[same] == p->line[same])
 		same++;
-	while (keep < p->n && p->end[keep] <= same && (p->end[keep] == bytes || line[p->end[keep]] == ';'))
+	while (keep < p->n && p->end[keep] <= same &&
+	       (p->end[keep] == bytes || line[p->end[keep]] == ';'))
 		keep++;
 	p->n = keep;
 	p->line = line;
@@ -255,7 +260,8 @@ static uint32_t add_line_reversed(struct flame *f, const char *line, uint32_t by
 	return node;
 }
 
-size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file, bool reverse, bool other)
+size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
+			bool reverse, bool other)
 {
 	const char *p = text, *stop = text + bytes;
 	struct path path = {0};
@@ -281,7 +287,8 @@ size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const c
 		}
 		if (weight) {
 			uint32_t len = (uint32_t)(blank - p);
-			uint32_t node = reverse ? add_line_reversed(f, p, len) : add_line(f, &path, p, len);
+			uint32_t node =
+				reverse ? add_line_reversed(f, p, len) : add_line(f, &path, p, len);
 
 			if (!f->failed)
 				add_weight(f, node, weight, other);
@@ -319,11 +326,11 @@ enum flame_kind flame_kind_of(const char *name, size_t n)
 	return FLAME_USER;
 }
 
-
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct flame *f = arg;
-	const struct flame_node *x = &f->node[*(const uint32_t *)a], *y = &f->node[*(const uint32_t *)b];
+	const struct flame_node *x = &f->node[*(const uint32_t *)a],
+				*y = &f->node[*(const uint32_t *)b];
 	size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
 	int c = memcmp(x->name, y->name, n);
 
@@ -361,7 +368,8 @@ void flame_finish(struct flame *f, uint64_t least)
 	}
 	if (v)
 		for (size_t i = 0; i < f->nr; i++)
-			if (f->node[i].child && f->node[f->node[i].child].sibling && f->node[i].total >= least)
+			if (f->node[i].child && f->node[f->node[i].child].sibling &&
+			    f->node[i].total >= least)
 				sort_children(f, (uint32_t)i, v);
 	free(v);
 }

@@ -33,6 +33,7 @@ struct flame_node {
 	const char *name;
 	uint64_t self, total;
 	uint64_t other_self, other;
+	uint64_t calls; /* stacks that ended here */
 	uint32_t bytes;
 	uint32_t parent, child, sibling; /* 0: none; node 0 is the root */
 	uint8_t kind;
@@ -52,10 +53,10 @@ struct flame {
 struct flame_style {
 	const char *title;
 	const char *subtitle;
-	const char *unit;    /* "samples", "ns" ... */
-	uint32_t width;      /* of the drawing before a browser fits it to the window; 0: 1200 */
-	double min_px;       /* narrower frames are left out of the drawing, and counted; default 0.1 */
-	bool icicle;         /* root on top */
+	const char *unit; /* "samples", "ns" ... */
+	uint32_t width;	  /* of the drawing before a browser fits it to the window; 0: 1200 */
+	double min_px; /* narrower frames are left out of the drawing, and counted; default 0.1 */
+	bool icicle;   /* root on top */
 };
 
 struct flame *flame_new(void);
@@ -64,13 +65,13 @@ void flame_free(struct flame *f);
 /* Add a stack, outermost frame first. `other`: it belongs to the trace compared with. */
 void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other);
 /* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are told and skipped. Returns how many were. */
-size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file, bool reverse, bool other);
+size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
+			bool reverse, bool other);
 /* Sum up, and sort the children of nodes of at least `least`; call once, after the last add. */
 void flame_finish(struct flame *f, uint64_t least);
 /* The least total that is drawn at all in the style's width. */
 uint64_t flame_least(const struct flame *f, const struct flame_style *s);
 enum flame_kind flame_kind_of(const char *name, size_t bytes);
-
 
 void flame_svg(const struct flame *f, const struct flame_style *s, FILE *out);
 void flame_html(const struct flame *f, const struct flame_style *s, FILE *out);

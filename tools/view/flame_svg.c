@@ -11,17 +11,17 @@
  * before the script runs; and the tree itself as numbers, from which the script (flame.js) draws again at any zoom and
  * any width. The numbers hold more than the drawing: frames down to DETAIL of what is drawn first, at most FRAMES_MAX.
  */
-#define ROW        17
-#define TOP        62
-#define BOTTOM     36
-#define SIDE       10
-#define FONT       12
-#define CHAR_PX    7.23 /* of the monospaced font at FONT px */
-#define DETAIL     16
+#define ROW	   17
+#define TOP	   62
+#define BOTTOM	   36
+#define SIDE	   10
+#define FONT	   12
+#define CHAR_PX	   7.23 /* of the monospaced font at FONT px */
+#define DETAIL	   16
 #define FRAMES_MAX 60000
 
-#define EMBED(name, file)                                                                                              \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.popsection\n");                     \
+#define EMBED(name, file)                                                                          \
+	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.popsection\n"); \
 	extern const char name[]
 
 EMBED(flame_js, "tools/view/flame.js");
@@ -132,8 +132,9 @@ static void put_colour(const struct flame *f, const struct flame_node *k, FILE *
 	static const struct {
 		int h, s, l;
 	} base[] = {
-		[FLAME_AUTO] = {33, 85, 66},   [FLAME_ROOT] = {0, 0, 88},   [FLAME_GROUP] = {0, 0, 82},
-		[FLAME_KERNEL] = {205, 62, 70}, [FLAME_USER] = {33, 88, 68}, [FLAME_INLINED] = {48, 70, 78},
+		[FLAME_AUTO] = {33, 85, 66},  [FLAME_ROOT] = {0, 0, 88},
+		[FLAME_GROUP] = {0, 0, 82},   [FLAME_KERNEL] = {205, 62, 70},
+		[FLAME_USER] = {33, 88, 68},  [FLAME_INLINED] = {48, 70, 78},
 		[FLAME_UNKNOWN] = {0, 0, 74},
 	};
 	uint32_t h = 2166136261u;
@@ -143,31 +144,36 @@ static void put_colour(const struct flame *f, const struct flame_node *k, FILE *
 		double was = f->node[0].other ? (double)k->other / (double)f->node[0].other : 0;
 		double d = now + was > 0 ? (now - was) / (now > was ? now : was) : 0;
 
-		fprintf(out, "hsl(%d,75%%,%d%%)", d > 0 ? 25 : 215, (int)(94 - 34 * (d < 0 ? -d : d)));
+		fprintf(out, "hsl(%d,75%%,%d%%)", d > 0 ? 25 : 215,
+			(int)(94 - 34 * (d < 0 ? -d : d)));
 		return;
 	}
 	for (uint32_t i = 0; i < k->bytes; i++)
 		h = (h ^ (unsigned char)k->name[i]) * 16777619u;
-	fprintf(out, "hsl(%d,%d%%,%d%%)", base[k->kind].h + (base[k->kind].s ? (int)(h >> 8 & 15) - 7 : 0),
-		base[k->kind].s, base[k->kind].l + (int)(h >> 16 & 7) - 3);
+	fprintf(out, "hsl(%d,%d%%,%d%%)",
+		base[k->kind].h + (base[k->kind].s ? (int)(h >> 8 & 15) - 7 : 0), base[k->kind].s,
+		base[k->kind].l + (int)(h >> 16 & 7) - 3);
 }
 
-static void put_static(const struct flame *f, const struct flame_style *s, const struct boxes *b, uint32_t height,
-		       FILE *out)
+static void put_static(const struct flame *f, const struct flame_style *s, const struct boxes *b,
+		       uint32_t height, FILE *out)
 {
-	double scale = (double)(style_width(s) - 2 * SIDE) / (double)(f->node[0].total ? f->node[0].total : 1);
+	double scale = (double)(style_width(s) - 2 * SIDE) /
+		       (double)(f->node[0].total ? f->node[0].total : 1);
 	double least = s->min_px > 0 ? s->min_px : 0.1;
 
 	fputs("<g id=\"static\">\n", out);
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flame_node *k = &f->node[b->v[i].node];
 		double x = SIDE + (double)b->v[i].x * scale, w = (double)k->total * scale;
-		uint32_t y = s->icicle ? TOP + b->v[i].depth * ROW : height - BOTTOM - (b->v[i].depth + 1) * ROW;
+		uint32_t y = s->icicle ? TOP + b->v[i].depth * ROW
+				       : height - BOTTOM - (b->v[i].depth + 1) * ROW;
 		int chars = (int)((w - 4) / CHAR_PX);
 
 		if (w < least)
 			continue;
-		fprintf(out, "<rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"", x, y, w, ROW - 1);
+		fprintf(out, "<rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"", x, y,
+			w, ROW - 1);
 		put_colour(f, k, out);
 		fputs("\"/>", out);
 		if (chars >= 3) {
@@ -203,7 +209,8 @@ static uint32_t name_id(struct named *t, size_t mask, const struct flame_node *k
 }
 
 /* The tree as numbers: per frame depth, x, width, name, kind (and the other trace's total). */
-static void put_data(const struct flame *f, const struct flame_style *s, const struct boxes *b, FILE *out)
+static void put_data(const struct flame *f, const struct flame_style *s, const struct boxes *b,
+		     FILE *out)
 {
 	size_t mask = 1;
 	uint32_t nr = 0, seen = 0;
@@ -228,11 +235,14 @@ static void put_data(const struct flame *f, const struct flame_style *s, const s
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flame_node *k = &f->node[b->v[i].node];
 
-		fprintf(out, "%s%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64, i ? "," : "", b->v[i].depth, b->v[i].x,
-			k->total, name_id(t, mask - 1, k, &nr), k->kind, k->other);
+		fprintf(out, "%s%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64, i ? "," : "",
+			b->v[i].depth, b->v[i].x, k->total, name_id(t, mask - 1, k, &nr), k->kind,
+			k->other);
 	}
-	fprintf(out, "];\nconst meta={compared:%s,icicle:%s,leftOut:%zu,otherTotal:%" PRIu64 ",unit:",
-		f->compared ? "true" : "false", s->icicle ? "true" : "false", b->left_out, f->node[0].other);
+	fprintf(out,
+		"];\nconst meta={compared:%s,icicle:%s,leftOut:%zu,otherTotal:%" PRIu64 ",unit:",
+		f->compared ? "true" : "false", s->icicle ? "true" : "false", b->left_out,
+		f->node[0].other);
 	put_js(s->unit, strlen(s->unit), out);
 	fputs("};\n", out);
 	free(t);
@@ -258,14 +268,17 @@ void flame_svg(const struct flame *f, const struct flame_style *s, FILE *out)
 	choose(f, s, &b);
 	height = TOP + (b.depth + 1) * ROW + BOTTOM;
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" id=\"flame\" width=\"%u\" height=\"%u\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" id=\"flame\" "
+		"width=\"%u\" height=\"%u\" "
 		"viewBox=\"0 0 %u %u\">\n<style><![CDATA[\n%s]]></style>\n"
-		"<rect id=\"paper\" width=\"100%%\" height=\"100%%\"/>\n<text id=\"title\" x=\"%u\" y=\"24\">",
+		"<rect id=\"paper\" width=\"100%%\" height=\"100%%\"/>\n<text id=\"title\" "
+		"x=\"%u\" y=\"24\">",
 		width, height, width, height, flame_css, width / 2);
 	put_xml(s->title, strlen(s->title), out);
 	fprintf(out, "</text>\n<text id=\"subtitle\" x=\"%u\" y=\"42\">", width / 2);
 	put_xml(s->subtitle, strlen(s->subtitle), out);
-	fprintf(out, "</text>\n<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", SIDE, height - 12);
+	fprintf(out, "</text>\n<text id=\"details\" x=\"%d\" y=\"%u\"></text>\n", SIDE,
+		height - 12);
 	put_static(f, s, &b, height, out);
 	fputs("<script><![CDATA[\n", out);
 	put_data(f, s, &b, out);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_forms.c -- the flame tree in other tools' forms: folded text, speedscope, pprof. */
+#include "view/flame.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* Depth first without recursion: a child stands behind its parent, siblings are linked. */
+struct visit {
+	const struct flame *f;
+	uint32_t at;
+	size_t depth;
+	uint32_t *path; /* nodes from the root's child down to `at` */
+};
+
+static bool visit_next(struct visit *v)
+{
+	const struct flame_node *node = v->f->node;
+
+	if (node[v->at].child) {
+		v->at = node[v->at].child;
+		v->path[v->depth++] = v->at;
+		return true;
+	}
+	while (v->at && !node[v->at].sibling) {
+		v->at = node[v->at].parent;
+		if (v->depth)
+			v->depth--;
+	}
+	if (!v->at)
+		return false;
+	v->at = node[v->at].sibling;
+	v->path[v->depth - 1] = v->at;
+	return true;
+}
+
+/* One line per stack that has weight of its own, equal stacks summed. */
+void flame_folded(const struct flame *f, FILE *out)
+{
+	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
+
+	while (v.path && visit_next(&v)) {
+		if (!f->node[v.at].self && !f->node[v.at].other_self)
+			continue;
+		for (size_t i = 0; i < v.depth; i++) {
+			if (i)
+				fputc_unlocked(';', out);
+			fwrite_unlocked(f->node[v.path[i]].name, 1, f->node[v.path[i]].bytes, out);
+		}
+		if (f->compared)
+			fprintf(out, " %" PRIu64, f->node[v.at].other_self);
+		fprintf(out, " %" PRIu64 "\n", f->node[v.at].self);
+	}
+	free(v.path);
+}
+
+static void put_json(const char *p, size_t n, FILE *out)
+{
+	fputc('"', out);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c < 32 || c == '"' || c == '\\')
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc_unlocked(c, out);
+	}
+	fputc('"', out);
+}
+
+/* Names once each; `id` of a node is the place of its name. */
+struct names {
+	uint32_t *id;	 /* of each node */
+	uint32_t *first; /* a node with that name */
+	uint32_t nr;
+};
+
+static int compare_names(const struct flame *f, uint32_t a, uint32_t b)
+{
+	const struct flame_node *x = &f->node[a], *y = &f->node[b];
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	return memcmp(x->name, y->name, x->bytes);
+}
+
+static int by_name(const void *a, const void *b, void *arg)
+{
+	return compare_names(arg, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static bool names_make(const struct flame *f, struct names *n)
+{
+	uint32_t *order = malloc(f->nr * sizeof(*order));
+
+	n->id = calloc(f->nr, sizeof(*n->id));
+	n->first = calloc(f->nr, sizeof(*n->first));
+	n->nr = 0;
+	if (!order || !n->id || !n->first) {
+		free(order);
+		return false;
+	}
+	for (size_t i = 0; i < f->nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, f->nr, sizeof(*order), by_name, (void *)f);
+	for (size_t i = 0; i < f->nr; i++) {
+		if (!i || compare_names(f, order[i], order[i - 1]))
+			n->first[n->nr++] = order[i];
+		n->id[order[i]] = n->nr - 1;
+	}
+	free(order);
+	return true;
+}
+
+static void names_free(struct names *n)
+{
+	free(n->id);
+	free(n->first);
+}
+
+/* speedscope's file format: shared frames, one sampled profile. */
+void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *out)
+{
+	struct names n = {0};
+	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
+	const char *comma = "";
+
+	if (!v.path || !names_make(f, &n)) {
+		free(v.path);
+		names_free(&n);
+		return;
+	}
+	fputs("{\"$schema\":\"https://www.speedscope.app/"
+	      "file-format-schema.json\",\"exporter\":\"fathom\",\"name\":",
+	      out);
+	put_json(s->title, strlen(s->title), out);
+	fputs(",\"shared\":{\"frames\":[", out);
+	for (uint32_t i = 0; i < n.nr; i++) {
+		fputs(i ? ",\n{\"name\":" : "{\"name\":", out);
+		put_json(f->node[n.first[i]].name, f->node[n.first[i]].bytes, out);
+		fputc('}', out);
+	}
+	fprintf(out,
+		"]},\"profiles\":[{\"type\":\"sampled\",\"name\":\"all\",\"unit\":\"%s\","
+		"\"startValue\":0,"
+		"\"endValue\":%" PRIu64 ",\"samples\":[",
+		!strcmp(s->unit, "ns") ? "nanoseconds" : "none", f->node[0].total);
+	while (visit_next(&v)) {
+		if (!f->node[v.at].self)
+			continue;
+		fprintf(out, "%s[", comma);
+		for (size_t i = 0; i < v.depth; i++)
+			fprintf(out, "%s%u", i ? "," : "", n.id[v.path[i]]);
+		fputc(']', out);
+		comma = ",\n";
+	}
+	fputs("],\"weights\":[", out);
+	v.at = 0;
+	v.depth = 0;
+	for (comma = ""; visit_next(&v);) {
+		if (!f->node[v.at].self)
+			continue;
+		fprintf(out, "%s%" PRIu64, comma, f->node[v.at].self);
+		comma = ",";
+	}
+	fputs("]}]}\n", out);
+	names_free(&n);
+	free(v.path);
+}
+
+/* ---- pprof: profile.proto, gzipped ---- */
+
+struct proto {
+	uint8_t *p;
+	size_t n, cap;
+	bool failed;
+};
+
+static void put_bytes(struct proto *b, const void *p, size_t n)
+{
+	if (b->n + n > b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 65536;
+		uint8_t *q;
+
+		while (cap < b->n + n)
+			cap *= 2;
+		q = b->failed ? NULL : realloc(b->p, cap);
+		if (!q) {
+			b->failed = true;
+			return;
+		}
+		b->p = q;
+		b->cap = cap;
+	}
+	if (n)
+		memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+
+static void put_varint(struct proto *b, uint64_t v)
+{
+	uint8_t buf[10];
+	size_t n = 0;
+
+	do {
+		buf[n++] = (uint8_t)(v & 127) | (v > 127 ? 128 : 0);
+		v >>= 7;
+	} while (v);
+	put_bytes(b, buf, n);
+}
+
+static void put_number(struct proto *b, uint32_t field, uint64_t v)
+{
+	put_varint(b, field << 3);
+	put_varint(b, v);
+}
+
+static void put_message(struct proto *b, uint32_t field, const void *p, size_t n)
+{
+	put_varint(b, field << 3 | 2);
+	put_varint(b, n);
+	put_bytes(b, p, n);
+}
+
+/* Profile: 1 sample_type, 2 sample, 4 location, 5 function, 6 string_table. Ids count from 1, strings from "". */
+static void put_profile(const struct flame *f, const struct flame_style *s, const struct names *n,
+			struct visit *v, struct proto *b)
+{
+	struct proto m = {0}, line = {0};
+
+	put_number(&m, 1, 1);
+	put_number(&m, 2, 2);
+	put_message(b, 1, m.p, m.n);
+	while (visit_next(v)) {
+		if (!f->node[v->at].self)
+			continue;
+		m.n = line.n = 0;
+		for (size_t i = v->depth; i-- > 0;)
+			put_varint(&line, n->id[v->path[i]] + 1); /* leaf first */
+		put_message(&m, 1, line.p, line.n);
+		line.n = 0;
+		put_varint(&line, f->node[v->at].self);
+		put_message(&m, 2, line.p, line.n);
+		put_message(b, 2, m.p, m.n);
+	}
+	for (uint32_t i = 0; i < n->nr; i++) {
+		m.n = line.n = 0;
+		put_number(&line, 1, i + 1); /* line.function_id */
+		put_number(&m, 1, i + 1);
+		put_message(&m, 4, line.p, line.n);
+		put_message(b, 4, m.p, m.n);
+		m.n = 0;
+		put_number(&m, 1, i + 1);
+		put_number(&m, 2, i + 3); /* name: behind "", the type and the unit */
+		put_message(b, 5, m.p, m.n);
+	}
+	const char *type = !strcmp(s->unit, "ns") ? "time" : "samples";
+	const char *unit = !strcmp(s->unit, "ns") ? "nanoseconds" : "count";
+
+	put_message(b, 6, "", 0);
+	put_message(b, 6, type, strlen(type));
+	put_message(b, 6, unit, strlen(unit));
+	for (uint32_t i = 0; i < n->nr; i++)
+		put_message(b, 6, f->node[n->first[i]].name, f->node[n->first[i]].bytes);
+	b->failed |= m.failed || line.failed;
+	free(m.p);
+	free(line.p);
+}
+
+static int put_gzip(const struct proto *b, FILE *out)
+{
+	z_stream z = {.next_in = b->p, .avail_in = (uInt)b->n};
+	uint8_t buf[65536];
+	int rc;
+
+	if (b->n > UINT32_MAX ||
+	    deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	do {
+		z.next_out = buf;
+		z.avail_out = sizeof(buf);
+		rc = deflate(&z, Z_FINISH);
+		fwrite(buf, 1, sizeof(buf) - z.avail_out, out);
+	} while (rc == Z_OK);
+	deflateEnd(&z);
+	return rc == Z_STREAM_END ? 0 : -EIO;
+}
+
+int flame_pprof(const struct flame *f, const struct flame_style *s, FILE *out)
+{
+	struct names n = {0};
+	struct proto b = {0};
+	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
+	int err = -ENOMEM;
+
+	if (v.path && names_make(f, &n)) {
+		put_profile(f, s, &n, &v, &b);
+		if (!b.failed)
+			err = put_gzip(&b, out);
+	}
+	names_free(&n);
+	free(b.p);
+	free(v.path);
+	return err;
+}

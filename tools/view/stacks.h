@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.h -- stacks out of any trace, into a flame tree. */
+#ifndef VIEW_STACKS_H
+#define VIEW_STACKS_H
+
+#include "view/flame.h"
+#include "decode/btb_names.h"
+
+enum stacks_by {
+	STACKS_BY_NONE,
+	STACKS_BY_CPU,
+	STACKS_BY_TASK,
+};
+
+enum stacks_only {
+	STACKS_BOTH,
+	STACKS_USER,
+	STACKS_KERNEL,
+};
+
+struct stacks_options {
+	enum stacks_by by;
+	enum stacks_only only;
+	bool reverse; /* leaf first: who calls it */
+	bool samples; /* count samples instead of time */
+	int run;      /* of a console log with several; -1: all */
+	struct btb_names_options names;
+	const char *symbols; /* for sources that have none of their own */
+};
+
+/*
+ * What a trace gave. Names in the tree point into what is kept here, so it must outlive the tree.
+ */
+struct stacks {
+	const char *unit; /* "ns" or "samples" */
+	uint64_t stacks;  /* taken into the tree */
+	uint64_t lost;	  /* events lost by the trace: the picture is of what is left */
+	uint64_t open;	  /* calls whose end was not seen */
+	void *keep[2];
+	void (*release)(void *keep[2]);
+};
+
+/*
+ * Read the file, whatever it is: folded text, a backtracer capture at any stage, a trace with stack samples or with
+ * function_graph (exact times). 0, or a negative errno with a message.
+ */
+int stacks_read(const char *path, const struct stacks_options *o, struct flame *f, bool other,
+		struct stacks *out);
+void stacks_release(struct stacks *s);
+
+/* From an opened source (stacks_source.c). -ENODATA: it has no stacks. */
+struct source;
+int stacks_from_source(struct source *s, const struct stacks_options *o, struct flame *f,
+		       bool other, struct stacks *out);
+
+/* Frames of one stack being put together, outermost first. */
+#define STACK_FRAMES_MAX 4096
+struct stack_frames {
+	struct flame_frame v[STACK_FRAMES_MAX];
+	size_t n;
+};
+/* Put frames behind `group` ones in reverse order if asked, and add. */
+void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
+		const struct stacks_options *o, uint64_t weight, bool other);
+
+#endif

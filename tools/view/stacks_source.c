@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks_source.c -- stacks out of an opened trace: function_graph with exact times, stack samples, or call edges. */
+#include "view/stacks.h"
+#include "decode/elf.h"
+#include "decode/source.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Three kinds of trace have stacks in them, best first:
+ *
+ *	graph    funcgraph_entry and _exit: every call with its time. A call's own time is its duration less its
+ *	         callees'; one stack per task, since calls go on across a task switch.
+ *	samples  kernel_stack and user_stack records: each stands for one look, user and kernel part of the same moment
+ *	         are joined.
+ *	function only that a function was entered, and from where: edges of two frames.
+ */
+#define DEPTH_MAX 1024
+
+struct name {
+	uint64_t addr;
+	uint32_t bytes;
+	bool known;
+	char text[];
+};
+
+struct call {
+	uint64_t func, start, children;
+};
+
+struct thread {
+	int32_t pid;
+	uint32_t cpu; /* tells the idle tasks apart: all have pid 0 */
+	size_t depth;
+	struct call *calls;
+	struct thread *next;
+};
+
+struct walk {
+	struct source *s;
+	const struct stacks_options *o;
+	struct flame *f;
+	bool other;
+	struct stacks *out;
+	struct name **names;
+	size_t nr_names, cap_names;
+	struct thread *threads[256];
+	struct stack_frames frames;
+	uint32_t entry, exit, kernel, user,
+		function; /* type ids; UINT32_MAX: the trace does not have it */
+	/* a kernel part that waits for its user part */
+	uint64_t pending[STACK_FRAMES_MAX];
+	size_t nr_pending;
+	int32_t pending_pid;
+	uint32_t pending_cpu;
+	bool have_pending;
+};
+
+static struct name **name_slot(struct walk *w, uint64_t addr)
+{
+	size_t at = (addr * 0x9e3779b97f4a7c15ull >> 20) & (w->cap_names - 1);
+
+	while (w->names[at] && w->names[at]->addr != addr)
+		at = (at + 1) & (w->cap_names - 1);
+	return &w->names[at];
+}
+
+static void names_grow(struct walk *w)
+{
+	struct name **old = w->names;
+	size_t n = w->cap_names;
+
+	w->names = calloc(n * 2, sizeof(*w->names));
+	if (!w->names) {
+		w->names = old;
+		return;
+	}
+	w->cap_names = n * 2;
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			*name_slot(w, old[i]->addr) = old[i];
+	free(old);
+}
+
+static struct name *make_name(uint64_t addr, const char *text, bool known)
+{
+	size_t n = strlen(text);
+	struct name *k = malloc(sizeof(*k) + n + 1);
+
+	if (!k)
+		return NULL;
+	k->addr = addr;
+	k->bytes = (uint32_t)n;
+	k->known = known;
+	memcpy(k->text, text, n + 1);
+	return k;
+}
+
+/* The function that holds addr, its name copied: it lives as long as the tree. */
+static struct flame_frame frame_of(struct walk *w, uint64_t addr, enum flame_kind kind)
+{
+	struct name **slot = name_slot(w, addr);
+	struct symbol sym;
+
+	if (!*slot) {
+		char text[32], *readable = NULL;
+		bool known = source_symbol(w->s, addr, &sym);
+
+		if (known)
+			readable = elf_demangle(sym.name);
+		else
+			snprintf(text, sizeof(text), "0x%" PRIx64, addr);
+		*slot = make_name(addr, readable ? readable : text, known);
+		free(readable);
+		if (!*slot)
+			return (struct flame_frame){"?", 1, FLAME_UNKNOWN};
+		w->nr_names++;
+	}
+	struct name *k = *slot;
+
+	if (w->nr_names * 2 > w->cap_names)
+		names_grow(w);
+	return (struct flame_frame){k->text, k->bytes, k->known ? kind : FLAME_UNKNOWN};
+}
+
+/* Groups are names too, under keys that no address has. */
+static void push_group(struct walk *w, const struct event *e)
+{
+	uint64_t key =
+		0x8000dead00000000ull | (w->o->by == STACKS_BY_CPU ? e->cpu : (uint32_t)e->pid);
+	struct name **slot = name_slot(w, key);
+	char text[64];
+
+	if (w->o->by == STACKS_BY_NONE)
+		return;
+	if (!*slot) {
+		if (w->o->by == STACKS_BY_CPU)
+			snprintf(text, sizeof(text), "cpu_%u", e->cpu);
+		else
+			snprintf(text, sizeof(text), "%s-%d", source_comm(w->s, e->pid), e->pid);
+		*slot = make_name(key, text, true);
+		if (!*slot)
+			return;
+		w->nr_names++;
+	}
+	w->frames.v[w->frames.n++] =
+		(struct flame_frame){(*slot)->text, (*slot)->bytes, FLAME_GROUP};
+}
+
+/* ---- fields ---- */
+
+static uint64_t field(const struct source *s, const struct event *e, const struct format_field *f)
+{
+	const uint8_t *p = e->data + f->offset;
+
+	if (f->offset + f->size > e->size)
+		return 0;
+	switch (f->size) {
+	case 1: return *p;
+	case 2: return get_u16(p, s->big_endian);
+	case 4: return get_u32(p, s->big_endian);
+	case 8: return get_u64(p, s->big_endian);
+	default: return 0;
+	}
+}
+
+static uint64_t named(struct walk *w, const struct event *e, const char *name)
+{
+	const struct format *f = source_format(w->s, e->type);
+	const struct format_field *k = f ? format_field(f, name) : NULL;
+
+	return k ? field(w->s, e, k) : 0;
+}
+
+/* ---- graph ---- */
+
+static struct thread *thread_of(struct walk *w, const struct event *e)
+{
+	uint32_t cpu = e->pid ? 0 : e->cpu;
+	struct thread **at = &w->threads[((uint32_t)e->pid * 31 + cpu) & 255], *t;
+
+	for (t = *at; t; t = t->next)
+		if (t->pid == e->pid && t->cpu == cpu)
+			return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->calls = malloc(DEPTH_MAX * sizeof(*t->calls));
+	t->pid = e->pid;
+	t->cpu = cpu;
+	t->next = *at;
+	*at = t;
+	return t;
+}
+
+static void graph_entry(struct walk *w, const struct event *e)
+{
+	struct thread *t = thread_of(w, e);
+	uint64_t depth = named(w, e, "depth");
+
+	if (!t || !t->calls || depth >= DEPTH_MAX)
+		return;
+	if (depth < t->depth) {
+		w->out->open += t->depth - depth;
+		t->depth = depth;
+	}
+	/* Callers above that were entered before the trace began have no name. */
+	while (t->depth < depth)
+		t->calls[t->depth++] = (struct call){0};
+	t->calls[t->depth++] = (struct call){named(w, e, "func"), e->time, 0};
+}
+
+static void graph_exit(struct walk *w, const struct event *e)
+{
+	struct thread *t = thread_of(w, e);
+	uint64_t depth = named(w, e, "depth"), func = named(w, e, "func"), time, group;
+	uint64_t called = named(w, e, "calltime"), returned = named(w, e, "rettime");
+	struct call *c;
+
+	if (!t || !t->calls || depth >= DEPTH_MAX)
+		return;
+	if (t->depth <= depth || t->calls[depth].func != func) {
+		/* Its entry was not seen: it began before the trace, or only slow calls are told. */
+		while (t->depth <= depth)
+			t->calls[t->depth++] = (struct call){0};
+		t->calls[depth] = (struct call){
+			func, called, t->calls[depth].func ? 0 : t->calls[depth].children};
+	}
+	t->depth = depth + 1;
+	c = &t->calls[depth];
+	time = returned > called ? returned - called : e->time > c->start ? e->time - c->start : 0;
+	w->frames.n = 0;
+	push_group(w, e);
+	group = w->frames.n;
+	for (size_t i = 0; i <= depth && w->frames.n < STACK_FRAMES_MAX; i++)
+		if (t->calls[i].func)
+			w->frames.v[w->frames.n++] = frame_of(w, t->calls[i].func, FLAME_KERNEL);
+	/* Also a call whose whole time is its callees' counts as a call. */
+	stacks_add(w->f, &w->frames, group, w->o,
+		   w->o->samples	? 1
+		   : time > c->children ? time - c->children
+					: 0,
+		   w->other);
+	w->out->stacks++;
+	if (depth)
+		t->calls[depth - 1].children += time;
+	t->depth = depth;
+}
+
+/* ---- samples ---- */
+
+static size_t read_frames(struct walk *w, const struct event *e, const struct format_field *f,
+			  uint64_t *v, size_t max)
+{
+	uint32_t size = w->s->long_bytes == 4 ? 4 : 8, at = f->offset;
+	uint64_t limit = e->size;
+	const struct format *fmt = source_format(w->s, e->type);
+	const struct format_field *count = fmt ? format_field(fmt, "size") : NULL;
+	size_t n = 0;
+
+	if (f->flags & FORMAT_DYNAMIC) {
+		uint32_t loc = (uint32_t)field(w->s, e, f);
+
+		at = (loc & 0xffff) + (f->flags & FORMAT_REL_LOC ? f->offset + f->size : 0);
+		limit = at + (loc >> 16) < e->size ? at + (loc >> 16) : e->size;
+	} else if (f->size && at + f->size < limit && !count) {
+		limit = at + f->size;
+	}
+	if (count && field(w->s, e, count) < max)
+		max = field(w->s, e, count);
+	for (; n < max && at + size <= limit; at += size) {
+		uint64_t a = size == 8 ? get_u64(e->data + at, w->s->big_endian)
+				       : get_u32(e->data + at, w->s->big_endian);
+
+		if (!a || a == (size == 8 ? UINT64_MAX : UINT32_MAX))
+			break;
+		v[n++] = a;
+	}
+	return n;
+}
+
+/* Innermost frames come first in a record: the stack is user from its end, then kernel from its end. */
+static void add_sample(struct walk *w, const struct event *e, const uint64_t *user, size_t nr_user)
+{
+	size_t group;
+
+	w->frames.n = 0;
+	push_group(w, e);
+	group = w->frames.n;
+	if (w->o->only != STACKS_KERNEL)
+		for (size_t i = nr_user; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
+			w->frames.v[w->frames.n++] = frame_of(w, user[i], FLAME_USER);
+	if (w->o->only != STACKS_USER && w->have_pending)
+		for (size_t i = w->nr_pending; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
+			w->frames.v[w->frames.n++] = frame_of(w, w->pending[i], FLAME_KERNEL);
+	w->have_pending = false;
+	if (w->frames.n > group) {
+		stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
+		w->out->stacks++;
+	}
+}
+
+static void flush_sample(struct walk *w)
+{
+	struct event e = {.pid = w->pending_pid, .cpu = w->pending_cpu};
+
+	if (w->have_pending)
+		add_sample(w, &e, NULL, 0);
+}
+
+static void sample(struct walk *w, const struct event *e)
+{
+	static uint64_t user[STACK_FRAMES_MAX];
+	const struct format *f = source_format(w->s, e->type);
+	const struct format_field *caller = f ? format_field(f, "caller") : NULL;
+
+	if (!caller)
+		return;
+	if (e->type == w->kernel) {
+		flush_sample(w);
+		w->nr_pending = read_frames(w, e, caller, w->pending, STACK_FRAMES_MAX);
+		w->pending_pid = e->pid;
+		w->pending_cpu = e->cpu;
+		w->have_pending = true;
+		return;
+	}
+	if (w->have_pending && (w->pending_pid != e->pid || w->pending_cpu != e->cpu))
+		flush_sample(w);
+	add_sample(w, e, user, read_frames(w, e, caller, user, STACK_FRAMES_MAX));
+}
+
+/* ---- edges ---- */
+
+static void edge(struct walk *w, const struct event *e)
+{
+	size_t group;
+
+	w->frames.n = 0;
+	push_group(w, e);
+	group = w->frames.n;
+	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "parent_ip"), FLAME_KERNEL);
+	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "ip"), FLAME_KERNEL);
+	stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
+	w->out->stacks++;
+}
+
+/* ---- the walk ---- */
+
+static uint32_t type_of(struct source *s, const char *name)
+{
+	const struct schema *k = source_schema_named(s, name);
+
+	return k ? k->id : UINT32_MAX;
+}
+
+/* How many events of each type: says which kind of trace it is before it is walked. */
+static uint64_t *count_types(struct source *s)
+{
+	struct scan scan = {.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t))};
+
+	for (uint32_t i = 0; scan.by_type && i < s->nr_streams; i++) {
+		struct cursor *c = cursor_open(s, i);
+
+		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
+			cursor_scan(c, b, &scan);
+		cursor_close(c);
+	}
+	return scan.by_type;
+}
+
+static void release(void *keep[2])
+{
+	struct walk *w = keep[1];
+
+	for (size_t i = 0; w && i < w->cap_names; i++)
+		free(w->names[i]);
+	if (w)
+		free(w->names);
+	free(w);
+	source_close(keep[0]);
+}
+
+static void free_threads(struct walk *w)
+{
+	for (size_t i = 0; i < 256; i++) {
+		for (struct thread *t = w->threads[i], *next; t; t = next) {
+			next = t->next;
+			w->out->open += t->depth;
+			free(t->calls);
+			free(t);
+		}
+	}
+}
+
+static bool has(const uint64_t *counts, uint32_t type)
+{
+	return type < SOURCE_ID_FAST && counts[type];
+}
+
+int stacks_from_source(struct source *s, const struct stacks_options *o, struct flame *f,
+		       bool other, struct stacks *out)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	uint64_t *counts = count_types(s);
+	const struct event *e;
+	struct merge *m;
+	int err = 0;
+
+	out->keep[1] = w;
+	out->release = release;
+	m = w && counts ? merge_open(s, NULL, NULL) : NULL;
+	if (w) {
+		w->cap_names = 4096;
+		w->names = calloc(w->cap_names, sizeof(*w->names));
+	}
+	if (!m || !w->names) {
+		free(counts);
+		return -ENOMEM;
+	}
+	w->s = s;
+	w->o = o;
+	w->f = f;
+	w->other = other;
+	w->out = out;
+	w->entry = type_of(s, "ftrace:funcgraph_entry");
+	w->exit = type_of(s, "ftrace:funcgraph_exit");
+	w->kernel = type_of(s, "ftrace:kernel_stack");
+	w->user = type_of(s, "ftrace:user_stack");
+	w->function = type_of(s, "ftrace:function");
+	bool graph = has(counts, w->exit), samples = has(counts, w->kernel) || has(counts, w->user);
+
+	out->unit = graph && !o->samples ? "ns" : samples || !graph ? "samples" : "calls";
+	if (!graph && !samples && !has(counts, w->function)) {
+		diag_error("%s: it has no stacks: no function_graph, no stack samples, no function "
+			   "events",
+			   s->path);
+		err = -ENODATA;
+	}
+	while (!err && (e = merge_next(m))) {
+		if (e->lost)
+			out->lost += e->lost == LOST_UNKNOWN ? 1 : e->lost;
+		if (graph && e->type == w->entry)
+			graph_entry(w, e);
+		else if (graph && e->type == w->exit)
+			graph_exit(w, e);
+		else if (!graph && samples && (e->type == w->kernel || e->type == w->user))
+			sample(w, e);
+		else if (!graph && !samples && e->type == w->function)
+			edge(w, e);
+	}
+	flush_sample(w);
+	free_threads(w);
+	merge_close(m);
+	free(counts);
+	return err;
+}
