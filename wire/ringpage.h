@@ -42,7 +42,96 @@ enum wire_type_len {
 
 static inline uint32_t wire_header(uint32_t type_len, uint32_t delta)
 {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return type_len << WIRE_DELTA_BITS | delta;
+#else
 	return type_len | delta << WIRE_TYPE_LEN_BITS;
+#endif
+}
+
+static inline uint32_t wire_header_type(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word >> WIRE_DELTA_BITS;
+#else
+	return word & 31;
+#endif
+}
+
+static inline uint32_t wire_header_delta(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word & WIRE_DELTA_MAX;
+#else
+	return word >> WIRE_TYPE_LEN_BITS;
+#endif
+}
+
+/* An absolute stamp has 59 bits; the rest comes from the time before it, which it may have carried over. */
+#define WIRE_STAMP_BITS 59
+static inline uint64_t wire_stamp_time(uint64_t before, uint64_t stamp)
+{
+	uint64_t span = (uint64_t)1 << WIRE_STAMP_BITS;
+	uint64_t time = (before & ~(span - 1)) | stamp;
+
+	return time < before && before - time > span / 2 ? time + span : time;
+}
+
+/* One thing in a page, as wire_page_step() found it. */
+struct wire_item {
+	const uint8_t *data; /* payload of a data record, NULL for padding and time */
+	uint32_t bytes;
+	uint32_t next; /* offset behind it */
+	uint32_t type; /* its type_len */
+};
+
+/*
+ * Step over the item at `at` of the page's data, which ends at `end`, and keep *time: 0, or -1 if it is damaged. Pages of
+ * this machine's byte order only. Trusts nothing: `data` may be any bytes.
+ */
+static inline int wire_page_step(const uint8_t *data, uint32_t at, uint32_t end, uint64_t *time,
+				 struct wire_item *item)
+{
+	uint32_t word, extra = 0, delta, room;
+
+	if (at >= end || at % 4 || end - at < 4)
+		return -1;
+	room = end - at;
+	word = *(const uint32_t *)(const void *)(data + at);
+	delta = wire_header_delta(word);
+	item->type = wire_header_type(word);
+	item->data = 0;
+	item->bytes = 0;
+	if (item->type >= 1 && item->type <= WIRE_TYPE_DATA_MAX) {
+		item->bytes = item->type * 4;
+		item->next = at + 4 + item->bytes;
+		item->data = data + at + 4;
+		*time += delta;
+		return item->bytes <= room - 4 ? 0 : -1;
+	}
+	if (item->type == WIRE_TYPE_PADDING && !delta) {
+		item->next = end;
+		return 0;
+	}
+	if (room < 8)
+		return -1;
+	extra = *(const uint32_t *)(const void *)(data + at + 4);
+	if (item->type == WIRE_TYPE_EXTEND || item->type == WIRE_TYPE_STAMP) {
+		uint64_t t = ((uint64_t)extra << WIRE_DELTA_BITS) + delta;
+
+		*time = item->type == WIRE_TYPE_EXTEND ? *time + t : wire_stamp_time(*time, t);
+		item->next = at + 8;
+		return 0;
+	}
+	*time += delta;
+	if (extra < 4 || extra > room - 4)
+		return -1;
+	item->next = at + 4 + ((extra + 3) & ~3u);
+	if (item->type == WIRE_TYPE_SIZED) {
+		item->bytes = extra - 4;
+		item->data = data + at + 8;
+	}
+	return item->next <= end ? 0 : -1;
 }
 
 #endif

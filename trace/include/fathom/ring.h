@@ -5,85 +5,348 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/local.h"
+#include "fathom/port_default.h"
 #include "wire/ringpage.h"
 
-struct fathom_ring;
+/*
+ * How it works, the invariants R1..R8 and the letters of FATHOM_STEP() are explained in trace/ring/ring.c.
+ *
+ * Who may write: contexts of ONE CPU that nest like interrupts: whoever interrupts an open reservation must have
+ * committed (or discarded) its own before the interrupted one goes on. So between reserve and commit a task must not
+ * be preempted by another task: switch preemption off, or interrupts. NMIs are fine, to any depth.
+ *
+ * Clock: pages carry raw ticks of fathom_port_clock(), never converted on the way in: a multiplication per event costs
+ * as much as the whole reservation. Whoever makes text converts (fathom_ring_* hand out ticks), and trace.dat says
+ * TSC2NSEC, or names a clock that counts nanoseconds when config.clock_hz is 0.
+ *
+ * Payloads are aligned to FATHOM_RING_ALIGN: 4 on x86_64 and aarch64, as in Linux (so a u64 member at offset 8 of a
+ * record sits at an address that is 4 modulo 8), 8 elsewhere. Lengths are rounded up to 4 (or 8), as in Linux.
+ */
 
-/* A reservation; lives on the writer's stack between reserve and commit. */
-struct fathom_slot {
-	void *data;	/* where the payload goes; NULL if it was not granted (and counted) */
-	uint32_t bytes; /* payload bytes */
-	uint32_t at;	/* the ring's own bookkeeping */
-	void *page;
-	uint64_t time;
+/* Labelled race points: nothing in a kernel, a scheduler hook in test/model. A port may define it. */
+#ifndef FATHOM_STEP
+#define FATHOM_STEP(letter) ((void)0)
+#endif
+
+/* A position: which page (lap and index of its slot), how many records and how many 4-byte words of it are taken. */
+#if UINTPTR_MAX > 0xffffffffu
+#define FATHOM_POS_COUNT_BITS 10
+#define FATHOM_POS_INDEX_BITS 16
+#else
+#define FATHOM_POS_COUNT_BITS 9
+#define FATHOM_POS_INDEX_BITS 9
+#endif
+#define FATHOM_POS_WORD_BITS  10
+#define FATHOM_POS_COUNT_UNIT (1ul << FATHOM_POS_WORD_BITS)
+#define FATHOM_POS_PAGE_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
+#define FATHOM_POS_LAP_SHIFT  (FATHOM_POS_PAGE_SHIFT + FATHOM_POS_INDEX_BITS)
+#define FATHOM_POS_WORDS(pos) ((uint32_t)(pos) & ((1u << FATHOM_POS_WORD_BITS) - 1))
+#define FATHOM_POS_INDEX(pos) \
+	((uint32_t)((pos) >> FATHOM_POS_PAGE_SHIFT) & ((1u << FATHOM_POS_INDEX_BITS) - 1))
+
+/* A slot of the ring: which page lies there. The word is shared by the owner and the reader; ring.c has the rest. */
+#define FATHOM_SLOT_PAGE_BITS  (FATHOM_POS_INDEX_BITS + 1)
+#define FATHOM_SLOT_PAGE(word) ((uint32_t)(word) & ((1u << FATHOM_SLOT_PAGE_BITS) - 1))
+
+#define FATHOM_RING_PAGES_MIN 2u /* in the ring, beside the reader's */
+#define FATHOM_RING_PAGES_MAX \
+	((1u << FATHOM_POS_INDEX_BITS) - 1) /* 256 MiB, or 2 MiB on a 32-bit target */
+#define FATHOM_RING_WORDS     (WIRE_PAGE_DATA / 4)
+#define FATHOM_RING_EVENT_MAX (WIRE_PAGE_DATA - 8) /* the largest payload */
+
+enum fathom_ring_flags {
+	FATHOM_RING_OFF = 1, /* refuse and count */
+	FATHOM_RING_ABSOLUTE =
+		2, /* every record carries an absolute stamp (timestamp_mode absolute) */
 };
 
-/* Every event offered is in exactly one of these: written + full + too_big + disabled + nested = offered;
- * written = read + overwritten + still in the ring + discarded. */
+/* What the ring knows of one page, beside the page. Owner writes, whoever holds the page reads. */
+struct fathom_page_meta {
+	uint64_t first;	   /* number of its first record among all ever written */
+	uint64_t missed;   /* records refused (full, nested) between the page before and this one */
+	uint32_t used;	   /* bytes of data; valid once the page is closed */
+	uint16_t entries;  /* records reserved in it; valid once closed */
+	uint16_t discards; /* of these, given back in place; valid once closed and published */
+};
+
+/* What the reader holds: a page taken out of the ring, or a copy of the part that was committed of the last one. */
+struct fathom_reader {
+	uint32_t page;	  /* the page that is not in the ring */
+	uint32_t at, end; /* bytes of data: next record, end; equal: nothing is held */
+	uint32_t left;	  /* records from `at` to `end` */
+	uint64_t time;	  /* of the record before `at` */
+	uint64_t lost;	  /* missed right before `at`, not yet told */
+	uint64_t next;	  /* number of the next record if none is lost */
+	uint32_t hint;	  /* index where the oldest page should be */
+	uint32_t part_at; /* how far the page that bears part_mark was read ... */
+	uint64_t part_time;
+	uint64_t read;		 /* records handed out */
+	unsigned long part_mark; /* ... the word of its slot; 0: none */
+};
+
+struct fathom_ring {
+	/* The owner's cache line: all that the fast path touches. */
+	unsigned long tail;	/* position: everything before it is reserved */
+	unsigned long commit;	/* position: everything before it is written; the reader's limit */
+	unsigned long last_pos; /* where last_time holds: the end of the last outermost record */
+	uint64_t last_time;
+	uint32_t depth; /* open reservations */
+	uint32_t flags; /* enum fathom_ring_flags: control writes, owner reads */
+	unsigned long *slots;
+	uint8_t *pages;
+	struct fathom_page_meta *meta; /* by page */
+
+	/* The owner's slow path. Counters only grow and may be hit by nested writers: local adds. */
+	uint32_t nr_pages;  /* in the ring now, without the reader's */
+	uint32_t max_pages; /* that the memory gives */
+	uint32_t overwrite; /* control writes, owner reads */
+	uint32_t cpu;
+	uint64_t nested_time; /* latest time of a nested record; 64-bit targets only */
+	unsigned long overwritten, full, nested, too_big, disabled, discarded;
+	unsigned long in_place; /* discards that had to stay as padding */
+	unsigned long in_place_noted, missed_noted;
+	unsigned long clock_back;
+	unsigned long corrupt; /* pages that FATHOM_PARANOID found broken */
+
+	struct fathom_reader reader;
+	struct { /* counters at the last reset: what stats() subtracts */
+		uint64_t written, read;
+		unsigned long overwritten, full, nested, too_big, disabled, discarded, clock_back;
+	} base;
+};
+
+/* A reservation; lives on the writer's stack (in registers, mostly) between reserve and commit. */
+struct fathom_slot {
+	void *data;	   /* where the payload goes; NULL if it was not granted (and counted) */
+	uint64_t time;	   /* of the record, in ticks */
+	unsigned long at;  /* position before and ... */
+	unsigned long end; /* ... behind it */
+};
+
+/*
+ * Every event offered is in exactly one of these: written + full + nested + too_big + disabled + discarded = offered,
+ * and written = read + overwritten + entries.
+ */
 struct fathom_ring_stats {
 	uint64_t written;     /* committed records */
 	uint64_t read;	      /* consumed by the reader */
 	uint64_t overwritten; /* lost in overwrite mode (Linux: overrun) */
 	uint64_t full;	      /* refused in discard mode (Linux: dropped events) */
 	uint64_t
-		nested; /* refused: a nested writer lapped an open reservation (Linux: commit overrun) */
+		nested; /* refused: nested writers lapped or starved an open reservation (commit overrun) */
 	uint64_t too_big;   /* refused: larger than a page holds */
 	uint64_t disabled;  /* refused: recording was off */
 	uint64_t discarded; /* given back by the writer */
-	uint64_t entries;   /* in the ring now */
+	uint64_t entries;   /* in the ring now, the reader's page included */
 	uint64_t bytes;	    /* data bytes in the ring now */
-	uint64_t oldest;    /* time of the oldest record, 0 if empty */
+	uint64_t oldest;    /* time of the oldest page, 0 if empty */
+	uint64_t
+		clock_back; /* times the clock went back: the record got the time of the one before, or a stamp */
+	uint64_t corrupt; /* FATHOM_PARANOID builds: pages found broken */
 };
 
-/* One record as a reader sees it; points into the page, valid until the next call on the same iterator. */
+/* One record as a reader sees it; points into the page, valid until the next call on the same ring or iterator. */
 struct fathom_record {
 	const void *data;
-	uint32_t bytes;
+	uint32_t bytes; /* rounded up to the alignment */
 	uint32_t cpu;
-	uint64_t time;
+	uint64_t time; /* ticks */
 	uint64_t lost; /* events missed right before this one */
 };
 
 /*
- * Set-up. `mem` holds the pages and the bookkeeping; at least 3 pages (reader + 2). 0, -EINVAL, -ENOMEM. Context: init.
+ * Set-up. `mem` (4096-aligned) holds the pages and the bookkeeping: fathom_ring_bytes(n) for n pages and the reader's.
+ * The ring takes as many pages as the memory gives. It starts enabled and in overwrite mode.
+ * 0, -EINVAL (unaligned, NULL), -ENOMEM (fewer than FATHOM_RING_PAGES_MIN pages). Context: init.
  */
 size_t fathom_ring_bytes(uint32_t nr_pages);
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu);
 
-/* Writers: any context, on the ring's own CPU only. Wait-free. reserve returns slot->data. */
-void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot);
-void fathom_ring_commit(struct fathom_ring *r, struct fathom_slot *slot);
-void fathom_ring_discard(struct fathom_ring *r, struct fathom_slot *slot);
+/* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot);
+void fathom_ring_publish(struct fathom_ring *r);
+
+static inline uint8_t *fathom_ring_page_at(const struct fathom_ring *r, uint32_t page)
+{
+	return r->pages + (size_t)page * WIRE_PAGE_BYTES;
+}
+
+/* Words of 4 bytes that a record with this payload takes, header included. */
+static inline uint32_t fathom_ring_words(uint32_t bytes)
+{
+	uint32_t words = bytes ? (bytes + 3) / 4 : 1;
+
+	if (FATHOM_RING_ALIGN == 8)
+		return ((words + 1) & ~1u) + 2;
+	return words + (words <= WIRE_TYPE_DATA_MAX ? 1 : 2);
+}
+
+/* Write the header of a record of `words` at `to`; where its payload goes. */
+static inline void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t delta)
+{
+	if (FATHOM_RING_ALIGN == 4 && words <= WIRE_TYPE_DATA_MAX + 1) {
+		to[0] = wire_header(words - 1, delta);
+		return to + 1;
+	}
+	to[0] = wire_header(WIRE_TYPE_SIZED, delta);
+	to[1] = (words - 1) * 4;
+	return to + 2;
+}
+
+/*
+ * Reserve room for a payload of `bytes` on the ring of the running CPU. Returns slot->data, NULL if it was refused
+ * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
+ * size it is a clock read, one local compare-and-exchange and a handful of loads and stores.
+ */
+static inline void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
+					struct fathom_slot *slot)
+{
+	uint32_t depth = r->depth, words = fathom_ring_words(bytes);
+	struct fathom_slot slow;
+	unsigned long at;
+	uint64_t delta;
+
+	fathom_store(&r->depth, depth + 1);
+	fathom_local_barrier();
+	FATHOM_STEP(A);
+	at = fathom_load(&r->tail);
+	FATHOM_STEP(B);
+	if (fathom_unlikely((depth | fathom_load(&r->flags)) != 0 || at != r->last_pos ||
+			    bytes > FATHOM_RING_EVENT_MAX ||
+			    FATHOM_POS_WORDS(at) + words > FATHOM_RING_WORDS))
+		goto slow;
+	slot->time = fathom_port_clock();
+	delta = slot->time - r->last_time;
+	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
+		goto slow;
+	FATHOM_STEP(C);
+	slot->at = at;
+	slot->end = at + FATHOM_POS_COUNT_UNIT + words;
+	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, slot->end)))
+		goto slow;
+	FATHOM_STEP(D);
+	slot->data = fathom_ring_header(
+		(uint32_t *)(void *)(fathom_ring_page_at(
+					     r, FATHOM_SLOT_PAGE(fathom_load(
+							&r->slots[FATHOM_POS_INDEX(at)]))) +
+				     WIRE_PAGE_HEADER) +
+			FATHOM_POS_WORDS(at),
+		words, (uint32_t)delta);
+	return slot->data;
+slow:
+	fathom_ring_reserve_slow(r, bytes, &slow);
+	*slot = slow;
+	return slot->data;
+}
+
+/* The end of commit and discard: the outermost writer publishes everything up to the tail. Keeps R3, R4. */
+static inline void fathom_ring_close(struct fathom_ring *r)
+{
+	uint32_t depth = r->depth;
+	unsigned long tail;
+
+	if (fathom_unlikely(depth != 1)) {
+		fathom_local_barrier();
+		fathom_store(&r->depth, depth - 1);
+		return;
+	}
+	FATHOM_STEP(E);
+	tail = fathom_load(&r->tail);
+	if (fathom_unlikely((tail ^ r->commit) >> FATHOM_POS_PAGE_SHIFT)) {
+		fathom_ring_publish(r);
+		return;
+	}
+	/* Pairs with the acquire in the reader's look at `commit`. */
+	fathom_store_release(&r->commit, tail);
+	fathom_local_barrier();
+	FATHOM_STEP(F);
+	fathom_store(&r->depth, 0);
+	fathom_local_barrier();
+	FATHOM_STEP(G);
+	if (fathom_unlikely(fathom_load(&r->tail) != tail))
+		fathom_ring_publish(r);
+}
+
+/* Publish the record. Context: the one that reserved. */
+static inline void fathom_ring_commit(struct fathom_ring *r, const struct fathom_slot *slot)
+{
+	if (fathom_likely(r->depth == 1)) {
+		r->last_time = slot->time;
+		r->last_pos = slot->end;
+	}
+	fathom_ring_close(r);
+}
+
+/* Give the record back: it is as if it had never been reserved, but for the count. Context: the one that reserved. */
+void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot);
 
 /*
  * The reader: one at a time (the caller serialises), any CPU, never stops a writer.
- * read_page copies one page out in wire layout (missed flag and count included): bytes of data, 0 if nothing is there.
- * With `partial` 0 only full pages are handed out.
- * consume takes one record; peek looks at it.
+ * read_page: one page in wire layout into `out` (missed flag and count included): bytes of data, 0 if nothing is there.
+ * With `partial` 0 only pages that are full are handed out.
+ * consume takes one record, peek looks at it: 1, or 0 if nothing is there.
  */
 int fathom_ring_read_page(struct fathom_ring *r, struct wire_page *out, int partial);
 int fathom_ring_consume(struct fathom_ring *r, struct fathom_record *rec);
 int fathom_ring_peek(struct fathom_ring *r, struct fathom_record *rec);
 
-/* A walk that consumes nothing. Restarts itself where the writer overtook it, and counts that as lost. */
+/*
+ * A walk that consumes nothing: oldest to newest of what was committed when it came to a page. Reads stable copies in
+ * the caller's scratch page, so it works while the owner writes (what it is overtaken by shows as lost), on a stopped
+ * machine and in a panic. Serialised with the reader by the caller.
+ */
 struct fathom_ring_iter {
 	struct fathom_ring *ring;
+	struct wire_page *copy;
+	uint32_t at, end; /* bytes of data in the copy */
+	uint32_t index;	  /* next slot to look at */
+	uint32_t steps;	  /* slots left to look at */
 	uint64_t time;
-	uint64_t state[6];
-	struct wire_page *copy; /* the caller's scratch page: the walk reads a stable copy */
+	uint64_t next; /* number of the next record if none is lost */
+	uint64_t lost;
 };
 void fathom_ring_iter_init(struct fathom_ring_iter *it, struct fathom_ring *r,
 			   struct wire_page *scratch);
 int fathom_ring_iter_next(struct fathom_ring_iter *it, struct fathom_record *rec);
 
-/* Control: task context. */
+/* Switches: any context, any CPU; take effect with the next event (overwrite: with the next page). */
 void fathom_ring_enable(struct fathom_ring *r, int on);
+int fathom_ring_is_enabled(const struct fathom_ring *r);
 void fathom_ring_overwrite(struct fathom_ring *r, int on);
+void fathom_ring_absolute(struct fathom_ring *r, int on);
+
+/* Throw everything away and count from 0 again. Safe while the owner writes; serialised with the reader. */
 void fathom_ring_reset(struct fathom_ring *r);
+
+/*
+ * Change the number of pages (without the reader's), within the memory given at init. Keeps the newest records that fit.
+ * 0, -EINVAL (below 2 or above what the memory holds), -EBUSY (a reservation is open: try again).
+ * Context: task, and no writer may start meanwhile: call it on the ring's own CPU with interrupts off, or inside
+ * config.stop_cpus(), or with every event off. Serialised with the reader.
+ */
 int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages);
 uint32_t fathom_ring_pages(const struct fathom_ring *r);
-int fathom_ring_swap(struct fathom_ring *a,
-		     struct fathom_ring *b); /* exchange contents: snapshot */
+uint32_t fathom_ring_pages_max(const struct fathom_ring *r);
+
+/*
+ * Snapshot: writers find their ring through a pointer; this exchanges two such pointers. Any CPU, no writer stops: one
+ * that is in the middle of a record finishes it in the ring it began in. The other ring should be reset before.
+ */
+static inline void fathom_ring_swap(struct fathom_ring **live, struct fathom_ring **spare)
+{
+	struct fathom_ring *was = *live;
+
+	fathom_store_release(live, *spare);
+	*spare = was;
+}
+
 void fathom_ring_stats(const struct fathom_ring *r, struct fathom_ring_stats *st);
+
+/*
+ * Walk a page as a decoder would: 0 if `bytes` of data are whole records with times that do not go back (but by stamps)
+ * and *entries is their number, -EILSEQ otherwise. FATHOM_PARANOID builds do this to every page.
+ */
+int fathom_ring_page_check(const struct wire_page *page, uint32_t bytes, uint32_t *entries);
 
 #endif

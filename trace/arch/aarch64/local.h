@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* local.h -- read-modify-write that one CPU's nested contexts may race on (aarch64: relaxed exclusives). */
+#ifndef FATHOM_ARCH_LOCAL_H
+#define FATHOM_ARCH_LOCAL_H
+
+/*
+ * The generic forms of fathom/local.h are right here: without barriers a load-exclusive/store-exclusive pair is the
+ * cheapest thing that an exception return breaks. Build with -mno-outline-atomics: a kernel has no libgcc.
+ * Unaligned 8-byte stores to normal memory are allowed (SCTLR.A = 0), so payloads align to 4 as in Linux.
+ */
+#define FATHOM_RING_ALIGN 4
+
+#endif

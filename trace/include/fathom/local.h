@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* local.h -- atomics of the ring: local (one CPU, nested contexts) from the arch, shared (two CPUs) from the compiler. */
+#ifndef FATHOM_LOCAL_H
+#define FATHOM_LOCAL_H
+
+#include <stdint.h>
+
+/*
+ * FATHOM_LOCAL_GENERIC takes the compiler's atomics everywhere: for ThreadSanitizer, which cannot see into asm, and
+ * for a port whose "CPU" is not one instruction stream.
+ */
+#ifndef FATHOM_LOCAL_GENERIC
+#if defined(__x86_64__) || defined(__i386__)
+#include "arch/x86_64/local.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/local.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "arch/riscv64/local.h"
+#endif
+#endif
+
+/* Alignment of payloads when the arch did not say: 8, or the word on a 32-bit target, is safe anywhere. */
+#ifndef FATHOM_RING_ALIGN
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FATHOM_RING_ALIGN 4
+#else
+#define FATHOM_RING_ALIGN 8
+#endif
+#endif
+
+#ifndef FATHOM_LOCAL_CMPXCHG
+/* Store new_ if *at is old; 1 if it did. Atomic against contexts that interrupt this one; orders nothing. */
+static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, unsigned long new_)
+{
+	return __atomic_compare_exchange_n(at, &old, new_, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+#endif
+
+#ifndef FATHOM_LOCAL_ADD
+static inline void fathom_local_add(unsigned long *at, unsigned long n)
+{
+	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
+}
+#endif
+
+/* The order in which contexts of one CPU see accesses: a matter of the compiler only. */
+#define fathom_local_barrier()	   __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define fathom_load(p)		   __atomic_load_n((p), __ATOMIC_RELAXED)
+#define fathom_store(p, v)	   __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define fathom_load_acquire(p)	   __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define fathom_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define fathom_likely(x)	   __builtin_expect(!!(x), 1)
+#define fathom_unlikely(x)	   __builtin_expect(!!(x), 0)
+
+/* Between CPUs: a full barrier on both sides, the word is shared by the owner and the reader. */
+static inline int fathom_shared_cmpxchg(unsigned long *at, unsigned long *old, unsigned long new_)
+{
+	return __atomic_compare_exchange_n(at, old, new_, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* control.c -- set-up of a ring, its switches, resize, reset, counters. Task context. */
+#include "fathom/errno.h"
+#include "fathom/ring.h"
+#include "ring/pos.h"
+
+/*
+ * The caller's block:   | slots | order | meta | pad to 4096 | page 0 | page 1 | ... | page max |
+ * `slots` and `order` (room for resize to sort in) have one word per ring page, meta and pages one more: the reader's.
+ * A ring that uses fewer pages than it has keeps the rest, FREE, in the slots behind nr_pages.
+ */
+static size_t book_bytes(uint32_t nr_pages)
+{
+	size_t bytes = (size_t)nr_pages * 2 * sizeof(unsigned long) +
+		       ((size_t)nr_pages + 1) * sizeof(struct fathom_page_meta) + 8;
+
+	return (bytes + WIRE_PAGE_BYTES - 1) / WIRE_PAGE_BYTES * WIRE_PAGE_BYTES;
+}
+
+size_t fathom_ring_bytes(uint32_t nr_pages)
+{
+	return book_bytes(nr_pages) + ((size_t)nr_pages + 1) * WIRE_PAGE_BYTES;
+}
+
+static uint32_t pages_that_fit(size_t bytes)
+{
+	size_t n = bytes / WIRE_PAGE_BYTES;
+
+	if (n > FATHOM_RING_PAGES_MAX)
+		n = FATHOM_RING_PAGES_MAX;
+	while (n && fathom_ring_bytes((uint32_t)n) > bytes)
+		n--;
+	return (uint32_t)n;
+}
+
+/* Slots from `from` on are unused: whatever page lies there is free. */
+static void free_slots(struct fathom_ring *r, uint32_t from)
+{
+	for (uint32_t i = from; i < r->max_pages; i++)
+		fathom_store(&r->slots[i], FATHOM_SLOT_FREE + FATHOM_SLOT_PAGE(r->slots[i]));
+}
+
+int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu)
+{
+	uint32_t n = pages_that_fit(bytes);
+	uint8_t *at = mem;
+
+	if (!r || !mem || (uintptr_t)mem % WIRE_PAGE_BYTES)
+		return -FATHOM_EINVAL;
+	if (n < FATHOM_RING_PAGES_MIN)
+		return -FATHOM_ENOMEM;
+	*r = (struct fathom_ring){.cpu = cpu, .overwrite = 1, .nr_pages = n, .max_pages = n};
+	r->slots = (unsigned long *)mem;
+	at += (size_t)n * 2 * sizeof(unsigned long);
+	at += (uintptr_t)at % 8;
+	r->meta = (struct fathom_page_meta *)(void *)at;
+	r->pages = (uint8_t *)mem + book_bytes(n);
+	for (uint32_t i = 0; i <= n; i++)
+		r->meta[i] = (struct fathom_page_meta){0};
+	for (uint32_t i = 0; i < n; i++)
+		r->slots[i] = i;
+	r->reader.page = n;
+	free_slots(r, 1);
+	r->slots[0] = slot_next_lap(r->slots[0]);
+	r->tail = FATHOM_POS_LAP_UNIT;
+	r->commit = r->tail;
+	r->last_pos = ~0ul;
+	return 0;
+}
+
+static void set_flag(struct fathom_ring *r, uint32_t flag, int on)
+{
+	if (on)
+		__atomic_fetch_or(&r->flags, flag, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&r->flags, ~flag, __ATOMIC_RELAXED);
+}
+
+void fathom_ring_enable(struct fathom_ring *r, int on)
+{
+	set_flag(r, FATHOM_RING_OFF, !on);
+}
+
+int fathom_ring_is_enabled(const struct fathom_ring *r)
+{
+	return !(fathom_load(&r->flags) & FATHOM_RING_OFF);
+}
+
+void fathom_ring_absolute(struct fathom_ring *r, int on)
+{
+	set_flag(r, FATHOM_RING_ABSOLUTE, on);
+}
+
+void fathom_ring_overwrite(struct fathom_ring *r, int on)
+{
+	fathom_store(&r->overwrite, on ? 1 : 0);
+}
+
+uint32_t fathom_ring_pages(const struct fathom_ring *r)
+{
+	return r->nr_pages;
+}
+
+uint32_t fathom_ring_pages_max(const struct fathom_ring *r)
+{
+	return r->max_pages;
+}
+
+/* Records committed so far. The owner may go on meanwhile: a page end in between makes us look again. */
+static uint64_t records_written(const struct fathom_ring *r)
+{
+	unsigned long pos = 0, slot;
+	uint64_t n = 0;
+
+	for (int i = 0; i < 64; i++) {
+		pos = fathom_load_acquire(&r->commit);
+		slot = fathom_load_acquire(&r->slots[FATHOM_POS_INDEX(pos)]);
+		n = slot_meta(r, slot)->first + pos_count(pos) -
+		    (fathom_load(&r->in_place) - r->in_place_noted);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (pos_same_page(pos, fathom_load(&r->commit)))
+			break;
+	}
+	return n;
+}
+
+/* Bytes of data in complete pages and in the one being written, and the time of the oldest. */
+static void count_bytes(const struct fathom_ring *r, struct fathom_ring_stats *st)
+{
+	unsigned long commit = fathom_load_acquire(&r->commit);
+	uint32_t index = FATHOM_POS_INDEX(commit);
+
+	st->bytes = r->reader.end - r->reader.at;
+	st->oldest = st->bytes ? r->reader.time : 0;
+	for (uint32_t n = 0; n < r->nr_pages; n++) {
+		unsigned long slot;
+		uint32_t bytes;
+		int order;
+
+		index = index + 1 < r->nr_pages ? index + 1 : 0;
+		slot = fathom_load_acquire(&r->slots[index]);
+		order = slot_to_commit(index, slot, commit);
+		if ((slot & FATHOM_SLOT_FREE) || order > 0)
+			continue;
+		bytes = order ? slot_meta(r, slot)->used : FATHOM_POS_WORDS(commit) * 4;
+		if (slot == r->reader.part_mark)
+			bytes -= r->reader.part_at < bytes ? r->reader.part_at : bytes;
+		if (bytes && !st->bytes)
+			st->oldest = slot_page(r, slot)->time;
+		st->bytes += bytes;
+	}
+}
+
+void fathom_ring_stats(const struct fathom_ring *r, struct fathom_ring_stats *st)
+{
+	st->overwritten = fathom_load(&r->overwritten) - r->base.overwritten;
+	st->written = records_written(r) - r->base.written;
+	st->read = r->reader.read - r->base.read;
+	st->full = fathom_load(&r->full) - r->base.full;
+	st->nested = fathom_load(&r->nested) - r->base.nested;
+	st->too_big = fathom_load(&r->too_big) - r->base.too_big;
+	st->disabled = fathom_load(&r->disabled) - r->base.disabled;
+	st->discarded = fathom_load(&r->discarded) - r->base.discarded;
+	st->clock_back = fathom_load(&r->clock_back) - r->base.clock_back;
+	st->corrupt = fathom_load(&r->corrupt);
+	st->entries = st->written - st->read - st->overwritten;
+	count_bytes(r, st);
+}
+
+/* Reads everything away, as a reader, and moves the zero of the counters: so the owner need not stop. */
+void fathom_ring_reset(struct fathom_ring *r)
+{
+	struct fathom_record rec;
+
+	for (uint32_t i = 0; i <= r->max_pages; i++) {
+		if (!fathom_ring_peek(r, &rec))
+			break;
+		r->reader.read += r->reader.left;
+		r->reader.left = 0;
+		r->reader.at = r->reader.end;
+	}
+	r->reader.lost = 0;
+	r->base.read = r->reader.read;
+	r->base.overwritten = fathom_load(&r->overwritten);
+	r->base.written = r->base.read + r->base.overwritten;
+	r->base.full = fathom_load(&r->full);
+	r->base.nested = fathom_load(&r->nested);
+	r->base.too_big = fathom_load(&r->too_big);
+	r->base.disabled = fathom_load(&r->disabled);
+	r->base.discarded = fathom_load(&r->discarded);
+	r->base.clock_back = fathom_load(&r->clock_back);
+}
+
+/*
+ * Pages that hold records, oldest first and the tail's last, then all others, into `order`. How many hold records.
+ */
+static uint32_t sort_pages(const struct fathom_ring *r, unsigned long *order)
+{
+	uint32_t n = 0, rest = r->max_pages, index = FATHOM_POS_INDEX(r->commit);
+
+	for (uint32_t i = 0; i < r->nr_pages; i++) {
+		unsigned long slot;
+
+		index = index + 1 < r->nr_pages ? index + 1 : 0;
+		slot = r->slots[index];
+		if ((slot & FATHOM_SLOT_FREE) || slot_to_commit(index, slot, r->commit) > 0)
+			order[--rest] = slot;
+		else
+			order[n++] = slot;
+	}
+	for (uint32_t i = r->nr_pages; i < r->max_pages; i++)
+		order[--rest] = r->slots[i];
+	return n;
+}
+
+int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
+{
+	unsigned long *order = r->slots + r->max_pages;
+	uint32_t held, drop;
+
+	if (nr_pages < FATHOM_RING_PAGES_MIN || nr_pages > r->max_pages)
+		return -FATHOM_EINVAL;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (fathom_load(&r->depth))
+		return -FATHOM_EBUSY;
+	if (r->commit != r->tail)
+		fathom_ring_publish(r);
+	held = sort_pages(r, order);
+	drop = held > nr_pages ? held - nr_pages : 0;
+	for (uint32_t i = 0; i < drop; i++)
+		r->overwritten += slot_unread(r, order[i]);
+	for (uint32_t i = 0; i < r->max_pages; i++)
+		r->slots[i] = order[i + drop < r->max_pages ? i + drop : i + drop - r->max_pages];
+	held -= drop;
+	for (uint32_t i = 0; i < held; i++) {
+		unsigned long was = r->slots[i];
+
+		r->slots[i] = was % FATHOM_SLOT_FREE + FATHOM_SLOT_LAP_UNIT;
+		if (was == r->reader.part_mark)
+			r->reader.part_mark = r->slots[i];
+	}
+	r->nr_pages = nr_pages;
+	free_slots(r, held);
+	r->tail = FATHOM_POS_LAP_UNIT + ((unsigned long)(held - 1) << FATHOM_POS_PAGE_SHIFT) +
+		  (r->tail & ((1ul << FATHOM_POS_PAGE_SHIFT) - 1));
+	r->commit = r->tail;
+	r->last_pos = ~0ul;
+	r->reader.hint = 0;
+	return 0;
+}
+
+int fathom_ring_page_check(const struct wire_page *page, uint32_t bytes, uint32_t *entries)
+{
+	uint64_t time = page->time, before;
+	struct wire_item item;
+
+	*entries = 0;
+	for (uint32_t at = 0; at < bytes; at = item.next) {
+		before = time;
+		if (bytes > WIRE_PAGE_DATA ||
+		    wire_page_step(page->data, at, bytes, &time, &item) < 0)
+			return -FATHOM_EILSEQ;
+		if (time < before && item.type != WIRE_TYPE_STAMP)
+			return -FATHOM_EILSEQ;
+		*entries += item.data != NULL;
+	}
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* pos.h -- positions and slots of the ring taken apart: which page, which lap, read how far. */
+#ifndef FATHOM_RING_POS_H
+#define FATHOM_RING_POS_H
+
+#include "fathom/ring.h"
+
+/*
+ * A position (tail, commit)     | lap | index | count | words |     words: 10 bits, count: 10 (9), index: 16 (9)
+ * A slot                        | lap | free | read | page |        page: 17 (10), read: 10 (9)
+ *
+ * (in brackets: 32-bit targets). A slot's lap grows by one whenever the owner puts its tail there, so its low bits are the
+ * lap of the position. A position's lap needs to tell neighbours apart only: see R5 in ring.c.
+ */
+#define FATHOM_POS_LAP_UNIT   (1ul << FATHOM_POS_LAP_SHIFT)
+#define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
+#define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
+#define FATHOM_SLOT_LAP_UNIT  (FATHOM_SLOT_FREE << 1)
+
+static inline uint32_t pos_count(unsigned long pos)
+{
+	return (uint32_t)(pos >> FATHOM_POS_WORD_BITS) & ((1u << FATHOM_POS_COUNT_BITS) - 1);
+}
+
+static inline unsigned long pos_lap(unsigned long pos)
+{
+	return pos >> FATHOM_POS_LAP_SHIFT;
+}
+
+static inline int pos_same_page(unsigned long a, unsigned long b)
+{
+	return ((a ^ b) >> FATHOM_POS_PAGE_SHIFT) == 0;
+}
+
+/* The start of the page behind the one `pos` is in. */
+static inline unsigned long pos_next_page(const struct fathom_ring *r, unsigned long pos)
+{
+	uint32_t index = FATHOM_POS_INDEX(pos) + 1;
+
+	if (index < r->nr_pages)
+		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT;
+	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT;
+}
+
+static inline uint32_t slot_read(unsigned long slot)
+{
+	return (uint32_t)(slot / FATHOM_SLOT_READ_UNIT) & ((1u << FATHOM_POS_COUNT_BITS) - 1);
+}
+
+/* The same page on the next lap, nothing read: what the owner puts there. */
+static inline unsigned long slot_next_lap(unsigned long slot)
+{
+	return (slot / FATHOM_SLOT_LAP_UNIT + 1) * FATHOM_SLOT_LAP_UNIT + FATHOM_SLOT_PAGE(slot);
+}
+
+/* The lap of the slot minus the lap of the position, as far as the position can tell: 0, 1, -1 matter. */
+static inline long slot_lap_ahead(unsigned long slot, unsigned long pos)
+{
+	unsigned long d = slot / FATHOM_SLOT_LAP_UNIT - pos_lap(pos);
+	unsigned long half = 1ul << (sizeof(long) * 8 - FATHOM_POS_LAP_SHIFT - 1);
+
+	return (long)((d + half) & (2 * half - 1)) - (long)half;
+}
+
+/* Where the page in slot `index` stands to the commit position: < 0 complete, 0 it is there, > 0 not yet. */
+static inline int slot_to_commit(uint32_t index, unsigned long slot, unsigned long commit)
+{
+	long ahead = slot_lap_ahead(slot, commit);
+	uint32_t at = FATHOM_POS_INDEX(commit);
+
+	if (ahead == 0)
+		return index < at ? -1 : index > at;
+	return ahead < 0 ? -1 : 1;
+}
+
+static inline struct fathom_page_meta *slot_meta(const struct fathom_ring *r, unsigned long slot)
+{
+	return &r->meta[FATHOM_SLOT_PAGE(slot)];
+}
+
+static inline struct wire_page *slot_page(const struct fathom_ring *r, unsigned long slot)
+{
+	return (struct wire_page *)(void *)fathom_ring_page_at(r, FATHOM_SLOT_PAGE(slot));
+}
+
+/* Records of a complete page that nobody has read. */
+static inline uint32_t slot_unread(const struct fathom_ring *r, unsigned long slot)
+{
+	const struct fathom_page_meta *m = slot_meta(r, slot);
+
+	return (uint32_t)m->entries - m->discards - slot_read(slot);
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* ring.c -- the writer's side of the ring: reserve, commit, discard, page ends. */
+#include "fathom/errno.h"
+#include "fathom/ring.h"
+#include "ring/pos.h"
+
+/*
+ * One ring belongs to one CPU. Its contexts write: a task, an interrupt in the middle of the task's record, an NMI in the
+ * middle of the interrupt's. They nest: whoever interrupts is done before the interrupted goes on. One reader, on any
+ * CPU, takes pages out. Nobody waits for anybody.
+ *
+ *	slots       0         1         2         3         4
+ *	        +---------+---------+---------+---------+---------+
+ *	        | page 7  | page 1  | page 4  | page 3  | page 0  |         page 2: the reader's
+ *	        | lap 6   | lap 6   | lap 6   | lap 5   | lap 5   |
+ *	        | full    | full    | ####==. | FREE    | full    |
+ *	        +---------+---------+---------+---------+---------+
+ *	                              ^   ^ ^             ^
+ *	                        commit ---+ +--- tail     oldest: what the reader takes next, and what the
+ *	                                                  owner overwrites when it comes round
+ *
+ *	#### committed: the reader may have it     == reserved by writers that are still open     . free
+ *
+ * Everything the writers fight over is the one word `tail`: slot index and lap of its page, records and words taken in it.
+ * A reservation is one compare-and-exchange of it, local to the CPU (no LOCK): if it succeeds, nobody came between the
+ * look and the grab, so the time delta computed in between is right. If it fails, an interrupt has just written its own
+ * records; look again. After RETRIES failures in a row the event is refused and counted, so a writer always ends.
+ *
+ * `depth` counts open reservations. Plain adds do: whoever interrupts puts it back. The outermost writer (depth 1) is alone
+ * with `commit`, `last_pos`, `last_time` and the page numbering; nested ones never touch them. When the outermost commits,
+ * everyone above it is done, so everything before the tail is whole and `commit` moves there (R3).
+ *
+ *	reserve:  depth++  A  look at tail  B  clock  C  compare-and-exchange  D  header, payload
+ *	commit:   E  commit = tail  F  depth = 0  G  tail moved between E and F? publish again
+ *
+ * Time: outermost records carry deltas from the outermost record before them. A nested record cannot know the time of
+ * the open one below it, so it carries an absolute stamp; so does the next outermost record, which finds last_pos != tail.
+ * The first record of a page needs neither: its time is the page's.
+ *
+ * At the end of a page:    H  prepare the next slot  I  compare-and-exchange tail into it  J  close the old page
+ * Preparing is idempotent: an interrupt may find the slot prepared and go on from there, or prepare it for us. In the
+ * slot word, which owner and reader share, the oldest page changes hands: the reader exchanges it for its spare page and
+ * marks the slot FREE, the owner raises the lap. Whoever is first has the page; these are the only locked instructions,
+ * once per page. What the reader read of a page before it was full is counted in the slot as well, so a page that is
+ * overwritten tells exactly how many unread records went with it.
+ *
+ * R1  tail only grows while any reservation is open, except that discard takes back the last record, to where it was.
+ * R2  A page holds records only in [0, words of tail); the winner of the exchange owns what it added.
+ * R3  Everything before commit is complete. Only an outermost writer moves it, only forward, with release.
+ * R4  When depth is 0, commit == tail, or a writer is about to make it so (G), or it gave up (the next one does it).
+ * R5  Pages from commit to tail are never overwritten. So while a writer is open the tail moves less than one lap, and a
+ *     position cannot come back to the same value by going round: two lap bits would do.
+ * R6  A page is in exactly one slot, or is the reader's.
+ * R7  The reader takes pages only before commit; its word of the slot proves that the page is still the one it saw.
+ * R8  meta of a page is written by who closes it (used, entries) and by publish (first, missed, discards), before commit
+ *     passes it; from then on it is constant until the owner's tail is in that page again.
+ */
+
+enum {
+	RETRIES = 16, /* each means an interrupt that wrote, inside a window of ten instructions */
+};
+
+/* A page is behind us: number the next one, so a reader can tell what is missing before it. Keeps R8. Context: outermost. */
+static void publish_page(struct fathom_ring *r, unsigned long from, unsigned long to)
+{
+	unsigned long slot = fathom_load(&r->slots[FATHOM_POS_INDEX(from)]);
+	unsigned long missed = fathom_load(&r->full) + fathom_load(&r->nested);
+	struct fathom_page_meta *m = slot_meta(r, slot);
+	struct fathom_page_meta *next = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
+	struct wire_page *page = slot_page(r, slot);
+	struct wire_item item;
+	uint64_t time = 0;
+	uint32_t at;
+
+	m->discards = 0;
+	if (fathom_unlikely(r->in_place_noted != fathom_load(&r->in_place))) {
+		for (at = 0; at < m->used; at = item.next) {
+			if (wire_page_step(page->data, at, m->used, &time, &item) < 0)
+				break;
+			m->discards += item.type == WIRE_TYPE_PADDING;
+		}
+		r->in_place_noted += m->discards;
+	}
+	page->commit = m->used;
+#ifdef FATHOM_PARANOID
+	if (fathom_ring_page_check(page, m->used, &at) < 0 ||
+	    at != (uint32_t)m->entries - m->discards)
+		r->corrupt++;
+#endif
+	next->first = m->first + m->entries - m->discards;
+	next->missed = missed - r->missed_noted;
+	r->missed_noted = missed;
+}
+
+static void publish_to(struct fathom_ring *r, unsigned long to)
+{
+	unsigned long pos = r->commit, next;
+
+	for (; !pos_same_page(pos, to); pos = next) {
+		next = pos_next_page(r, pos);
+		publish_page(r, pos, next);
+	}
+	/* Pairs with the acquire in the reader's look at `commit`. */
+	fathom_store_release(&r->commit, to);
+}
+
+/* Commit everything before the tail, page ends included, and leave. Context: outermost, depth 1 or just 0. Keeps R3, R4. */
+void fathom_ring_publish(struct fathom_ring *r)
+{
+	unsigned long tail;
+
+	for (int i = 0; i < RETRIES; i++) {
+		fathom_store(&r->depth, 1);
+		fathom_local_barrier();
+		FATHOM_STEP(K);
+		tail = fathom_load(&r->tail);
+		publish_to(r, tail);
+		fathom_local_barrier();
+		FATHOM_STEP(L);
+		fathom_store(&r->depth, 0);
+		fathom_local_barrier();
+		FATHOM_STEP(M);
+		if (fathom_load(&r->tail) == tail)
+			return;
+	}
+}
+
+enum next_result {
+	NEXT_READY,
+	NEXT_FULL,
+	NEXT_LAPPED,
+};
+
+/* Make the slot of `to`, the page behind the tail's, ready to be written. Any number of times, by anyone. Keeps R5, R6. */
+static enum next_result prepare_next(struct fathom_ring *r, unsigned long to)
+{
+	unsigned long *at = &r->slots[FATHOM_POS_INDEX(to)];
+	unsigned long slot = fathom_load_acquire(at);
+	uint32_t unread;
+
+	/* The reader can take this slot from under us once; nested writers can prepare it once. */
+	for (int i = 0; i < 4; i++) {
+		FATHOM_STEP(H);
+		if (slot_lap_ahead(slot, to) == 0)
+			return NEXT_READY;
+		unread = 0;
+		if (!(slot & FATHOM_SLOT_FREE)) {
+			if (FATHOM_POS_INDEX(r->commit) == FATHOM_POS_INDEX(to))
+				return NEXT_LAPPED;
+			unread = slot_unread(r, slot);
+			if (unread && !fathom_load(&r->overwrite))
+				return NEXT_FULL;
+		}
+		if (fathom_shared_cmpxchg(at, &slot, slot_next_lap(slot))) {
+			fathom_local_add(&r->overwritten, unread);
+			return NEXT_READY;
+		}
+	}
+	return NEXT_LAPPED;
+}
+
+/* How one attempt will stamp its record. */
+struct stamp {
+	uint32_t type; /* 0: delta only, or WIRE_TYPE_EXTEND, WIRE_TYPE_STAMP */
+	uint64_t value;
+};
+
+/* A clock that goes back a little gets the time before; a lot, and it is believed, by a stamp. */
+static uint64_t time_forward(struct fathom_ring *r, uint64_t time, uint64_t before)
+{
+	if (time >= before)
+		return time;
+	fathom_local_add(&r->clock_back, 1);
+	return before - time <= WIRE_DELTA_MAX ? before : time;
+}
+
+static struct stamp stamp_for(struct fathom_ring *r, unsigned long tail, uint64_t *time)
+{
+	struct stamp s = {0, 0};
+	int outermost = r->depth == 1, known = outermost && r->last_pos == tail;
+	uint64_t before = r->last_time;
+
+	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
+	if (sizeof(long) == 8 && !known && r->nested_time > before)
+		before = r->nested_time;
+	if (outermost || sizeof(long) == 8)
+		*time = time_forward(r, *time, before);
+	s.value = *time;
+	if (r->flags & FATHOM_RING_ABSOLUTE) {
+		s.type = WIRE_TYPE_STAMP;
+	} else if (FATHOM_POS_WORDS(tail) == 0) {
+		s.value = 0; /* the page's own time says it */
+	} else if (!known || *time < before) {
+		s.type = WIRE_TYPE_STAMP;
+	} else {
+		s.value = *time - before;
+		s.type = s.value > WIRE_DELTA_MAX ? WIRE_TYPE_EXTEND : 0;
+	}
+	return s;
+}
+
+/* Fill in what stands before the payload. The room from slot->at on is ours. */
+static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t words,
+		       struct stamp s)
+{
+	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->at)]);
+	struct wire_page *page = slot_page(r, word);
+	uint32_t *to = (uint32_t *)(void *)page->data + FATHOM_POS_WORDS(slot->at);
+	uint32_t delta = (uint32_t)s.value;
+
+	if (FATHOM_POS_WORDS(slot->at) == 0)
+		page->time = slot->time;
+	if (s.type) {
+		to[0] = wire_header(s.type, (uint32_t)s.value & WIRE_DELTA_MAX);
+		to[1] = (uint32_t)(s.value >> WIRE_DELTA_BITS);
+		to += 2;
+		delta = 0;
+	}
+	if (sizeof(long) == 8 && r->depth > 1 && slot->time > r->nested_time)
+		r->nested_time = slot->time;
+	slot->data = fathom_ring_header(to, words, delta);
+}
+
+/* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
+static int reserve_next(struct fathom_ring *r, uint32_t words, struct fathom_slot *slot)
+{
+	unsigned long was = slot->at, to = pos_next_page(r, was);
+	struct fathom_page_meta *m;
+	struct stamp s;
+	enum next_result res;
+
+	if (r->depth ==
+	    1) /* all before the tail is complete: do not let a lagging commit look like an open writer */
+		publish_to(r, was);
+	res = prepare_next(r, to);
+	if (res != NEXT_READY)
+		return res == NEXT_FULL ? -NEXT_FULL : -NEXT_LAPPED;
+	s = stamp_for(r, to, &slot->time);
+	slot->at = to;
+	slot->end = to + FATHOM_POS_COUNT_UNIT + words + (s.type ? 2 : 0);
+	m = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(was)]));
+	FATHOM_STEP(I);
+	if (!fathom_local_cmpxchg(&r->tail, was, slot->end))
+		return 0;
+	FATHOM_STEP(J);
+	m->used = FATHOM_POS_WORDS(was) * 4;
+	m->entries = (uint16_t)pos_count(was);
+	write_head(r, slot, words, s);
+	return 1;
+}
+
+static int reserve_here(struct fathom_ring *r, uint32_t words, struct fathom_slot *slot)
+{
+	struct stamp s = stamp_for(r, slot->at, &slot->time);
+	uint32_t need = words + (s.type ? 2 : 0);
+
+	if (FATHOM_POS_WORDS(slot->at) + need > FATHOM_RING_WORDS)
+		return reserve_next(r, words, slot);
+	slot->end = slot->at + FATHOM_POS_COUNT_UNIT + need;
+	FATHOM_STEP(C);
+	if (!fathom_local_cmpxchg(&r->tail, slot->at, slot->end))
+		return 0;
+	FATHOM_STEP(D);
+	write_head(r, slot, words, s);
+	return 1;
+}
+
+static void refuse(struct fathom_ring *r, struct fathom_slot *slot, unsigned long *cause)
+{
+	fathom_local_add(cause, 1);
+	slot->data = NULL;
+	fathom_ring_close(r);
+}
+
+/* reserve() when anything is out of the ordinary. depth is raised already. Context: any. */
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
+{
+	uint32_t words = fathom_ring_words(bytes);
+	int got = 0;
+
+	if (fathom_load(&r->flags) & FATHOM_RING_OFF) {
+		refuse(r, slot, &r->disabled);
+		return;
+	}
+	/* With stamps on every record the first of a page has one too. */
+	if (bytes > FATHOM_RING_EVENT_MAX - (r->flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
+		refuse(r, slot, &r->too_big);
+		return;
+	}
+	for (int i = 0; i < RETRIES && !got; i++) {
+		slot->at = fathom_load(&r->tail);
+		FATHOM_STEP(B);
+		slot->time = fathom_port_clock();
+		got = reserve_here(r, words, slot);
+	}
+	if (got <= 0)
+		refuse(r, slot, got == -NEXT_FULL ? &r->full : &r->nested);
+}
+
+/*
+ * Take the record back if it is the last one; else a nested writer stands behind it, and it becomes padding. Padding needs
+ * a delta that is not 0; the record behind it has a stamp or a page of its own, so no time is bent.
+ */
+void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot)
+{
+	uint32_t words = FATHOM_POS_WORDS(slot->end) - FATHOM_POS_WORDS(slot->at), type, delta;
+	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->at)]);
+	uint32_t *head = (uint32_t *)(void *)slot_page(r, word)->data + FATHOM_POS_WORDS(slot->at);
+
+	fathom_local_add(&r->discarded, 1);
+	FATHOM_STEP(N);
+	if (!fathom_local_cmpxchg(&r->tail, slot->end, slot->at)) {
+		type = wire_header_type(*head);
+		if (type == WIRE_TYPE_EXTEND || type == WIRE_TYPE_STAMP) {
+			head += 2;
+			words -= 2;
+		}
+		delta = wire_header_delta(head[0]);
+		head[0] = wire_header(WIRE_TYPE_PADDING, delta ? delta : 1);
+		head[1] = (words - 1) * 4;
+		fathom_local_add(&r->in_place, 1);
+	}
+	fathom_ring_close(r);
+}
