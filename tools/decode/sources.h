@@ -2,3 +2,5 @@
 /* sources.h -- the list of trace formats: SOURCE(name); decode/NAME*.c defines `const struct source_ops source_NAME`. */
 SOURCE(tracedat)
 SOURCE(rawpages)
+SOURCE(sel4)
+SOURCE(sel4_log)
