@@ -8,57 +8,127 @@
 #include "wire/record.h"
 #include "wire/text.h"
 
-enum fathom_field_kind {
-	FATHOM_FIELD_PLAIN,  /* an integer or a struct, told by size */
-	FATHOM_FIELD_STRING, /* char array or __data_loc char[] */
-	FATHOM_FIELD_ARRAY,
-	FATHOM_FIELD_DYNAMIC, /* __data_loc: u32, low 16 bits offset, high 16 bits length */
-	FATHOM_FIELD_POINTER,
-};
-
 struct fathom_field {
-	const char *type; /* as the format file prints it: "char", "__data_loc char[]", "pid_t" */
-	const char *name; /* with "[16]" for an array */
-	uint16_t offset;
+	const char *type; /* "pid_t", "char[16]", "__data_loc char[]", "__rel_loc u8[]" */
+	const char *name; /* without brackets */
+	uint16_t offset;  /* from the start of the record */
 	uint16_t size;
 	uint8_t is_signed;
-	uint8_t kind;
+	uint8_t hint; /* what __field_ext() said; see fathom_field_kind() */
 };
 
-struct fathom_filter;  /* control/filter.c */
-struct fathom_trigger; /* control/trigger.c */
+/* How a filter or a histogram looks at a field. */
+enum fathom_field_kind {
+	FATHOM_FIELD_OTHER,	 /* a number, told by size and is_signed; size 0 or > 8: opaque */
+	FATHOM_FIELD_STRING,	 /* char[N] in the record */
+	FATHOM_FIELD_DYN_STRING, /* __data_loc char[]: u32, low 16 bits offset, high 16 bits length */
+	FATHOM_FIELD_REL_STRING, /* __rel_loc char[]: the offset counts from the end of the field */
+	FATHOM_FIELD_PTR_STRING, /* char *: in the kernel's memory, not in the record */
+	FATHOM_FIELD_FUNCTION,	 /* an address shown as a symbol */
+	FATHOM_FIELD_CPU,
+	FATHOM_FIELD_COMM,
+};
+
+/* From the type's text and the hint, by Linux's rules. */
+enum fathom_field_kind fathom_field_kind(const struct fathom_field *f);
+
+/* What a print function works with. `tmp` holds the strings that __print_flags() and its kin make. */
+struct fathom_print {
+	struct fathom_text *out;
+	struct fathom_text *tmp;
+	const void *record;
+	uint32_t bytes;
+};
+
+struct fathom_event;
+
+/* A function that register_trace_<event>() attached; called with the event's own arguments behind `data`. */
+struct fathom_hook {
+	void (*fn)(void);
+	void *data;
+	struct fathom_hook *next;
+};
+
+/* Bits of fathom_event.state. Zero = off: the call site is a NOP (or falls through its branch). */
+enum fathom_event_state {
+	FATHOM_EVENT_ON = 1,	/* records */
+	FATHOM_EVENT_GATE = 2,	/* has filters, triggers, instances: fathom_gate.decide() is asked */
+	FATHOM_EVENT_HOOK = 4,	/* register_trace_<event>() was used */
+	FATHOM_EVENT_STACK = 8, /* fathom_gate.stack() after each record */
+};
 
 struct fathom_event {
 	const char *system;
 	const char *name;
-	const char *print_fmt; /* as the format file prints it */
-	const struct fathom_field *fields;
+	const char *print_fmt; /* as written; fathom_event_format() puts the values of enums in */
+	const struct fathom_field *fields; /* made by setup() in fathom_init() */
 	uint16_t nr_fields;
-	uint16_t id;	/* given at registration */
-	uint32_t state; /* FATHOM_EVENT_ON | SOFT: written by control, read relaxed by the probe */
-	void (*print)(struct fathom_text *out, const void *record, uint32_t bytes);
-	int (*reg)(void); /* TRACE_EVENT_FN */
-	void (*unreg)(void);
-	struct fathom_filter *filter;
-	struct fathom_trigger *triggers;
+	uint16_t id;	/* given by fathom_init(), fixed for the `ftrace` system */
+	uint32_t state; /* written by fathom_event_set(), read relaxed by the probe */
+	void (*setup)(struct fathom_event *ev);
+	void (*print)(struct fathom_print *p);
+	int (*reg)(void);	   /* TRACE_EVENT_FN: before the first use, may refuse */
+	void (*unreg)(void);	   /* after the last */
+	struct fathom_hook *hooks; /* read by the probe; nodes are never freed while it may run */
+	void *control;		   /* control/: filter and triggers of this event */
 };
 
-enum fathom_event_state {
-	FATHOM_EVENT_ON = 1,	  /* records */
-	FATHOM_EVENT_TRIGGER = 2, /* has triggers: the probe runs though it may not record */
-	FATHOM_EVENT_FILTER = 4,
+/*
+ * control/ and the stack recorder plug in here (a later stage is never called by name). All are called in the context
+ * of the event, NMI included. Set them before any event carries the bit that leads to them.
+ */
+enum fathom_gate_answer {
+	FATHOM_GATE_DROP = 0,
+	FATHOM_GATE_KEEP = 1,  /* record it */
+	FATHOM_GATE_AFTER = 2, /* call after() when that is done (or would have been) */
 };
+struct fathom_gate {
+	uint32_t (*decide)(struct fathom_event *ev, const void *record, uint32_t bytes);
+	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes);
+	void (*stack)(struct fathom_event *ev);
+};
+extern struct fathom_gate fathom_gate;
 
-/* The registry: a linker section of pointers, collected at fathom_init(). */
+/* The registry: a linker section of pointers, read where it lies. Index order is link order. */
 uint32_t fathom_event_count(void);
 struct fathom_event *fathom_event_at(uint32_t index);
-struct fathom_event *fathom_event_find(const char *system, const char *name);
+struct fathom_event *fathom_event_find(const char *system, const char *name); /* system NULL: any */
 struct fathom_event *fathom_event_by_id(uint16_t id);
+/* The `ftrace` system: descriptors of what tracers write themselves; cannot be enabled. */
+int fathom_event_is_internal(const struct fathom_event *ev);
 
-/* Enable by "system:event", "system:*", "*:event", "event" or "*". Number of events matched, or -EINVAL. */
+/*
+ * Change state bits; patches the call sites when the event turns on or off. 0, or what reg() or the text patcher
+ * refused with (the state is then as before). Context: task, callers serialise.
+ */
+int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
+
+/*
+ * Enable or disable by "system:event", "system:*", "system:", "*:event", "event", "system" or "*"; parts may hold `*` and `?`.
+ * Number of events matched; -EINVAL if none. Context: task.
+ */
 int fathom_event_enable(const char *pattern, int on);
+/* `*` and `?`. */
+int fathom_glob(const char *pattern, size_t pattern_bytes, const char *text);
+
+/* Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use). */
+int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data);
+int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data);
 
 /* The text of the event's `format` file, as Linux prints it. */
 void fathom_event_format(const struct fathom_event *ev, struct fathom_text *out);
+/* What the record says: the text behind "name: ". `tmp` is scratch of at least 512 bytes. */
+void fathom_event_print(const struct fathom_event *ev, const void *record, uint32_t bytes,
+			struct fathom_text *out, struct fathom_text *tmp);
+
+/* `printf` without libc: the C integer forms, %s %c %p, and the kernel's %pS %ps %pF %px %*ph. */
+void fathom_text_printf(struct fathom_text *out, const char *fmt, ...); /* and more in print.h */
+
+/* A name for a value in print formats: TRACE_DEFINE_ENUM, TRACE_DEFINE_SIZEOF. */
+struct fathom_enum {
+	const char *system;
+	const char *name;
+	int64_t value;
+};
 
 #endif

@@ -45,6 +45,23 @@ static inline uint32_t fathom_port_context(void)
 #endif
 
 /*
+ * Stay on this CPU while an event is written. A kernel that can be preempted and moved inside the kernel disables
+ * preemption here; the value returned by pin is given back to unpin. Default: the kernel is not preemptible.
+ */
+#ifndef fathom_port_pin
+#define fathom_port_pin	  fathom_port_pin
+#define fathom_port_unpin fathom_port_unpin
+static inline uintptr_t fathom_port_pin(void)
+{
+	return 0;
+}
+static inline void fathom_port_unpin(uintptr_t token)
+{
+	(void)token;
+}
+#endif
+
+/*
  * Off events: 1 = a NOP that is patched (needs config.poke, x86_64/aarch64/riscv64), 0 = one relaxed load and a branch.
  */
 #ifndef FATHOM_PATCH

@@ -41,10 +41,39 @@ struct fathom_config {
 
 #define FATHOM_CPUS_MAX 64
 
+/* What fathom_init() made of it; read by the event path, written at init only. */
+struct fathom_core {
+	uint32_t nr_cpus; /* 0 before init: every event is refused */
+	struct fathom_ring *ring[FATHOM_CPUS_MAX];
+	uint8_t *scratch[FATHOM_CPUS_MAX];	/* records under a gate are built here */
+	uint32_t scratch_used[FATHOM_CPUS_MAX]; /* by nested events; own CPU only */
+	uint32_t ns_mult, ns_shift;		/* ns = ticks * mult >> shift */
+	uint64_t boot;				/* the clock at init */
+	uint32_t off;				/* fathom_tracing_off() */
+	unsigned long no_cpu;			/* events refused: the CPU number was out of range */
+	struct fathom_config config;
+	uint8_t *spare; /* what is left of the memory block, for fathom_memory_take() */
+	size_t spare_bytes;
+};
+extern struct fathom_core fathom_core;
+
 /* 0, -EINVAL (a member out of range, memory unaligned), -ENOMEM, -EBUSY (initialised already). Context: init, one CPU. */
 int fathom_init(const struct fathom_config *config);
 /* Undo init: events off, probes unpatched; the memory is the caller's again. Context: task, no writer runs. */
 void fathom_exit(void);
+/* Bytes that fathom_init() needs for this many CPUs and pages per CPU, nothing spare. */
+size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);
+
+/*
+ * Take from the block given to init what the rings left over (snapshot, instances, histograms): 4096-aligned, zeroed,
+ * never given back before fathom_exit(). NULL if it is used up. Context: task, callers serialise.
+ */
+void *fathom_memory_take(size_t bytes);
+size_t fathom_memory_left(void);
+
+/* Ticks of the clock to nanoseconds; the same arithmetic as trace-cmd's, so both print the same time. */
+uint64_t fathom_ticks_to_ns(uint64_t ticks);
+uint64_t fathom_now(void); /* the clock */
 
 /* Switch recording: any context. */
 void fathom_tracing_on(void);
@@ -53,6 +82,45 @@ int fathom_tracing_is_on(void);
 #define tracing_on()  fathom_tracing_on()
 #define tracing_off() fathom_tracing_off()
 
+/*
+ * trace_printk(fmt, ...): stores the address of fmt and the arguments, formats when it is read. fmt is a literal.
+ * trace_puts(s): a literal is stored as its address, other text is copied.
+ */
+#define trace_printk(fmt, ...)                                                            \
+	do {                                                                              \
+		static const char *fathom_fmt                                             \
+			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = \
+				fmt;                                                      \
+		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                  \
+	} while (0)
+#define trace_puts(s)                                        \
+	(__builtin_constant_p(s) ? fathom_bputs(FATHOM_HERE(), (s)) : \
+				   fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s)))
+#define FATHOM_HERE()                      \
+	({                                 \
+		__label__ here;            \
+	here:                              \
+		(uintptr_t)&&here;         \
+	})
+#ifdef __has_attribute
+#if __has_attribute(retain)
+#define FATHOM_RETAIN retain
+#endif
+#endif
+#ifndef FATHOM_RETAIN
+#define FATHOM_RETAIN used
+#endif
+size_t fathom_strlen(const char *s);
+void fathom_printk(uintptr_t ip, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int fathom_bputs(uintptr_t ip, const char *text);
+/* Text into the ring (`print`): bytes taken, 0 if recording is off. At most FATHOM_MARKER_MAX are. */
+#define FATHOM_MARKER_MAX 1024
+int fathom_marker(uintptr_t ip, const char *text, size_t bytes);
+/* trace_marker_raw: the first 4 bytes are an id. */
+int fathom_marker_raw(const void *data, size_t bytes);
+/* Formats that trace_printk() uses, by index; NULL past the end. For printk_formats. */
+const char *fathom_printk_format(uint32_t index);
+
 /* The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. */
 void fathom_dump(uint32_t count);
 
@@ -60,6 +128,6 @@ void fathom_dump(uint32_t count);
 int fathom_set(const char *path, const char *value);
 int fathom_get(const char *path, char *buf, size_t bytes);
 
-struct fathom_ring *fathom_ring_of(uint32_t cpu);
+struct fathom_ring *fathom_ring_of(uint32_t cpu); /* NULL if there is no such CPU */
 
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* emit.h -- the path of one event into the ring: begin, fill in, end. Inline; what is rare is behind one test of the state. */
+#ifndef FATHOM_EMIT_H
+#define FATHOM_EMIT_H
+
+#include "fathom/event.h"
+#include "fathom/port_default.h"
+#include "fathom/ring.h"
+#include "fathom/trace.h"
+
+/* Lives on the writer's stack from begin to end. */
+struct fathom_emit {
+	struct fathom_slot slot;
+	struct fathom_ring *ring;
+	void *scratch;	/* not NULL: the slow path built the record outside the ring */
+	uint32_t bytes; /* the rest: slow path only */
+	uint32_t cpu;
+	uint32_t state;
+	uintptr_t pin;
+};
+
+void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
+		       struct fathom_emit *e);
+void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e);
+void fathom_emit_refused(void); /* counts an event of a CPU that does not exist */
+
+#define FATHOM_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define FATHOM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static inline uint32_t fathom_event_state(const struct fathom_event *ev)
+{
+	return __atomic_load_n(&ev->state, __ATOMIC_RELAXED);
+}
+
+/* The eight bytes every record begins with. */
+static inline void fathom_emit_common(void *record, uint16_t id)
+{
+	uint32_t context = fathom_port_context();
+	int32_t pid = fathom_port_task();
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint64_t word = id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)pid << 32;
+
+	__builtin_memcpy(record, &word, sizeof(word)); /* one store instead of four */
+#else
+	struct wire_common *c = record;
+
+	c->type = id;
+	c->flags = (uint8_t)context;
+	c->preempt_count = (uint8_t)(context >> 8);
+	c->pid = pid;
+#endif
+}
+
+/*
+ * Room for a record of `bytes`, its common fields filled in; NULL if it was refused (and counted). Pair with
+ * fathom_emit_end() if not NULL. `state` is the event's, read by the caller. Context: any.
+ */
+static inline void *fathom_emit_start(struct fathom_event *ev, uint32_t state, uint32_t bytes,
+				      struct fathom_emit *e)
+{
+	uint32_t cpu;
+	void *record;
+
+	if (FATHOM_UNLIKELY(state != FATHOM_EVENT_ON))
+		return fathom_emit_slow(ev, state, bytes, e);
+	e->pin = fathom_port_pin();
+	cpu = fathom_port_cpu();
+	if (FATHOM_UNLIKELY(cpu >= fathom_core.nr_cpus)) {
+		fathom_emit_refused();
+		goto out;
+	}
+	e->ring = fathom_core.ring[cpu];
+	e->scratch = NULL;
+	record = fathom_ring_reserve(e->ring, bytes, &e->slot);
+	if (FATHOM_LIKELY(record)) {
+		fathom_emit_common(record, ev->id);
+		return record;
+	}
+out:
+	fathom_port_unpin(e->pin);
+	return NULL;
+}
+
+static inline void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
+				      struct fathom_emit *e)
+{
+	return fathom_emit_start(ev, fathom_event_state(ev), bytes, e);
+}
+
+static inline void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
+{
+	if (FATHOM_UNLIKELY(e->scratch)) {
+		fathom_emit_slow_end(ev, e);
+		return;
+	}
+	fathom_ring_commit(e->ring, &e->slot);
+	fathom_port_unpin(e->pin);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h -- the records of the `ftrace` system, and their descriptors. `unsigned long` is the format's own word here. */
+#ifndef FATHOM_INTERNAL_H
+#define FATHOM_INTERNAL_H
+
+#include "fathom/event.h"
+#include "fathom/local.h"
+
+/* A record lies at the ring's alignment, which may be less than its members' own; padding is spelled out. */
+#define FATHOM_RECORD __attribute__((packed, aligned(FATHOM_RING_ALIGN)))
+#if UINTPTR_MAX > 0xffffffffu
+#define FATHOM_RECORD_PAD uint32_t pad;
+#else
+#define FATHOM_RECORD_PAD
+#endif
+
+struct fathom_rec_function {
+	struct wire_common ent;
+	uintptr_t ip;
+	uintptr_t parent_ip;
+} FATHOM_RECORD;
+struct fathom_rec_funcgraph_entry {
+	struct wire_common ent;
+	uintptr_t func;
+	int32_t depth;
+} FATHOM_RECORD;
+struct fathom_rec_funcgraph_exit {
+	struct wire_common ent;
+	uintptr_t func;
+	int32_t depth;
+	uint32_t overrun;
+	uint64_t calltime;
+	uint64_t rettime;
+} FATHOM_RECORD;
+struct fathom_rec_switch { /* context_switch and wakeup */
+	struct wire_common ent;
+	uint32_t prev_pid;
+	uint32_t next_pid;
+	uint32_t next_cpu;
+	uint8_t prev_prio;
+	uint8_t prev_state;
+	uint8_t next_prio;
+	uint8_t next_state;
+} FATHOM_RECORD;
+struct fathom_rec_stack {
+	struct wire_common ent;
+	int32_t size; /* callers */
+	FATHOM_RECORD_PAD
+	uintptr_t caller[];
+} FATHOM_RECORD;
+struct fathom_rec_user_stack {
+	struct wire_common ent;
+	uint32_t tgid;
+	FATHOM_RECORD_PAD
+	uintptr_t caller[];
+} FATHOM_RECORD;
+struct fathom_rec_print {
+	struct wire_common ent;
+	uintptr_t ip;
+	char buf[];
+} FATHOM_RECORD;
+struct fathom_rec_bprint {
+	struct wire_common ent;
+	uintptr_t ip;
+	const char *fmt;
+	uint32_t buf[];
+} FATHOM_RECORD;
+struct fathom_rec_bputs {
+	struct wire_common ent;
+	uintptr_t ip;
+	const char *str;
+} FATHOM_RECORD;
+struct fathom_rec_raw {
+	struct wire_common ent;
+	uint32_t id;
+	char buf[];
+} FATHOM_RECORD;
+struct fathom_rec_repeats {
+	struct wire_common ent;
+	uintptr_t ip;
+	uintptr_t parent_ip;
+	uint16_t count;
+	uint16_t top_delta_ts;
+	uint32_t bottom_delta_ts;
+} FATHOM_RECORD;
+
+extern struct fathom_event fathom_ev_function, fathom_ev_funcgraph_entry,
+	fathom_ev_funcgraph_exit, fathom_ev_context_switch, fathom_ev_wakeup,
+	fathom_ev_kernel_stack, fathom_ev_user_stack, fathom_ev_print, fathom_ev_bprint,
+	fathom_ev_bputs, fathom_ev_raw_data, fathom_ev_func_repeats;
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* define.h -- stage 7: the descriptors, their place in the registry, and the functions that trace_<event>() calls. */
+/* clang-format off: macros in columns */
+#include "fathom/stages/undef.h"
+
+/* Text of the print format: what TP_printk's arguments expand to, with the record called REC. */
+#define __entry			REC
+#define TP_printk(fmt, args...) "\"" fmt "\", " FATHOM_STR(args)
+
+#define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print) \
+	static const char fathom_evfmt_##call[] __attribute__((unused)) = print;
+
+#define FATHOM_DEFINE_EVENT(class, text, event, proto, args, fn_on, fn_off)             \
+	struct fathom_event fathom_ev_##event = {.system = FATHOM_STR(TRACE_SYSTEM), \
+						    .name = #event,                     \
+						    .print_fmt = fathom_evfmt_##text,     \
+						    .setup = fathom_evsetup_##class,      \
+						    .print = fathom_evprint_##text,       \
+						    .reg = fn_on,                       \
+						    .unreg = fn_off};                   \
+	FATHOM_REGISTER(fathom_ev_##event)                                           \
+	__attribute__((noinline)) void fathom_evprobe_##event(proto)                      \
+	{                                                                               \
+		uint32_t fathom_state = fathom_event_state(&fathom_ev_##event);      \
+                                                                                        \
+		FATHOM_HOOKS(event, fathom_state, void (*)(void *, proto), , args)      \
+		fathom_evrecord_##class(&fathom_ev_##event, fathom_state, args);       \
+	}
+
+#undef DEFINE_EVENT
+#define DEFINE_EVENT(template, name, proto, args)                                       \
+	FATHOM_DEFINE_EVENT(template, template, name, PARAMS(proto), PARAMS(args), NULL, NULL)
+#undef DEFINE_EVENT_FN
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) \
+	FATHOM_DEFINE_EVENT(template, template, name, PARAMS(proto), PARAMS(args), reg, unreg)
+#undef DEFINE_EVENT_PRINT
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print)             \
+	static const char fathom_evfmt_##name[] = print;                     \
+	FATHOM_DEFINE_EVENT(template, name, name, PARAMS(proto), PARAMS(args), NULL, NULL)
+
+/* A bare tracepoint: no record, no place in the registry; only for register_trace_<name>(). */
+#undef DECLARE_TRACE
+#define DECLARE_TRACE(event, proto, args)                                               \
+	struct fathom_event fathom_ev_##event = {.system = FATHOM_STR(TRACE_SYSTEM), \
+						    .name = #event};                    \
+	void fathom_evprobe_##event(proto)                                                \
+	{                                                                               \
+		FATHOM_HOOKS(event, FATHOM_EVENT_HOOK, void (*)(void *, proto), , args) \
+	}
+
+#undef TRACE_DEFINE_ENUM
+#define TRACE_DEFINE_ENUM(a)	FATHOM_ENUM(#a, a)
+#undef TRACE_DEFINE_SIZEOF
+#define TRACE_DEFINE_SIZEOF(a)	FATHOM_ENUM("sizeof(" #a ")", sizeof(a))

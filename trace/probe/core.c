@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* core.c -- set-up: carves the one memory block into rings and scratch, switches recording, converts the clock. */
+#include "fathom/errno.h"
+#include "fathom/emit.h"
+#include "fathom/patch.h"
+#include "probe/registry.h"
+#include "wire/div.h"
+
+struct fathom_core fathom_core;
+
+static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
+
+#define CORE_ALIGN	   4096u
+#define CORE_SCRATCH_BYTES 4096u /* four nested records of a kilobyte */
+
+/* Bytes per CPU beside the ring. */
+static size_t core_fixed_bytes(uint32_t nr_cpus)
+{
+	return (size_t)nr_cpus * CORE_SCRATCH_BYTES;
+}
+
+static size_t core_round(size_t bytes)
+{
+	return (bytes + CORE_ALIGN - 1) & ~(size_t)(CORE_ALIGN - 1);
+}
+
+size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu)
+{
+	return core_fixed_bytes(nr_cpus) + nr_cpus * core_round(fathom_ring_bytes(pages_per_cpu));
+}
+
+/* The most pages whose ring fits `bytes`; 0 if not even the fewest do. */
+static uint32_t core_pages_in(size_t bytes)
+{
+	uint32_t lo = FATHOM_RING_PAGES_MIN, hi = FATHOM_RING_PAGES_MAX;
+
+	if (core_round(fathom_ring_bytes(lo)) > bytes)
+		return 0;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo + 1) / 2;
+
+		if (core_round(fathom_ring_bytes(mid)) <= bytes)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+/*
+ * mult and shift with mult < 2^32 as large as that allows: ns = ticks * mult >> shift. Found by long division bit by
+ * bit, since a 32-bit target has no 64-bit one.
+ */
+static void core_set_clock(uint64_t hz)
+{
+	uint64_t rest = 1000000000u, mult = 0;
+	uint32_t shift = 0;
+
+	fathom_core.ns_mult = 1;
+	fathom_core.ns_shift = 0;
+	if (!hz || hz == 1000000000u)
+		return;
+	while (rest >= hz) {
+		rest -= hz;
+		mult++;
+	}
+	while (shift < 31 && mult < 0x80000000u && rest) {
+		rest <<= 1;
+		mult <<= 1;
+		shift++;
+		if (rest >= hz) {
+			rest -= hz;
+			mult++;
+		}
+	}
+	fathom_core.ns_mult = (uint32_t)mult;
+	fathom_core.ns_shift = shift;
+}
+
+/* A 64 x 32 bit product shifted right, in two halves: nothing is lost on the way. */
+uint64_t fathom_ticks_to_ns(uint64_t ticks)
+{
+	uint32_t mult = fathom_core.ns_mult, shift = fathom_core.ns_shift;
+	uint64_t lo = (uint64_t)(uint32_t)ticks * mult;
+	uint64_t hi = (ticks >> 32) * mult;
+
+	if (mult <= 1 && !shift)
+		return ticks;
+	return (lo >> shift) + (shift ? hi << (32 - shift) : hi << 32);
+}
+
+uint64_t fathom_now(void)
+{
+	return fathom_port_clock();
+}
+
+static int core_check(const struct fathom_config *c)
+{
+	if (!c || !c->memory || ((uintptr_t)c->memory & (CORE_ALIGN - 1)))
+		return -FATHOM_EINVAL;
+	if (!c->nr_cpus || c->nr_cpus > FATHOM_CPUS_MAX)
+		return -FATHOM_EINVAL;
+	if (c->pages_per_cpu && (c->pages_per_cpu < FATHOM_RING_PAGES_MIN ||
+				 c->pages_per_cpu > FATHOM_RING_PAGES_MAX))
+		return -FATHOM_EINVAL;
+	return 0;
+}
+
+int fathom_init(const struct fathom_config *c)
+{
+	size_t fixed, per_cpu;
+	uint32_t pages;
+	uint8_t *at;
+	int err = core_check(c);
+
+	if (err)
+		return err;
+	if (fathom_core.nr_cpus)
+		return -FATHOM_EBUSY;
+	fixed = core_fixed_bytes(c->nr_cpus);
+	if (c->memory_bytes < fixed)
+		return -FATHOM_ENOMEM;
+	pages = c->pages_per_cpu;
+	if (!pages)
+		pages = core_pages_in(((c->memory_bytes - fixed) / c->nr_cpus / 2) &
+				      ~(size_t)(CORE_ALIGN - 1));
+	per_cpu = pages ? core_round(fathom_ring_bytes(pages)) : 0;
+	if (!pages || (c->memory_bytes - fixed) / c->nr_cpus < per_cpu)
+		return -FATHOM_ENOMEM;
+	at = c->memory;
+	for (uint32_t i = 0; i < c->nr_cpus; i++, at += per_cpu) {
+		err = fathom_ring_init(&core_rings[i], at, per_cpu, i);
+		if (err)
+			return err;
+		fathom_core.ring[i] = &core_rings[i];
+	}
+	for (uint32_t i = 0; i < c->nr_cpus; i++, at += CORE_SCRATCH_BYTES) {
+		fathom_core.scratch[i] = at;
+		fathom_core.scratch_used[i] = 0;
+	}
+	fathom_core.spare = at;
+	fathom_core.spare_bytes = c->memory_bytes - (size_t)(at - (uint8_t *)c->memory);
+	fathom_core.config = *c;
+	if (!c->release)
+		fathom_core.config.release = "fathom";
+	core_set_clock(c->clock_hz);
+	fathom_core.boot = fathom_port_clock();
+	fathom_core.no_cpu = 0;
+	fathom_arch_patch_init(&fathom_core.config);
+	fathom_registry_init();
+	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
+	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void fathom_exit(void)
+{
+	if (!fathom_core.nr_cpus)
+		return;
+	fathom_registry_exit();
+	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {
+		fathom_core.ring[i] = NULL;
+		fathom_core.scratch[i] = NULL;
+	}
+	fathom_core.spare = NULL;
+	fathom_core.spare_bytes = 0;
+}
+
+size_t fathom_memory_left(void)
+{
+	return fathom_core.spare_bytes & ~(size_t)(CORE_ALIGN - 1);
+}
+
+void *fathom_memory_take(size_t bytes)
+{
+	uint8_t *at = fathom_core.spare;
+	size_t take = core_round(bytes);
+
+	if (!bytes || take < bytes || take > fathom_core.spare_bytes)
+		return NULL;
+	fathom_core.spare += take;
+	fathom_core.spare_bytes -= take;
+	__builtin_memset(at, 0, take);
+	return at;
+}
+
+struct fathom_ring *fathom_ring_of(uint32_t cpu)
+{
+	return cpu < fathom_core.nr_cpus ? fathom_core.ring[cpu] : NULL;
+}
+
+static void core_switch(int on)
+{
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		fathom_ring_enable(fathom_core.ring[i], on);
+	fathom_core.off = !on;
+}
+
+void fathom_tracing_on(void)
+{
+	core_switch(1);
+}
+
+void fathom_tracing_off(void)
+{
+	core_switch(0);
+}
+
+int fathom_tracing_is_on(void)
+{
+	return fathom_core.nr_cpus && !fathom_core.off;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* emit.c -- the slow half of an event's path: filters, triggers, instances, stacks; the record is built beside the ring. */
+#include "fathom/emit.h"
+
+#define EMIT_SCRATCH_BYTES 4096u
+
+void fathom_emit_refused(void)
+{
+	__atomic_fetch_add(&fathom_core.no_cpu, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Scratch is a stack: events nest, so what an interrupt takes it gives back before the interrupted event goes on, and
+ * plain loads and stores on the CPU's own counter do. A record that does not fit goes straight into the ring and is
+ * taken back if the gate says no.
+ */
+void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
+		       struct fathom_emit *e)
+{
+	uint32_t take = (bytes + 15) & ~15u, used;
+	void *record;
+
+	if (!(state & (FATHOM_EVENT_ON | FATHOM_EVENT_GATE)))
+		return NULL;
+	e->pin = fathom_port_pin();
+	e->cpu = fathom_port_cpu();
+	e->state = state;
+	e->bytes = bytes;
+	if (e->cpu >= fathom_core.nr_cpus) {
+		fathom_emit_refused();
+		goto refused;
+	}
+	e->ring = fathom_core.ring[e->cpu];
+	used = fathom_core.scratch_used[e->cpu];
+	if (bytes <= EMIT_SCRATCH_BYTES && take <= EMIT_SCRATCH_BYTES - used) {
+		__atomic_store_n(&fathom_core.scratch_used[e->cpu], used + take, __ATOMIC_RELAXED);
+		e->scratch = record = fathom_core.scratch[e->cpu] + used;
+	} else {
+		record = fathom_ring_reserve(e->ring, bytes, &e->slot);
+		e->scratch = e; /* not NULL, and not a record: it is in the ring */
+		if (!record)
+			goto refused;
+	}
+	fathom_emit_common(record, ev->id);
+	return record;
+refused:
+	fathom_port_unpin(e->pin);
+	return NULL;
+}
+
+static void emit_copy(struct fathom_emit *e)
+{
+	void *to = fathom_ring_reserve(e->ring, e->bytes, &e->slot);
+
+	if (!to)
+		return;
+	__builtin_memcpy(to, e->scratch, e->bytes);
+	fathom_ring_commit(e->ring, &e->slot);
+}
+
+void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
+{
+	int in_ring = e->scratch == e;
+	const void *record = in_ring ? e->slot.data : e->scratch;
+	uint32_t answer = FATHOM_GATE_KEEP;
+
+	if ((e->state & FATHOM_EVENT_GATE) && fathom_gate.decide)
+		answer = fathom_gate.decide(ev, record, e->bytes);
+	if (!(e->state & FATHOM_EVENT_ON))
+		answer &= ~(uint32_t)FATHOM_GATE_KEEP;
+	if (!in_ring && (answer & FATHOM_GATE_KEEP))
+		emit_copy(e);
+	else if (in_ring && (answer & FATHOM_GATE_KEEP))
+		fathom_ring_commit(e->ring, &e->slot);
+	else if (in_ring)
+		fathom_ring_discard(e->ring, &e->slot);
+	if ((answer & FATHOM_GATE_AFTER) && fathom_gate.after)
+		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes);
+	if ((answer & FATHOM_GATE_KEEP) && (e->state & FATHOM_EVENT_STACK) && fathom_gate.stack)
+		fathom_gate.stack(ev);
+	if (!in_ring)
+		__atomic_store_n(&fathom_core.scratch_used[e->cpu],
+				 (uint32_t)((const uint8_t *)record - fathom_core.scratch[e->cpu]),
+				 __ATOMIC_RELAXED);
+	fathom_port_unpin(e->pin);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* printk.c -- trace_printk(), trace_puts() and markers: text that the program writes into its own trace. */
+#include "fathom/emit.h"
+#include "fathom/errno.h"
+#include "fathom/internal.h"
+#include "fathom/print.h"
+#include "fathom/site.h"
+
+extern const char *__start_fathom_formats[] FATHOM_HIDDEN;
+extern const char *__stop_fathom_formats[] FATHOM_HIDDEN;
+
+/* So that the section is there in a program without trace_printk(). */
+static const char *printk_no_format
+	__attribute__((section("fathom_formats"), used, FATHOM_RETAIN));
+
+#define PRINTK_MAX 1024 /* bytes of packed arguments, as Linux's buffer */
+
+const char *fathom_printk_format(uint32_t index)
+{
+	for (const char **f = __start_fathom_formats; f < __stop_fathom_formats; f++)
+		if (*f && !index--)
+			return *f;
+	return NULL;
+}
+
+/* The arguments are measured first, so they are packed once, where they stay. */
+void fathom_printk(uintptr_t ip, const char *fmt, ...)
+{
+	struct fathom_emit e;
+	struct fathom_rec_bprint *r;
+	va_list ap;
+	size_t bytes;
+
+	va_start(ap, fmt);
+	bytes = fathom_pack(NULL, 0, fmt, ap);
+	if (bytes > PRINTK_MAX)
+		bytes = PRINTK_MAX;
+	bytes = (bytes + 3) & ~(size_t)3;
+	r = fathom_emit_begin(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
+	if (r) {
+		r->ip = ip;
+		r->fmt = fmt;
+		__builtin_memset((char *)r + sizeof(*r), 0, bytes);
+		fathom_pack((char *)r + sizeof(*r), bytes, fmt, ap);
+		fathom_emit_end(&fathom_ev_bprint, &e);
+	}
+	va_end(ap);
+}
+
+int fathom_bputs(uintptr_t ip, const char *text)
+{
+	struct fathom_emit e;
+	struct fathom_rec_bputs *r = fathom_emit_begin(&fathom_ev_bputs, sizeof(*r), &e);
+
+	if (!r)
+		return 0;
+	r->ip = ip;
+	r->str = text;
+	fathom_emit_end(&fathom_ev_bputs, &e);
+	return (int)fathom_strlen(text);
+}
+
+/* A line's end is added where it is missing, and a NUL always. */
+int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
+{
+	struct fathom_emit e;
+	struct fathom_rec_print *r;
+	int add;
+
+	if (bytes > FATHOM_MARKER_MAX)
+		bytes = FATHOM_MARKER_MAX;
+	add = !bytes || text[bytes - 1] != '\n';
+	r = fathom_emit_begin(&fathom_ev_print, (uint32_t)(sizeof(*r) + bytes + 1 + (size_t)add),
+			      &e);
+	if (!r)
+		return 0;
+	r->ip = ip;
+	__builtin_memcpy(r->buf, text, bytes);
+	if (add)
+		r->buf[bytes] = '\n';
+	r->buf[bytes + (size_t)add] = 0;
+	fathom_emit_end(&fathom_ev_print, &e);
+	return (int)bytes;
+}
+
+int fathom_marker_raw(const void *data, size_t bytes)
+{
+	struct fathom_emit e;
+	struct fathom_rec_raw *r;
+
+	if (bytes < sizeof(r->id) || bytes > 3072)
+		return -FATHOM_EINVAL;
+	r = fathom_emit_begin(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
+	if (!r)
+		return 0;
+	__builtin_memcpy(&r->id, data, bytes);
+	fathom_emit_end(&fathom_ev_raw_data, &e);
+	return (int)bytes;
+}

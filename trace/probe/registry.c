@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c -- the events of the program: ids, lookup, on and off. */
+#include "fathom/errno.h"
+#include "fathom/patch.h"
+#include "fathom/site.h"
+#include "fathom/tracepoint.h"
+#include "probe/registry.h"
+
+/* Made by the linker around the section; fathom.lds has them for linker scripts that name their sections. */
+extern struct fathom_event *__start_fathom_events[] FATHOM_HIDDEN;
+extern struct fathom_event *__stop_fathom_events[] FATHOM_HIDDEN;
+
+struct fathom_gate fathom_gate;
+
+#define FATHOM_HOOKS_MAX 32
+static struct fathom_hook registry_hooks[FATHOM_HOOKS_MAX];
+static uint16_t registry_last_id;
+
+uint32_t fathom_event_count(void)
+{
+	return (uint32_t)(__stop_fathom_events - __start_fathom_events);
+}
+
+struct fathom_event *fathom_event_at(uint32_t index)
+{
+	return index < fathom_event_count() ? __start_fathom_events[index] : NULL;
+}
+
+/* Ids are given once and stay, so a buffer kept over fathom_exit() and fathom_init() still reads. */
+void fathom_registry_init(void)
+{
+	uint32_t n = fathom_event_count();
+
+	if (registry_last_id < WIRE_ID_FIRST)
+		registry_last_id = WIRE_ID_FIRST - 1;
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = __start_fathom_events[i];
+
+		if (!ev->fields && ev->setup)
+			ev->setup(ev);
+		if (!ev->id)
+			ev->id = ++registry_last_id;
+	}
+}
+
+void fathom_registry_exit(void)
+{
+	uint32_t n = fathom_event_count();
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = __start_fathom_events[i];
+
+		if (!fathom_event_is_internal(ev))
+			fathom_event_set(ev, 0, ~0u);
+		ev->control = NULL;
+	}
+}
+
+static int registry_same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+int fathom_event_is_internal(const struct fathom_event *ev)
+{
+	return ev->id && ev->id < WIRE_ID_FIRST;
+}
+
+struct fathom_event *fathom_event_find(const char *system, const char *name)
+{
+	uint32_t n = fathom_event_count();
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = __start_fathom_events[i];
+
+		if (registry_same(ev->name, name) &&
+		    (!system || registry_same(ev->system, system)))
+			return ev;
+	}
+	return NULL;
+}
+
+/* Ids above the fixed ones ascend with the index, so the guess is right but for internal events in between. */
+struct fathom_event *fathom_event_by_id(uint16_t id)
+{
+	uint32_t n = fathom_event_count();
+	uint32_t from = id >= WIRE_ID_FIRST ? (uint32_t)(id - WIRE_ID_FIRST) : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = __start_fathom_events[(from + i) % n];
+
+		if (ev->id == id)
+			return ev;
+	}
+	return NULL;
+}
+
+#if FATHOM_PATCH
+
+extern struct fathom_site __start_fathom_sites[] FATHOM_HIDDEN;
+extern struct fathom_site __stop_fathom_sites[] FATHOM_HIDDEN;
+
+/* So that the section is there in a program without events; it belongs to none. */
+__asm__(".pushsection fathom_sites, \"awR\"\n.balign 4\n.long 0, 0, 0\n.popsection");
+
+static uintptr_t registry_at(const int32_t *member)
+{
+	return *member ? (uintptr_t)member + (uintptr_t)(intptr_t)*member : 0;
+}
+
+/* Jumps or NOPs at every site of the event. 0 or the first error; sites before it stay changed. */
+static int registry_patch(const struct fathom_event *ev, int on)
+{
+	for (struct fathom_site *s = __start_fathom_sites; s < __stop_fathom_sites; s++) {
+		uint8_t code[FATHOM_SITE_BYTES];
+		uintptr_t at = registry_at(&s->at);
+		int err;
+
+		if (registry_at(&s->event) != (uintptr_t)ev)
+			continue;
+		fathom_site_code(code, at, on ? registry_at(&s->target) : 0);
+		err = fathom_arch_patch((void *)at, code, sizeof(code));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+#else
+
+static int registry_patch(const struct fathom_event *ev, int on)
+{
+	(void)ev;
+	(void)on;
+	return 0;
+}
+
+#endif
+
+int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
+{
+	uint32_t old = ev->state, now = (old & ~clear) | set;
+	int err = 0;
+
+	if (now && !old) {
+		if (ev->reg)
+			err = ev->reg();
+		if (err)
+			return err;
+		__atomic_store_n(&ev->state, now, __ATOMIC_RELEASE);
+		err = registry_patch(ev, 1);
+		if (err) {
+			registry_patch(ev, 0);
+			__atomic_store_n(&ev->state, 0, __ATOMIC_RELEASE);
+		}
+		if (err && ev->unreg)
+			ev->unreg();
+		return err;
+	}
+	if (old && !now) {
+		err = registry_patch(ev, 0);
+		if (err)
+			return err;
+	}
+	__atomic_store_n(&ev->state, now, __ATOMIC_RELEASE);
+	if (old && !now && ev->unreg)
+		ev->unreg();
+	return 0;
+}
+
+int fathom_glob(const char *pattern, size_t bytes, const char *text)
+{
+	const char *end = pattern + bytes, *star = NULL, *mark = text;
+
+	while (*text) {
+		if (pattern < end && *pattern == '*') {
+			star = ++pattern;
+			mark = text;
+		} else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++mark;
+		} else {
+			return 0;
+		}
+	}
+	while (pattern < end && *pattern == '*')
+		pattern++;
+	return pattern == end;
+}
+
+int fathom_event_enable(const char *pattern, int on)
+{
+	size_t bytes = fathom_strlen(pattern), colon = 0;
+	uint32_t n = fathom_event_count();
+	int matched = 0, err = 0;
+
+	while (colon < bytes && pattern[colon] != ':')
+		colon++;
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = __start_fathom_events[i];
+		const char *name = pattern + colon + 1;
+		size_t rest = colon < bytes ? bytes - colon - 1 : 0;
+		int hit;
+
+		if (fathom_event_is_internal(ev))
+			continue;
+		if (colon < bytes)
+			hit = fathom_glob(pattern, colon, ev->system) &&
+			      (!rest || fathom_glob(name, rest, ev->name));
+		else
+			hit = fathom_glob(pattern, bytes, ev->name) ||
+			      fathom_glob(pattern, bytes, ev->system);
+		if (!hit)
+			continue;
+		err = on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0) :
+			   fathom_event_set(ev, 0, FATHOM_EVENT_ON);
+		if (err)
+			return err;
+		matched++;
+	}
+	return matched ? matched : -FATHOM_EINVAL;
+}
+
+/* A node is taken by its fn; it is filled in before it is linked, and a probe that still walks it finds `next` intact. */
+int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
+{
+	struct fathom_hook *h, *free = NULL;
+
+	for (h = ev->hooks; h; h = h->next)
+		if (h->fn == fn && h->data == data)
+			return -FATHOM_EEXIST;
+	for (uint32_t i = 0; i < FATHOM_HOOKS_MAX && !free; i++)
+		if (!registry_hooks[i].fn)
+			free = &registry_hooks[i];
+	if (!free)
+		return -FATHOM_ENOSPC;
+	free->fn = fn;
+	free->data = data;
+	free->next = ev->hooks;
+	__atomic_store_n(&ev->hooks, free, __ATOMIC_RELEASE);
+	return fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
+}
+
+int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)
+{
+	struct fathom_hook **at = &ev->hooks, *h;
+
+	for (; (h = *at); at = &h->next)
+		if (h->fn == fn && h->data == data)
+			break;
+	if (!h)
+		return -FATHOM_ENOENT;
+	__atomic_store_n(at, h->next, __ATOMIC_RELEASE);
+	h->fn = NULL;
+	return ev->hooks ? 0 : fathom_event_set(ev, 0, FATHOM_EVENT_HOOK);
+}
