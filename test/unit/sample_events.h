@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_events.h -- events that use every field macro and print helper once. */
-/* clang-format off: Linux's layout of events */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sample
 

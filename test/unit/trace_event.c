@@ -33,7 +33,8 @@ static char memory[64 * 4096] __attribute__((aligned(4096)));
 
 static void start(void)
 {
-	struct fathom_config config = {.memory = memory, .memory_bytes = sizeof(memory), .nr_cpus = 1};
+	struct fathom_config config = {
+		.memory = memory, .memory_bytes = sizeof(memory), .nr_cpus = 1};
 
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
@@ -154,8 +155,8 @@ TEST(format_of_every_field_macro)
 		     "\tfield:__rel_loc char[] rel;\toffset:60;\tsize:4;\tsigned:1;\n"
 		     "\tfield:__data_loc unsigned long[] mask;\toffset:64;\tsize:4;\tsigned:0;\n"));
 	/* Enums by value, but not in quotes; sizeof too. */
-	CHECK(strstr(format_of(&fathom_ev_sample_fields),
-		     "__print_array(REC->fixed, 4, 4)") != NULL);
+	CHECK(strstr(format_of(&fathom_ev_sample_fields), "__print_array(REC->fixed, 4, 4)") !=
+	      NULL);
 	CHECK(strstr(format_of(&fathom_ev_sample_symbols),
 		     "flags=%s SAMPLE_RED\", __print_symbolic(REC->kind, { 5, \"red\" }, { -3, "
 		     "\"SAMPLE_BLUE\" })") != NULL);
@@ -333,7 +334,8 @@ TEST(gate_decides)
 {
 	start();
 	fathom_gate = (struct fathom_gate){gate_decide, gate_after, gate_stack};
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
+		 0);
 	gate_answer = FATHOM_GATE_DROP;
 	trace_sample_one(1, 2);
 	CHECK_EQ(gate_calls, 1);
@@ -358,7 +360,8 @@ TEST(gate_decides)
 	CHECK_STR(next_text(), "a=7 b=8");
 	/* Nested, and all scratch is given back. */
 	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_GATE, FATHOM_EVENT_STACK), 0);
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_two, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	CHECK_EQ(fathom_event_set(&fathom_ev_sample_two, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
+		 0);
 	gate_answer = 77;
 	trace_sample_one(9, 10);
 	CHECK_STR(next_text(), "sum=4");
@@ -366,7 +369,8 @@ TEST(gate_decides)
 	CHECK_EQ(fathom_core.scratch_used[0], 0);
 	/* A record that does not fit the scratch goes through the ring. */
 	gate_answer = FATHOM_GATE_DROP;
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_blob, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	CHECK_EQ(fathom_event_set(&fathom_ev_sample_blob, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
+		 0);
 	fathom_core.scratch_used[0] = 3000;
 	trace_sample_blob(2000);
 	CHECK_STR(next_text(), "");
@@ -444,8 +448,7 @@ TEST(memory_is_carved)
 	CHECK(fathom_ring_pages(fathom_ring_of(0)) >= 10);
 	CHECK(fathom_ring_pages(fathom_ring_of(0)) == fathom_ring_pages(fathom_ring_of(1)));
 	/* As much again is left, for a snapshot of the same size. */
-	CHECK(fathom_memory_left() >=
-	      2 * fathom_ring_bytes(fathom_ring_pages(fathom_ring_of(0))));
+	CHECK(fathom_memory_left() >= 2 * fathom_ring_bytes(fathom_ring_pages(fathom_ring_of(0))));
 	a = fathom_memory_take(100);
 	b = fathom_memory_take(1);
 	CHECK(a && b == a + 4096 && !a[0] && !((uintptr_t)a & 4095));

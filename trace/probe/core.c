@@ -100,8 +100,8 @@ static int core_check(const struct fathom_config *c)
 		return -FATHOM_EINVAL;
 	if (!c->nr_cpus || c->nr_cpus > FATHOM_CPUS_MAX)
 		return -FATHOM_EINVAL;
-	if (c->pages_per_cpu && (c->pages_per_cpu < FATHOM_RING_PAGES_MIN ||
-				 c->pages_per_cpu > FATHOM_RING_PAGES_MAX))
+	if (c->pages_per_cpu &&
+	    (c->pages_per_cpu < FATHOM_RING_PAGES_MIN || c->pages_per_cpu > FATHOM_RING_PAGES_MAX))
 		return -FATHOM_EINVAL;
 	return 0;
 }

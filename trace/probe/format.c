@@ -7,7 +7,11 @@
 
 /* Where the next argument comes from. */
 struct format_args {
-	enum { FROM_LIST, FROM_WORDS, FROM_PACKED } from;
+	enum {
+		FROM_LIST,
+		FROM_WORDS,
+		FROM_PACKED
+	} from;
 	va_list ap;
 	const uint64_t *words, *words_end;
 	const uint8_t *base, *at, *end;
@@ -17,7 +21,8 @@ struct format_args {
 static uint64_t format_unpack(struct format_args *a, uint32_t bytes)
 {
 	uint32_t align = bytes < 4 ? bytes : 4;
-	const uint8_t *at = a->base + (((size_t)(a->at - a->base) + align - 1) & ~(size_t)(align - 1));
+	const uint8_t *at =
+		a->base + (((size_t)(a->at - a->base) + align - 1) & ~(size_t)(align - 1));
 	uint64_t v = 0;
 	uint32_t low;
 
@@ -131,7 +136,10 @@ static void format_number(struct fathom_text *t, const struct fathom_spec *s, ui
 			  const char *sign)
 {
 	uint32_t base = s->kind == SPEC_HEX ? 16 : s->kind == SPEC_OCTAL ? 8 : 10;
-	const char *prefix = !s->alt ? "" : base == 16 ? (s->upper ? "0X" : "0x") : base == 8 ? "0" : "";
+	const char *prefix = !s->alt	  ? ""
+			     : base == 16 ? (s->upper ? "0X" : "0x")
+			     : base == 8  ? "0"
+					  : "";
 	char d[24];
 	int n = format_digits(d, v, base, s->upper);
 	int least = s->precision >= 0 ? s->precision : 1, used;
@@ -178,9 +186,8 @@ static void format_integer(struct fathom_text *t, const struct fathom_spec *s,
 static void format_symbol(struct fathom_text *t, uintptr_t at, int with_offset)
 {
 	uintptr_t offset = 0, size = 0;
-	const char *name = fathom_core.config.symbol ?
-				   fathom_core.config.symbol(at, &offset, &size) :
-				   NULL;
+	const char *name =
+		fathom_core.config.symbol ? fathom_core.config.symbol(at, &offset, &size) : NULL;
 
 	if (!name) {
 		fathom_text_str(t, "0x");
@@ -218,18 +225,11 @@ static void format_pointer(struct fathom_text *t, const struct fathom_spec *s, u
 	switch (s->ext) {
 	case 'S':
 	case 'F':
-	case 'B':
-		format_symbol(t, at, 1);
-		break;
+	case 'B': format_symbol(t, at, 1); break;
 	case 's':
-	case 'f':
-		format_symbol(t, at, 0);
-		break;
-	case 'h':
-		format_hex_bytes(t, s, (const uint8_t *)at);
-		break;
-	default:
-		fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
+	case 'f': format_symbol(t, at, 0); break;
+	case 'h': format_hex_bytes(t, s, (const uint8_t *)at); break;
+	default: fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
 	}
 }
 
@@ -254,9 +254,7 @@ static void format_one(struct fathom_text *t, struct fathom_spec *s, struct form
 	if (s->precision_arg)
 		s->precision = (int)format_next(a, 4);
 	switch (s->kind) {
-	case SPEC_PERCENT:
-		fathom_text_char(t, '%');
-		break;
+	case SPEC_PERCENT: fathom_text_char(t, '%'); break;
 	case SPEC_CHAR: {
 		char c = (char)format_next(a, a->from == FROM_PACKED ? 1 : 4);
 
@@ -276,8 +274,7 @@ static void format_one(struct fathom_text *t, struct fathom_spec *s, struct form
 			format_pointer(t, s, format_next_pointer(a));
 		}
 		break;
-	default:
-		format_integer(t, s, a);
+	default: format_integer(t, s, a);
 	}
 }
 

@@ -53,7 +53,8 @@ static int format_equal(const char *s, size_t bytes, const char *name)
 /* The value that TRACE_DEFINE_ENUM or _SIZEOF gave a name; of the event's own system only, as in Linux. */
 static const struct fathom_enum *format_enum(const char *system, const char *s, size_t bytes)
 {
-	for (struct fathom_enum **e = __start_fathom_enums; e < __stop_fathom_enums; e++)
+	for (struct fathom_enum **e = __start_fathom_enums;
+	     (uintptr_t)e < (uintptr_t)__stop_fathom_enums; e++)
 		if (*e && format_equal(s, bytes, (*e)->name) &&
 		    format_equal((*e)->system, fathom_strlen((*e)->system), system))
 			return *e;

@@ -78,24 +78,16 @@ static const char *spec_pointer(const char *fmt, struct fathom_spec *s)
 static enum spec_kind spec_kind(char c)
 {
 	switch (c) {
-	case '%':
-		return SPEC_PERCENT;
-	case 'c':
-		return SPEC_CHAR;
-	case 's':
-		return SPEC_STRING;
+	case '%': return SPEC_PERCENT;
+	case 'c': return SPEC_CHAR;
+	case 's': return SPEC_STRING;
 	case 'd':
-	case 'i':
-		return SPEC_SIGNED;
-	case 'u':
-		return SPEC_UNSIGNED;
+	case 'i': return SPEC_SIGNED;
+	case 'u': return SPEC_UNSIGNED;
 	case 'x':
-	case 'X':
-		return SPEC_HEX;
-	case 'o':
-		return SPEC_OCTAL;
-	default:
-		return SPEC_NONE;
+	case 'X': return SPEC_HEX;
+	case 'o': return SPEC_OCTAL;
+	default: return SPEC_NONE;
 	}
 }
 

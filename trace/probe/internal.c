@@ -4,22 +4,26 @@
 #include "fathom/tracepoint.h"
 
 #define INTERNAL_SIGNED(type) ((type)-1 < (type)1)
-#define INTERNAL_AS(st, text, item, sign)                                         \
-	{text, #item, offsetof(struct st, item), sizeof(((struct st *)0)->item), \
-	 sign, FATHOM_FIELD_OTHER}
-#define INTERNAL_TAIL(st, text, item, sign) \
-	{text, #item, offsetof(struct st, item), 0, sign, FATHOM_FIELD_OTHER}
+#define INTERNAL_AS(st, text, item, sign)                                                     \
+	{                                                                                     \
+		text, #item, offsetof(struct st, item), sizeof(((struct st *)0)->item), sign, \
+			FATHOM_FIELD_OTHER                                                    \
+	}
+#define INTERNAL_TAIL(st, text, item, sign)                                         \
+	{                                                                           \
+		text, #item, offsetof(struct st, item), 0, sign, FATHOM_FIELD_OTHER \
+	}
 
-#define INTERNAL_EVENT(ident, number, text, list)                                     \
-	struct fathom_event fathom_ev_##ident = {                                  \
-		.system = "ftrace",                                                   \
-		.name = #ident,                                                       \
-		.print_fmt = text,                                                    \
-		.fields = list,                                                       \
-		.nr_fields = sizeof(list) / sizeof(list[0]),                          \
-		.id = number,                                                         \
-		.state = FATHOM_EVENT_ON,                                             \
-	};                                                                            \
+#define INTERNAL_EVENT(ident, number, text, list)            \
+	struct fathom_event fathom_ev_##ident = {            \
+		.system = "ftrace",                          \
+		.name = #ident,                              \
+		.print_fmt = text,                           \
+		.fields = list,                              \
+		.nr_fields = sizeof(list) / sizeof(list[0]), \
+		.id = number,                                \
+		.state = FATHOM_EVENT_ON,                    \
+	};                                                   \
 	FATHOM_REGISTER(fathom_ev_##ident)
 
 static const struct fathom_field internal_function[] = {
@@ -67,10 +71,11 @@ INTERNAL_EVENT(wakeup, WIRE_ID_WAKEUP,
 	       internal_switch)
 
 /* Linux names eight of the callers here; a record holds as many as `size` says. */
-#define INTERNAL_STACK_FMT                                                                         \
-	"\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> " \
-	"%ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], (void "             \
-	"*)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void "                 \
+#define INTERNAL_STACK_FMT                                                                   \
+	"\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" " \
+	"\"\\t=> "                                                                           \
+	"%ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], (void "       \
+	"*)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void "           \
 	"*)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"
 static const struct fathom_field internal_stack[] = {
 	INTERNAL_AS(fathom_rec_stack, "int", size, 1),

@@ -95,17 +95,10 @@ static uint64_t print_element(const uint8_t *at, size_t el_size)
 	uint16_t half;
 
 	switch (el_size) {
-	case 1:
-		return *at;
-	case 2:
-		__builtin_memcpy(&half, at, 2);
-		return half;
-	case 4:
-		__builtin_memcpy(&word, at, 4);
-		return word;
-	default:
-		__builtin_memcpy(&v, at, 8);
-		return v;
+	case 1: return *at;
+	case 2: __builtin_memcpy(&half, at, 2); return half;
+	case 4: __builtin_memcpy(&word, at, 4); return word;
+	default: __builtin_memcpy(&v, at, 8); return v;
 	}
 }
 

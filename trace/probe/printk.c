@@ -10,14 +10,14 @@ extern const char *__start_fathom_formats[] FATHOM_HIDDEN;
 extern const char *__stop_fathom_formats[] FATHOM_HIDDEN;
 
 /* So that the section is there in a program without trace_printk(). */
-static const char *printk_no_format
-	__attribute__((section("fathom_formats"), used, FATHOM_RETAIN));
+static const char *printk_no_format __attribute__((section("fathom_formats"), used, FATHOM_RETAIN));
 
 #define PRINTK_MAX 1024 /* bytes of packed arguments, as Linux's buffer */
 
 const char *fathom_printk_format(uint32_t index)
 {
-	for (const char **f = __start_fathom_formats; f < __stop_fathom_formats; f++)
+	for (const char **f = __start_fathom_formats;
+	     (uintptr_t)f < (uintptr_t)__stop_fathom_formats; f++)
 		if (*f && !index--)
 			return *f;
 	return NULL;

@@ -18,7 +18,8 @@ static uint16_t registry_last_id;
 
 uint32_t fathom_event_count(void)
 {
-	return (uint32_t)(__stop_fathom_events - __start_fathom_events);
+	return (uint32_t)(((uintptr_t)__stop_fathom_events - (uintptr_t)__start_fathom_events) /
+			  sizeof(__start_fathom_events[0]));
 }
 
 struct fathom_event *fathom_event_at(uint32_t index)
@@ -75,8 +76,7 @@ struct fathom_event *fathom_event_find(const char *system, const char *name)
 	for (uint32_t i = 0; i < n; i++) {
 		struct fathom_event *ev = __start_fathom_events[i];
 
-		if (registry_same(ev->name, name) &&
-		    (!system || registry_same(ev->system, system)))
+		if (registry_same(ev->name, name) && (!system || registry_same(ev->system, system)))
 			return ev;
 	}
 	return NULL;
@@ -113,7 +113,8 @@ static uintptr_t registry_at(const int32_t *member)
 /* Jumps or NOPs at every site of the event. 0 or the first error; sites before it stay changed. */
 static int registry_patch(const struct fathom_event *ev, int on)
 {
-	for (struct fathom_site *s = __start_fathom_sites; s < __stop_fathom_sites; s++) {
+	for (struct fathom_site *s = __start_fathom_sites;
+	     (uintptr_t)s < (uintptr_t)__stop_fathom_sites; s++) {
 		uint8_t code[FATHOM_SITE_BYTES];
 		uintptr_t at = registry_at(&s->at);
 		int err;
@@ -217,8 +218,8 @@ int fathom_event_enable(const char *pattern, int on)
 			      fathom_glob(pattern, bytes, ev->system);
 		if (!hit)
 			continue;
-		err = on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0) :
-			   fathom_event_set(ev, 0, FATHOM_EVENT_ON);
+		err = on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0)
+			 : fathom_event_set(ev, 0, FATHOM_EVENT_ON);
 		if (err)
 			return err;
 		matched++;

@@ -11,8 +11,8 @@
 /* What stands at a site: the branch to `target`, or the NOP if target is 0. */
 static inline void fathom_site_code(uint8_t code[FATHOM_SITE_BYTES], uintptr_t at, uintptr_t target)
 {
-	uint32_t word = target ? 0x14000000u | ((uint32_t)((target - at) >> 2) & 0x03ffffffu) :
-				 0xd503201fu;
+	uint32_t word =
+		target ? 0x14000000u | ((uint32_t)((target - at) >> 2) & 0x03ffffffu) : 0xd503201fu;
 
 	for (int i = 0; i < 4; i++)
 		code[i] = (uint8_t)(word >> 8 * i);

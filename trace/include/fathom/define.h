@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* define.h -- the registry's entries, and TRACE_DEFINE: one list is the arguments, the record, the format and the text. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #ifndef FATHOM_DEFINE_H
 #define FATHOM_DEFINE_H
 

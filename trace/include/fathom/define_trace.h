@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* define_trace.h -- the definitions behind a header of events: reads it again, once per stage. See tracepoint.h. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #ifdef CREATE_TRACE_POINTS
 #undef CREATE_TRACE_POINTS /* what the header includes in turn is only declared */
 

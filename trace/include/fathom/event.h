@@ -51,9 +51,9 @@ struct fathom_hook {
 
 /* Bits of fathom_event.state. Zero = off: the call site is a NOP (or falls through its branch). */
 enum fathom_event_state {
-	FATHOM_EVENT_ON = 1,	/* records */
-	FATHOM_EVENT_GATE = 2,	/* has filters, triggers, instances: fathom_gate.decide() is asked */
-	FATHOM_EVENT_HOOK = 4,	/* register_trace_<event>() was used */
+	FATHOM_EVENT_ON = 1,   /* records */
+	FATHOM_EVENT_GATE = 2, /* has filters, triggers, instances: fathom_gate.decide() is asked */
+	FATHOM_EVENT_HOOK = 4, /* register_trace_<event>() was used */
 	FATHOM_EVENT_STACK = 8, /* fathom_gate.stack() after each record */
 };
 

@@ -84,9 +84,9 @@ struct fathom_rec_repeats {
 	uint32_t bottom_delta_ts;
 } FATHOM_RECORD;
 
-extern struct fathom_event fathom_ev_function, fathom_ev_funcgraph_entry,
-	fathom_ev_funcgraph_exit, fathom_ev_context_switch, fathom_ev_wakeup,
-	fathom_ev_kernel_stack, fathom_ev_user_stack, fathom_ev_print, fathom_ev_bprint,
-	fathom_ev_bputs, fathom_ev_raw_data, fathom_ev_func_repeats;
+extern struct fathom_event fathom_ev_function, fathom_ev_funcgraph_entry, fathom_ev_funcgraph_exit,
+	fathom_ev_context_switch, fathom_ev_wakeup, fathom_ev_kernel_stack, fathom_ev_user_stack,
+	fathom_ev_print, fathom_ev_bprint, fathom_ev_bputs, fathom_ev_raw_data,
+	fathom_ev_func_repeats;
 
 #endif

@@ -30,24 +30,25 @@ struct fathom_site {
  * The symbol is named in the text of the asm: an "i" operand is refused in position-independent code. The flag R keeps
  * the table under --gc-sections; the assembler's own comment character forbids `@progbits` on some targets.
  */
-#define FATHOM_EVENT_IS_ON(name)                                                                \
-	({                                                                                      \
-		__label__ fathom_on, fathom_off;                                                \
-		int fathom_is = 0;                                                              \
-		__asm__ goto(FATHOM_SITE_ASM "\n"                                        \
-			     ".pushsection fathom_sites, \"awR\"\n"                             \
-			     ".balign 4\n"                                                      \
-			     ".long 1b - ., %l[fathom_on] - ., fathom_ev_" #name " - .\n"    \
-			     ".popsection"                                                      \
-			     :                                                                  \
-			     :                                                                  \
-			     :                                                                  \
-			     : fathom_on);                                                      \
-		goto fathom_off;                                                                \
-	fathom_on:                                                                              \
-		fathom_is = 1;                                                                  \
-	fathom_off:                                                                             \
-		fathom_is;                                                                      \
+#define FATHOM_EVENT_IS_ON(name)                                                                 \
+	({                                                                                       \
+		__label__ fathom_on, fathom_off;                                                 \
+		int fathom_is = 0;                                                               \
+		__asm__ goto(FATHOM_SITE_ASM "\n"                                                \
+					     ".pushsection fathom_sites, \"awR\"\n"              \
+					     ".balign 4\n"                                       \
+					     ".long 1b - ., %l[fathom_on] - ., fathom_ev_" #name \
+					     " - .\n"                                            \
+					     ".popsection"                                       \
+			     :                                                                   \
+			     :                                                                   \
+			     :                                                                   \
+			     : fathom_on);                                                       \
+		goto fathom_off;                                                                 \
+	fathom_on:                                                                               \
+		fathom_is = 1;                                                                   \
+	fathom_off:                                                                              \
+		fathom_is;                                                                       \
 	})
 
 #else

@@ -50,7 +50,7 @@ struct fathom_core {
 	uint32_t ns_mult, ns_shift;		/* ns = ticks * mult >> shift */
 	uint64_t boot;				/* the clock at init */
 	uint32_t off;				/* fathom_tracing_off() */
-	unsigned long no_cpu;			/* events refused: the CPU number was out of range */
+	unsigned long no_cpu; /* events refused: the CPU number was out of range */
 	struct fathom_config config;
 	uint8_t *spare; /* what is left of the memory block, for fathom_memory_take() */
 	size_t spare_bytes;
@@ -86,21 +86,20 @@ int fathom_tracing_is_on(void);
  * trace_printk(fmt, ...): stores the address of fmt and the arguments, formats when it is read. fmt is a literal.
  * trace_puts(s): a literal is stored as its address, other text is copied.
  */
-#define trace_printk(fmt, ...)                                                            \
-	do {                                                                              \
-		static const char *fathom_fmt                                             \
-			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = \
-				fmt;                                                      \
-		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                  \
+#define trace_printk(fmt, ...)                                                                 \
+	do {                                                                                   \
+		static const char *fathom_fmt                                                  \
+			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = fmt; \
+		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                       \
 	} while (0)
-#define trace_puts(s)                                        \
-	(__builtin_constant_p(s) ? fathom_bputs(FATHOM_HERE(), (s)) : \
-				   fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s)))
-#define FATHOM_HERE()                      \
-	({                                 \
-		__label__ here;            \
-	here:                              \
-		(uintptr_t)&&here;         \
+#define trace_puts(s)                                               \
+	(__builtin_constant_p(s) ? fathom_bputs(FATHOM_HERE(), (s)) \
+				 : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s)))
+#define FATHOM_HERE()                \
+	({                           \
+		__label__ here;      \
+	here:                        \
+		(uintptr_t) && here; \
 	})
 #ifdef __has_attribute
 #if __has_attribute(retain)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tracepoint.h -- declaring events: the TRACE_EVENT family in Linux's syntax, and TRACE_DEFINE, the short form. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #ifndef FATHOM_TRACEPOINT_H
 #define FATHOM_TRACEPOINT_H
 

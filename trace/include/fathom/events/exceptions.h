@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exceptions.h -- ready-made events of page faults: Linux's names, fields and text. */
-/* clang-format off: Linux's layout of events */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM exceptions
 

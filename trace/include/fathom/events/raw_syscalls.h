@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* raw_syscalls.h -- ready-made events of the system call path: Linux's names, fields and text. */
-/* clang-format off: Linux's layout of events */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM raw_syscalls
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sched.h -- ready-made events of a scheduler: Linux's names, fields and text, plain values as arguments. */
-/* clang-format off: Linux's layout of events */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sched
 

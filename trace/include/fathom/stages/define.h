@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* define.h -- stage 7: the descriptors, their place in the registry, and the functions that trace_<event>() calls. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 /* Text of the print format: what TP_printk's arguments expand to, with the record called REC. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fields.h -- stage 5: fathom_setup_<class>(): the table of fields that the format file and filters read. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)

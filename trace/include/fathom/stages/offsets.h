@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* offsets.h -- stage 2: struct fathom_offsets_<class>, where a record's dynamic parts lie and where they come from. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)

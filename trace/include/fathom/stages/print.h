@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.h -- stage 4: fathom_print_<class>(): the record as text, from TP_printk. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define __entry			fathom_rec

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* probe.h -- stage 6: fathom_record_<class>(): reserve, assign, commit. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)

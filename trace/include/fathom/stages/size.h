@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* size.h -- stage 3: fathom_size_<class>(): the bytes behind the fixed part, and the offset of each piece. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* struct.h -- stage 1: the record's layout, struct trace_event_raw_<class>. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)

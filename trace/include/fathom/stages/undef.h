@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* undef.h -- between two stages: the meaning of the field macros and of the class macros goes away. */
-/* clang-format off: macros in columns */
+/* clang-format off */
 #undef __entry
 #undef TP_printk
 #undef DECLARE_EVENT_CLASS
