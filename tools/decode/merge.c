@@ -118,6 +118,15 @@ const struct event *merge_next(struct merge *m)
 	return &m->heads[m->given];
 }
 
+/* The event given last is still the top of the heap: it was not advanced. */
+void merge_unget(struct merge *m)
+{
+	if (m->given == MERGE_NONE)
+		return;
+	m->given = MERGE_NONE;
+	m->number--;
+}
+
 void merge_seek_time(struct merge *m, uint64_t t)
 {
 	for (uint32_t i = 0; i < m->nr; i++)

@@ -343,6 +343,8 @@ struct merge *merge_open(struct source *s,
 void merge_close(struct merge *m);
 /* The next event, or NULL at the end. */
 const struct event *merge_next(struct merge *m);
+/* Take the last event back: the next call gives it again. Only right after a merge_next() that gave one. */
+void merge_unget(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
 void merge_seek_time(struct merge *m, uint64_t t);

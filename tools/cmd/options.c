@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c -- the command line of a subcommand: its own options, and those all commands that read a trace share. */
+#include "cmd/options.h"
+#include "base/diag.h"
+#include "cmd/cmd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NR_SHARED 12
+
+/* The shared options, bound to one struct options. */
+static void shared_table(struct options *o, struct option_spec *t)
+{
+	const struct option_spec list[NR_SHARED] = {
+		{"cpu", 'c', "LIST", "only these CPUs: 0,2-4", OPTION_STRING, &o->cpu_list, NULL},
+		{"from", 0, "TIME", "from this time on: 12.345, or 5ms", OPTION_STRING,
+		 &o->from_text, NULL},
+		{"to", 0, "TIME", "up to this time", OPTION_STRING, &o->to_text, NULL},
+		{"filter", 'F', "EXPR", "only events for which it is true: 'prev_pid == 13'",
+		 OPTION_STRING, &o->filter, NULL},
+		{"buffer", 'B', "NAME", "only this trace instance (\"\" is the main one)",
+		 OPTION_STRING, &o->buffer, NULL},
+		{"as", 0, "FORMAT", "take the file as this format, do not guess", OPTION_STRING,
+		 &o->source.as, NULL},
+		{"formats", 0, "DIR", "format files (an events directory, or a tar of it)",
+		 OPTION_STRING, &o->source.formats, NULL},
+		{"symbols", 0, "FILE", "symbols: kallsyms, System.map, ELF", OPTION_STRING,
+		 &o->source.symbols, NULL},
+		{"cmdlines", 0, "FILE", "task names: saved_cmdlines", OPTION_STRING,
+		 &o->source.cmdlines, NULL},
+		{"meta", 0, "FILE", "what describes the trace, if not beside it", OPTION_STRING,
+		 &o->source.meta, NULL},
+		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
+		 NULL},
+	};
+
+	memcpy(t, list, sizeof(list));
+}
+
+static void help_options(const struct option_spec *t)
+{
+	for (; t && t->name; t++) {
+		char left[48];
+
+		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", t->letter ? "-" : " ",
+			 t->letter ? t->letter : ' ', t->letter ? ", " : "  ", t->name,
+			 !t->arg		      ? ""
+			 : t->kind == OPTION_OPTIONAL ? "[="
+						      : " ",
+			 t->arg ? t->arg : "");
+		printf("  %-26s %s\n", left, t->help);
+	}
+}
+
+static void help(const struct command_spec *spec, const struct option_spec *shared)
+{
+	printf("usage: fathom %s [OPTIONS] %s\n\n%s\n", spec->name, spec->args, spec->about);
+	if (spec->own && spec->own[0].name) {
+		puts("");
+		help_options(spec->own);
+	}
+	if (spec->trace) {
+		puts("\nof every command that reads a trace:\n");
+		help_options(shared);
+	}
+	if (spec->more)
+		printf("\n%s\n", spec->more);
+}
+
+static const struct option_spec *find(const struct option_spec *t, const char *name, size_t n,
+				      char letter)
+{
+	for (; t && t->name; t++)
+		if (letter ? t->letter == letter
+			   : strlen(t->name) == n && !memcmp(t->name, name, n))
+			return t;
+	return NULL;
+}
+
+static bool number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	return isdigit((unsigned char)text[0]) && !*end && !errno;
+}
+
+static int usage_error(const struct command_spec *spec, const char *what, const char *arg)
+{
+	diag_error("%s: %s%s", spec->name, what, arg);
+	fprintf(stderr, "        usage: fathom %s [OPTIONS] %s; --help tells more\n", spec->name,
+		spec->args);
+	return EXIT_USAGE;
+}
+
+static int take(const struct command_spec *spec, const struct option_spec *t, const char *value)
+{
+	if (t->given)
+		*t->given = true;
+	switch (t->kind) {
+	case OPTION_FLAG: *(bool *)t->to = true; return OPTIONS_GO;
+	case OPTION_STRING: *(const char **)t->to = value; return OPTIONS_GO;
+	case OPTION_OPTIONAL: *(const char **)t->to = value ? value : ""; return OPTIONS_GO;
+	case OPTION_NUMBER:
+		if (number(value, t->to))
+			return OPTIONS_GO;
+		diag_error("%s: --%s wants a number, not '%s'", spec->name, t->name, value);
+		return EXIT_USAGE;
+	}
+	return EXIT_USAGE;
+}
+
+/* One argument that begins with a dash; *i moves over its value. */
+static int one_option(const struct command_spec *spec, const struct option_spec *shared, int argc,
+		      char **argv, int *i)
+{
+	const char *a = argv[*i], *value = NULL;
+	const struct option_spec *t;
+	bool is_long = a[1] == '-';
+	size_t n = is_long ? strcspn(a + 2, "=") : 0;
+
+	t = find(spec->own, a + 2, n, is_long ? 0 : a[1]);
+	if (!t && spec->trace)
+		t = find(shared, a + 2, n, is_long ? 0 : a[1]);
+	if (!t)
+		return usage_error(spec, "no such option: ", a);
+	if (is_long && a[2 + n] == '=')
+		value = a + 3 + n;
+	else if (!is_long && a[2])
+		value = a + 2;
+	if (t->kind == OPTION_FLAG && value)
+		return usage_error(spec, "this option takes no value: ", a);
+	if (t->kind != OPTION_FLAG && t->kind != OPTION_OPTIONAL && !value) {
+		if (*i + 1 >= argc)
+			return usage_error(spec, "this option wants a value: ", a);
+		value = argv[++*i];
+	}
+	return take(spec, t, value);
+}
+
+int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o)
+{
+	struct option_spec shared[NR_SHARED];
+	bool only_args = false;
+
+	memset(o, 0, sizeof(*o));
+	o->to = UINT64_MAX;
+	shared_table(o, shared);
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i];
+
+		if (!only_args && (!strcmp(a, "--help") || !strcmp(a, "-h"))) {
+			help(spec, shared);
+			return EXIT_OK;
+		}
+		if (!only_args && !strcmp(a, "--")) {
+			only_args = true;
+		} else if (!only_args && a[0] == '-' && a[1]) {
+			int rc = one_option(spec, shared, argc, argv, &i);
+
+			if (rc != OPTIONS_GO)
+				return rc;
+		} else if (o->nr_args == spec->max_args || o->nr_args == 8) {
+			return usage_error(spec, "one argument too many: ", a);
+		} else {
+			o->args[o->nr_args++] = a;
+		}
+	}
+	if (o->nr_args < spec->min_args)
+		return usage_error(spec, "an argument is missing: ", spec->args);
+	return OPTIONS_GO;
+}
+
+/* ---- what needs the trace ---- */
+
+bool options_parse_time(const char *text, enum clock_unit unit, uint64_t *out)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	uint64_t scale = unit == CLOCK_NS ? 1000000000 : 1, whole = 0, rest = 0, part;
+	const char *p = text;
+
+	for (; isdigit((unsigned char)*p); p++) {
+		if (whole > (UINT64_MAX - 9) / 10)
+			return false;
+		whole = whole * 10 + (uint64_t)(*p - '0');
+	}
+	if (p == text)
+		return false;
+	const char *fraction = *p == '.' ? ++p : NULL;
+
+	while (fraction && isdigit((unsigned char)*p))
+		p++;
+	const char *fraction_end = p;
+
+	for (size_t i = 0; *p && i < 4; i++)
+		if (!strcmp(p, units[i].name)) {
+			scale = units[i].ns;
+			p += strlen(p);
+		}
+	if (*p || __builtin_mul_overflow(whole, scale, &whole))
+		return false;
+	part = scale;
+	for (; fraction && fraction < fraction_end && part > 1; fraction++) {
+		part /= 10;
+		rest += (uint64_t)(*fraction - '0') * part;
+	}
+	return !__builtin_add_overflow(whole, rest, out);
+}
+
+static bool parse_cpus(const char *p, uint64_t *mask)
+{
+	while (*p) {
+		char *end;
+		unsigned long a = strtoul(p, &end, 10), b = a;
+
+		if (end == p)
+			return false;
+		if (*end == '-') {
+			p = end + 1;
+			b = strtoul(p, &end, 10);
+			if (end == p)
+				return false;
+		}
+		if (a > b || b >= OPTIONS_CPUS || (*end && *end != ','))
+			return false;
+		for (; a <= b; a++)
+			mask[a / 64] |= 1ull << (a % 64);
+		p = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+static int settle_cpus(struct options *o, const struct source *s)
+{
+	bool any = false;
+
+	o->cpus = calloc(OPTIONS_CPUS / 64, sizeof(*o->cpus));
+	if (!o->cpus)
+		return -ENOMEM;
+	if (!parse_cpus(o->cpu_list, o->cpus)) {
+		diag_error("--cpu wants numbers such as 0,2-4, not '%s'", o->cpu_list);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < s->nr_streams; i++)
+		any |= options_cpu(o, s->streams[i].cpu);
+	if (!any)
+		diag_warn("%s: no CPU of '%s' is in the trace", s->path, o->cpu_list);
+	return 0;
+}
+
+static int settle_time(const char *text, const struct source *s, uint64_t *out)
+{
+	if (!text || options_parse_time(text, s->unit, out))
+		return 0;
+	diag_error("'%s' is not a time: write seconds (12.345) or with a unit (5ms, 300us, 7ns)",
+		   text);
+	return -EINVAL;
+}
+
+static int settle_buffer(const struct options *o, const struct source *s)
+{
+	for (size_t i = 0; o->buffer && i < s->nr_buffers; i++)
+		if (!strcmp(o->buffer, s->buffers[i].name))
+			return 0;
+	if (!o->buffer)
+		return 0;
+	diag_error("%s: no trace instance '%s'; there are:", s->path, o->buffer);
+	for (size_t i = 0; i < s->nr_buffers; i++)
+		fprintf(stderr, "        \"%s\"\n", s->buffers[i].name);
+	return -ENOENT;
+}
+
+int options_settle(struct options *o, struct source *s)
+{
+	int err = o->cpu_list ? settle_cpus(o, s) : 0;
+
+	if (!err)
+		err = settle_time(o->from_text, s, &o->from);
+	if (!err)
+		err = settle_time(o->to_text, s, &o->to);
+	return err ? err : settle_buffer(o, s);
+}
+
+struct source *options_open(struct options *o)
+{
+	struct source *s;
+
+	if (source_open(o->args[0], &o->source, &s))
+		return NULL;
+	if (options_settle(o, s)) {
+		source_close(s);
+		options_close(o);
+		return NULL;
+	}
+	return s;
+}
+
+void options_close(struct options *o)
+{
+	free(o->cpus);
+	o->cpus = NULL;
+}
+
+bool options_cpu(const struct options *o, uint32_t cpu)
+{
+	return !o->cpus || (cpu < OPTIONS_CPUS && (o->cpus[cpu / 64] >> (cpu % 64) & 1));
+}
+
+bool options_keep(const struct source *s, uint32_t stream, void *arg)
+{
+	const struct options *o = arg;
+	const struct stream *t = &s->streams[stream];
+
+	return options_cpu(o, t->cpu) &&
+	       (!o->buffer || !strcmp(o->buffer, s->buffers[t->buffer].name));
+}

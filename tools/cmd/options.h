@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h -- the command line of a subcommand: its own options, and those all commands that read a trace share. */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decode/source.h"
+
+/*
+ * A command lists its own options in a table and calls options_parse(); --help is made from the table.
+ *
+ *	static bool json;
+ *	static const struct option_spec own[] = {
+ *		{"json", 'j', NULL, "print JSON", OPTION_FLAG, &json},
+ *		{0},
+ *	};
+ *	static const struct command_spec spec = {
+ *		.name = "stat", .args = "FILE", .about = "What is in a trace.", .own = own, .trace = true,
+ *		.min_args = 1, .max_args = 1,
+ *	};
+ *	...
+ *	struct options o;
+ *	int rc = options_parse(&spec, argc, argv, &o);
+ *
+ *	if (rc != OPTIONS_GO)
+ *		return rc;
+ */
+enum option_kind {
+	OPTION_FLAG,	 /* bool: set to true */
+	OPTION_STRING,	 /* const char * */
+	OPTION_NUMBER,	 /* uint64_t; decimal, or hex with 0x */
+	OPTION_OPTIONAL, /* const char *: --name or --name=VALUE; "" without a value */
+};
+
+struct option_spec {
+	const char *name; /* without the dashes */
+	char letter;	  /* 0: none */
+	const char *arg;  /* name of the value in the help; NULL for flags */
+	const char *help;
+	enum option_kind kind;
+	void *to;
+	bool *given; /* may be NULL */
+};
+
+struct command_spec {
+	const char *name;
+	const char *args;  /* "FILE" */
+	const char *about; /* a sentence or two for --help */
+	const char *more;  /* printed behind the options: examples; may be NULL */
+	const struct option_spec *own;
+	bool trace; /* takes --cpu, --from, --to, --filter, --buffer and what a source may be told */
+	int min_args, max_args;
+};
+
+struct options {
+	const char *args[8];
+	int nr_args;
+	/* Shared by commands that read a trace. */
+	const char *cpu_list, *from_text, *to_text, *filter, *buffer;
+	struct source_options source;
+	bool no_index;
+	/* Set by options_open(). */
+	uint64_t *cpus;	   /* bit mask of OPTIONS_CPUS, NULL: all */
+	uint64_t from, to; /* of the source's clock; 0 and UINT64_MAX when not given */
+};
+
+#define OPTIONS_CPUS 65536u
+#define OPTIONS_GO   (-1)
+
+/* OPTIONS_GO, or the exit code to return: after --help, or when the line is wrong (said on stderr). */
+int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o);
+/* Open the trace named by args[0] and settle what needs it: CPUs, times, buffer. NULL with the message printed. */
+struct source *options_open(struct options *o);
+/* 0, or a negative errno with the message printed: for other files than args[0]. */
+int options_settle(struct options *o, struct source *s);
+/* Frees what options_settle() made. */
+void options_close(struct options *o);
+
+/* Does the stream take part: for merge_open(), with the options as arg. */
+bool options_keep(const struct source *s, uint32_t stream, void *arg);
+bool options_cpu(const struct options *o, uint32_t cpu);
+static inline bool options_time(const struct options *o, uint64_t t)
+{
+	return t >= o->from && t <= o->to;
+}
+
+/*
+ * A time as people write it: seconds with a fraction as traces show them ("12.345678"), or with a unit ("5ms", "1200ns",
+ * "3us", "2s"); plain numbers if the trace's clock has no unit. False if it is none of these.
+ */
+bool options_parse_time(const char *text, enum clock_unit unit, uint64_t *out);
+
+/* A bar on stderr when it is a terminal and the work takes more than a second. */
+struct progress {
+	const char *what;
+	uint64_t total, done;
+	uint64_t started_ns, shown_ns;
+	bool on, shown;
+};
+
+void progress_start(struct progress *p, const char *what, uint64_t total);
+/* Cheap: looks at the clock only now and then. One thread. */
+void progress_at(struct progress *p, uint64_t done);
+void progress_end(struct progress *p);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* indexfile.c -- FILE.fidx: save the tables, load them if they are whole and of this very trace. */
+#include "store/indexfile.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const size_t entry_bytes[INDEX_TABLES] = {
+	sizeof(struct store_stream),  sizeof(struct store_step), sizeof(struct store_type),
+	sizeof(struct store_posting), sizeof(struct store_pid),	 sizeof(struct loss),
+};
+
+/* Eight bytes at a time; not cryptographic: against accidents, not attackers. */
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint64_t w;
+
+	for (; n >= 8; n -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	w = n;
+	memcpy(&w, p, n);
+	return (h ^ w ^ (uint64_t)n << 56) * 0x9e3779b97f4a7c15ull;
+}
+
+#define SAMPLE_EDGE 65536u
+#define SAMPLE_SPOT 4096u
+#define SAMPLES	    14u
+
+/* Both ends whole and some spots between: a trace that was written anew has other times everywhere. */
+static uint64_t sample(const struct source *s)
+{
+	uint64_t n = s->map_bytes, h = hash(1, &n, sizeof(n));
+
+	if (n <= 2 * SAMPLE_EDGE + SAMPLES * SAMPLE_SPOT)
+		return hash(h, s->map, n);
+	h = hash(h, s->map, SAMPLE_EDGE);
+	h = hash(h, s->map + n - SAMPLE_EDGE, SAMPLE_EDGE);
+	for (uint64_t i = 1; i <= SAMPLES; i++)
+		h = hash(h, s->map + n / (SAMPLES + 1) * i, SAMPLE_SPOT);
+	return h;
+}
+
+static int describe(const struct source *s, struct index_header *h)
+{
+	struct stat st;
+
+	memset(h, 0, sizeof(*h));
+	if (stat(s->path, &st) || (uint64_t)st.st_size != s->map_bytes)
+		return -ESTALE;
+	memcpy(h->magic, INDEX_MAGIC, 8);
+	h->version = INDEX_VERSION;
+	h->order = INDEX_ORDER;
+	h->step_blocks = STORE_STEP;
+	h->trace_bytes = s->map_bytes;
+	h->trace_mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	h->trace_sample = sample(s);
+	return 0;
+}
+
+/* ---- loading ---- */
+
+static bool streams_valid(const struct store *st)
+{
+	uint64_t at = 0, events = 0;
+
+	for (uint32_t i = 0; i < st->nr_streams; i++) {
+		const struct store_stream *ss = &st->streams[i];
+		uint64_t blocks = st->source->streams[i].nr_blocks;
+
+		if (ss->first_step != at ||
+		    ss->nr_steps != (blocks + STORE_STEP - 1) / STORE_STEP ||
+		    ss->nr_steps > st->nr_steps - at)
+			return false;
+		for (uint64_t k = 1; k < ss->nr_steps; k++)
+			if (st->steps[at + k].time < st->steps[at + k - 1].time ||
+			    st->steps[at + k].before < st->steps[at + k - 1].before)
+				return false;
+		if (ss->nr_steps && st->steps[at + ss->nr_steps - 1].before > ss->nr_events)
+			return false;
+		at += ss->nr_steps;
+		events += ss->nr_events;
+	}
+	return at == st->nr_steps && events == st->nr_events;
+}
+
+static bool types_valid(const struct store *st)
+{
+	for (uint64_t i = 0; i < st->nr_types; i++) {
+		const struct store_type *t = &st->types[i];
+
+		if ((i && t->id <= st->types[i - 1].id) || t->first_posting > st->nr_postings ||
+		    t->nr_postings > st->nr_postings - t->first_posting || t->count > st->nr_events)
+			return false;
+	}
+	for (uint64_t i = 0; i < st->nr_losses; i++)
+		if (st->losses[i].stream >= st->nr_streams)
+			return false;
+	return true;
+}
+
+bool store_valid(const struct store *st)
+{
+	return st->nr_streams == st->source->nr_streams && streams_valid(st) && types_valid(st);
+}
+
+/* Tables behind the header, if they are exactly the rest of the file. */
+static bool place_tables(struct store *st, const struct index_header *h, const uint8_t *map,
+			 size_t bytes)
+{
+	const void *at[INDEX_TABLES];
+	uint64_t offset = sizeof(*h);
+
+	for (unsigned i = 0; i < INDEX_TABLES; i++) {
+		if (h->nr[i] > (bytes - offset) / entry_bytes[i])
+			return false;
+		at[i] = map + offset;
+		offset += h->nr[i] * entry_bytes[i];
+	}
+	if (offset != bytes)
+		return false;
+	st->streams = at[INDEX_STREAMS];
+	st->steps = at[INDEX_STEPS];
+	st->types = at[INDEX_TYPES];
+	st->postings = at[INDEX_POSTINGS];
+	st->pids = at[INDEX_PIDS];
+	st->losses = at[INDEX_LOSSES];
+	st->nr_streams = (uint32_t)h->nr[INDEX_STREAMS];
+	st->nr_steps = h->nr[INDEX_STEPS];
+	st->nr_types = h->nr[INDEX_TYPES];
+	st->nr_postings = h->nr[INDEX_POSTINGS];
+	st->nr_pids = h->nr[INDEX_PIDS];
+	st->nr_losses = h->nr[INDEX_LOSSES];
+	st->nr_events = h->nr_events;
+	st->first_time = h->first_time;
+	st->last_time = h->last_time;
+	return true;
+}
+
+static bool whole(struct store *st, const uint8_t *map, size_t bytes)
+{
+	struct index_header h, want;
+
+	if (bytes < sizeof(h) || describe(st->source, &want))
+		return false;
+	memcpy(&h, map, sizeof(h));
+	/* Everything up to the sample says which trace and which layout. */
+	if (memcmp(&h, &want, offsetof(struct index_header, nr_events)) != 0)
+		return false;
+	if (h.head_check != hash(2, &h, offsetof(struct index_header, head_check)) ||
+	    h.check != hash(3, map + sizeof(h), bytes - sizeof(h)))
+		return false;
+	return place_tables(st, &h, map, bytes) && store_valid(st);
+}
+
+static void forget(struct store *st)
+{
+	struct source *s = st->source;
+	struct store_options o = st->options;
+
+	memset(st, 0, sizeof(*st));
+	st->source = s;
+	st->options = o;
+}
+
+int store_load(struct store *st, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat sb;
+	void *map;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &sb) || !S_ISREG(sb.st_mode) || !sb.st_size) {
+		close(fd);
+		return -EINVAL;
+	}
+	map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return -errno;
+	if (!whole(st, map, (size_t)sb.st_size)) {
+		munmap(map, (size_t)sb.st_size);
+		forget(st);
+		return -ESTALE;
+	}
+	st->map = map;
+	st->map_bytes = (size_t)sb.st_size;
+	return 0;
+}
+
+/* ---- saving ---- */
+
+static bool put(FILE *f, const void *bytes, size_t n)
+{
+	return !n || fwrite(bytes, n, 1, f) == 1;
+}
+
+/* The hash runs over the tables as one piece, and they are in several: so it is made from the written file. */
+static int check_file(FILE *f, struct index_header *h)
+{
+	size_t bytes;
+	void *map;
+
+	if (fflush(f))
+		return -errno;
+	bytes = (size_t)ftell(f);
+	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fileno(f), 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	h->check = hash(3, (uint8_t *)map + sizeof(*h), bytes - sizeof(*h));
+	h->head_check = hash(2, h, offsetof(struct index_header, head_check));
+	munmap(map, bytes);
+	rewind(f);
+	return fwrite(h, sizeof(*h), 1, f) == 1 && !fflush(f) ? 0 : -EIO;
+}
+
+static int write_tables(FILE *f, const struct store *st, struct index_header *h)
+{
+	const void *tables[INDEX_TABLES] = {st->streams,  st->steps, st->types,
+					    st->postings, st->pids,  st->losses};
+	bool ok = put(f, h, sizeof(*h));
+
+	for (unsigned i = 0; i < INDEX_TABLES; i++)
+		ok = ok && put(f, tables[i], h->nr[i] * entry_bytes[i]);
+	return ok ? check_file(f, h) : -EIO;
+}
+
+/* A new file takes the old one's place at once: a reader sees either. */
+int store_save(const struct store *st, const char *path)
+{
+	struct index_header h;
+	char *part;
+	int err = describe(st->source, &h), fd;
+	FILE *f;
+
+	if (err || asprintf(&part, "%s.XXXXXX", path) < 0)
+		return err ? err : -ENOMEM;
+	fd = mkstemp(part);
+	f = fd < 0 ? NULL : fdopen(fd, "w+");
+	if (!f) {
+		err = -errno;
+		if (fd >= 0) {
+			close(fd);
+			unlink(part);
+		}
+		free(part);
+		return err;
+	}
+	h.nr_events = st->nr_events;
+	h.first_time = st->first_time;
+	h.last_time = st->last_time;
+	h.nr[INDEX_STREAMS] = st->nr_streams;
+	h.nr[INDEX_STEPS] = st->nr_steps;
+	h.nr[INDEX_TYPES] = st->nr_types;
+	h.nr[INDEX_POSTINGS] = st->nr_postings;
+	h.nr[INDEX_PIDS] = st->nr_pids;
+	h.nr[INDEX_LOSSES] = st->nr_losses;
+	err = write_tables(f, st, &h);
+	if (!err && (fchmod(fd, 0644) || fclose(f)))
+		err = -errno;
+	else if (err)
+		fclose(f);
+	if (!err && rename(part, path))
+		err = -errno;
+	if (err)
+		unlink(part);
+	free(part);
+	return err;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* store.c -- the index of a trace: taken from the file beside it if that fits, else built and saved. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static char *index_path(const struct store *st)
+{
+	char *path;
+
+	if (st->options.path)
+		return strdup(st->options.path);
+	return asprintf(&path, "%s.fidx", st->source->path) < 0 ? NULL : path;
+}
+
+static uint64_t event_bytes(const struct source *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->nr_streams; i++)
+		n += s->streams[i].bytes;
+	return n;
+}
+
+/* A directory of pages has no one file that an index could be checked against. */
+static bool wants_file(const struct store *st)
+{
+	return !st->options.no_file && st->source->map;
+}
+
+int store_complete(struct store *st)
+{
+	char *path;
+	int err;
+
+	if (st->complete)
+		return 0;
+	path = wants_file(st) ? index_path(st) : NULL;
+	if (path && !st->options.rebuild && !store_load(st, path)) {
+		st->from_file = st->complete = true;
+		free(path);
+		return 0;
+	}
+	st->nr_events = 0;
+	err = store_build(st->source, &st->options, st);
+	st->complete = !err;
+	/* Saving is a favour to the next command: a read-only folder or a full disk is no error. */
+	if (!err && path &&
+	    (st->options.always_save || event_bytes(st->source) >= STORE_SAVE_BYTES))
+		st->written = !store_save(st, path);
+	free(path);
+	return err;
+}
+
+int store_open(struct source *s, const struct store_options *o, struct store **out)
+{
+	struct store *st = calloc(1, sizeof(*st));
+	int err = 0;
+
+	*out = NULL;
+	if (!st)
+		return -ENOMEM;
+	st->source = s;
+	if (o)
+		st->options = *o;
+	if (!s->ops->seek_number || !s->ops->count || !s->ops->count(s, UINT32_MAX, &st->nr_events))
+		err = store_complete(st);
+	if (err) {
+		store_close(st);
+		return err;
+	}
+	*out = st;
+	return 0;
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	if (st->map) {
+		munmap(st->map, st->map_bytes);
+	} else {
+		free((void *)st->streams);
+		free((void *)st->steps);
+		free((void *)st->types);
+		free((void *)st->postings);
+		free((void *)st->pids);
+		free((void *)st->losses);
+	}
+	free(st);
+}
