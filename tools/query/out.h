@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* out.h -- text on its way out: an append-only buffer that grows, made for printing millions of lines a second. */
+#ifndef QUERY_OUT_H
+#define QUERY_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Appending never fails loudly: when memory is gone `failed` is set and the text is dropped. */
+struct out {
+	char *base, *at, *end;
+	bool failed;
+};
+
+/* Room for n more bytes at o->at. False: there is none, and nothing must be written. */
+bool out_grow(struct out *o, size_t n);
+void out_free(struct out *o);
+
+static inline bool out_room(struct out *o, size_t n)
+{
+	return __builtin_expect((size_t)(o->end - o->at) >= n, 1) || out_grow(o, n);
+}
+
+static inline void out_bytes(struct out *o, const char *s, size_t n)
+{
+	if (out_room(o, n + 16)) {
+		if (n <= 16 && n) {
+			/* Short texts are the rule: two overlapping moves of a fixed size beat a call of memcpy. */
+			if (n >= 8) {
+				memcpy(o->at, s, 8);
+				memcpy(o->at + n - 8, s + n - 8, 8);
+			} else if (n >= 4) {
+				memcpy(o->at, s, 4);
+				memcpy(o->at + n - 4, s + n - 4, 4);
+			} else {
+				o->at[0] = s[0];
+				o->at[n / 2] = s[n / 2];
+				o->at[n - 1] = s[n - 1];
+			}
+		} else {
+			memcpy(o->at, s, n);
+		}
+		o->at += n;
+	}
+}
+
+static inline void out_char(struct out *o, char c)
+{
+	if (out_room(o, 1))
+		*o->at++ = c;
+}
+
+static inline void out_fill(struct out *o, char c, size_t n)
+{
+	if (out_room(o, n)) {
+		memset(o->at, c, n);
+		o->at += n;
+	}
+}
+
+static inline void out_str(struct out *o, const char *s)
+{
+	out_bytes(o, s, strlen(s));
+}
+
+/* Digits of v to `to`, which has room for 20; the number of them. */
+unsigned out_digits(char *to, uint64_t v);
+void out_u64(struct out *o, uint64_t v);
+void out_s64(struct out *o, int64_t v);
+void out_hex(struct out *o, uint64_t v);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static inline size_t out_len(const struct out *o)
+{
+	return (size_t)(o->at - o->base);
+}
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* strings.c -- __print_flags() and its family, and globs: strings made while a program runs, in bounded scratch. */
+#include "query/strings.h"
+
+#include <string.h>
+
+/* A string being made at the end of the scratch. */
+struct maker {
+	struct expr_record *r;
+	char *begin, *at, *end;
+};
+
+static struct maker make(struct expr_record *r)
+{
+	static char none[1];
+	char *base = r->scratch ? r->scratch : none;
+	uint32_t cap = r->scratch ? EXPR_SCRATCH_MAX : 0;
+
+	return (struct maker){r, base + r->scratch_used, base + r->scratch_used, base + cap};
+}
+
+static void put(struct maker *m, const char *s, size_t n)
+{
+	if (n > (size_t)(m->end - m->at))
+		n = (size_t)(m->end - m->at);
+	memcpy(m->at, s, n);
+	m->at += n;
+}
+
+static void put_char(struct maker *m, char c)
+{
+	put(m, &c, 1);
+}
+
+static void put_hex(struct maker *m, uint64_t v, unsigned width)
+{
+	char d[16];
+	unsigned n = 0;
+
+	do {
+		d[15 - n++] = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v || n < width);
+	put(m, d + 16 - n, n);
+}
+
+static struct value made(struct maker *m)
+{
+	m->r->scratch_used += (uint32_t)(m->at - m->begin);
+	return (struct value){0, m->begin, (uint32_t)(m->at - m->begin)};
+}
+
+struct value strings_flags(const struct program *p, const struct insn *i, struct expr_record *r,
+			   uint64_t v)
+{
+	const struct table *t = &p->tables[i->c];
+	const struct literal *delimiter = &p->literals[i->b];
+	struct maker m = make(r);
+	bool first = true;
+
+	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it. */
+	for (uint32_t k = 0; k < t->nr && v; k++) {
+		const struct table_entry *e = &p->entries[t->first + k];
+
+		if ((v & e->value) != e->value)
+			continue;
+		v &= ~e->value;
+		if (!first)
+			put(&m, delimiter->s, delimiter->len);
+		first = false;
+		put(&m, e->text.s, e->text.len);
+	}
+	if (v) {
+		if (!first)
+			put(&m, delimiter->s, delimiter->len);
+		put(&m, "0x", 2);
+		put_hex(&m, v, 1);
+	}
+	return made(&m);
+}
+
+struct value strings_symbolic(const struct program *p, const struct insn *i, struct expr_record *r,
+			      uint64_t v)
+{
+	const struct table *t = &p->tables[i->c];
+	struct maker m;
+
+	for (uint32_t k = 0; k < t->nr; k++) {
+		const struct table_entry *e = &p->entries[t->first + k];
+
+		if (e->value == v)
+			return (struct value){0, e->text.s, e->text.len};
+	}
+	m = make(r);
+	put(&m, "0x", 2);
+	put_hex(&m, v, 1);
+	return made(&m);
+}
+
+struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t len, bool joined)
+{
+	struct maker m = make(r);
+
+	if (len > v->len)
+		len = v->len;
+	for (uint64_t k = 0; k < len; k++) {
+		if (k && !joined)
+			put_char(&m, ' ');
+		put_hex(&m, (uint8_t)v->s[k], 2);
+	}
+	return made(&m);
+}
+
+struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
+			   uint64_t size)
+{
+	struct maker m = make(r);
+
+	if (size != 1 && size != 2 && size != 4 && size != 8) {
+		put(&m, "BAD SIZE:", 9);
+		put_hex(&m, size, 1);
+		return made(&m);
+	}
+	if (count > v->len / size)
+		count = v->len / size;
+	put_char(&m, '{');
+	for (uint64_t k = 0; k < count; k++) {
+		if (k)
+			put_char(&m, ',');
+		put(&m, "0x", 2);
+		put_hex(&m,
+			expr_load((const uint8_t *)v->s + k * size, (uint8_t)size, r->env->swap),
+			1);
+	}
+	put_char(&m, '}');
+	return made(&m);
+}
+
+/* 32 bits a word, the highest first, divided by commas; the bits of whole longs. */
+struct value strings_bitmask(struct expr_record *r, const struct value *v)
+{
+	struct maker m = make(r);
+	uint32_t words = v->len / 4;
+	uint32_t per_long = r->env->long_bytes == 4 ? 1 : 2;
+
+	for (uint32_t k = words; k-- > 0;) {
+		/* In a big-endian long of 8 bytes the low word stands behind the high one. */
+		uint32_t at = r->env->swap && per_long == 2 && (k ^ 1) < words ? k ^ 1 : k;
+		uint32_t w = (uint32_t)expr_load((const uint8_t *)v->s + 4 * (size_t)at, TYPE_U32,
+						 r->env->swap);
+
+		put_hex(&m, w, 8);
+		if (k)
+			put_char(&m, ',');
+	}
+	return made(&m);
+}
+
+static void dump_line(struct maker *m, const uint8_t *s, uint32_t n, uint32_t row, uint32_t group,
+		      bool ascii, bool swap)
+{
+	uint32_t column = 0, full = row * 2 + row / group;
+
+	for (uint32_t k = 0; k < n; k += group) {
+		uint8_t size = n - k >= group ? (uint8_t)group : 1;
+
+		if (k) {
+			put_char(m, ' ');
+			column++;
+		}
+		put_hex(m, expr_load(s + k, size, swap), 2u * size);
+		column += 2u * size;
+	}
+	if (!ascii)
+		return;
+	while (column++ < full + 1)
+		put_char(m, ' ');
+	for (uint32_t k = 0; k < n; k++)
+		put_char(m, s[k] >= 32 && s[k] < 127 ? (char)s[k] : '.');
+}
+
+struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
+			      const struct value *args)
+{
+	uint64_t kind = args[0].n, row = args[1].n == 32 ? 32 : 16, group = args[2].n;
+	const struct value *v = &args[3];
+	uint32_t len = args[4].n < v->len ? (uint32_t)args[4].n : v->len;
+	struct maker m = make(r);
+
+	if (group != 2 && group != 4 && group != 8)
+		group = 1;
+	for (uint32_t k = 0; k < len; k += (uint32_t)row) {
+		uint32_t n = len - k < row ? len - k : (uint32_t)row;
+
+		if (k)
+			put_char(&m, '\n');
+		put(&m, prefix->s, prefix->len);
+		if (kind) { /* an offset; the address of the kernel's copy means nothing here */
+			put_hex(&m, k, 8);
+			put(&m, ": ", 2);
+		}
+		dump_line(&m, (const uint8_t *)v->s + k, n, (uint32_t)row, (uint32_t)group,
+			  args[5].n != 0, r->env->swap);
+	}
+	return made(&m);
+}
+
+/* One [...] of a glob; *p stands behind the `[` and is left behind the `]`. */
+static bool glob_class(const char **p, const char *end, char c)
+{
+	const char *s = *p;
+	bool negate = s < end && (*s == '!' || *s == '^'), hit = false, first = true;
+
+	s += negate;
+	for (; s < end && (first || *s != ']'); first = false) {
+		char low = *s++, high = low;
+
+		if (s + 1 < end && *s == '-' && s[1] != ']') {
+			high = s[1];
+			s += 2;
+		}
+		hit |= (uint8_t)c >= (uint8_t)low && (uint8_t)c <= (uint8_t)high;
+	}
+	*p = s < end ? s + 1 : s;
+	return hit != negate;
+}
+
+bool expr_glob(const char *pattern, uint32_t pattern_len, const char *s, uint32_t len)
+{
+	const char *p = pattern, *pe = pattern + pattern_len, *se = s + len;
+	const char *star = NULL, *from = NULL;
+
+	/* Only the last star is ever taken back: at most pattern x text steps. */
+	while (s < se || p < pe) {
+		const char *next = p;
+		bool ok = false;
+
+		if (p < pe && *p == '*') {
+			star = ++p;
+			from = s;
+			continue;
+		}
+		if (p < pe && s < se) {
+			next = p + 1;
+			if (*p == '?')
+				ok = true;
+			else if (*p == '[')
+				ok = glob_class(&next, pe, *s);
+			else if (*p == '\\' && next < pe)
+				ok = *next++ == *s;
+			else
+				ok = *p == *s;
+		}
+		if (ok) {
+			p = next;
+			s++;
+		} else if (star && from < se) {
+			p = star;
+			s = ++from;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}

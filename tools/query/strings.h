@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* strings.h -- inside tools/query: helpers that make a string in the record's scratch. */
+#ifndef QUERY_STRINGS_H
+#define QUERY_STRINGS_H
+
+#include "query/expr.h"
+
+struct value strings_flags(const struct program *p, const struct insn *i, struct expr_record *r,
+			   uint64_t v);
+struct value strings_symbolic(const struct program *p, const struct insn *i, struct expr_record *r,
+			      uint64_t v);
+struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t len, bool joined);
+struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
+			   uint64_t size);
+struct value strings_bitmask(struct expr_record *r, const struct value *v);
+/* args: prefix type, rowsize, groupsize, bytes, length, ascii. */
+struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
+			      const struct value *args);
+
+#endif
