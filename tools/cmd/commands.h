@@ -2,3 +2,5 @@
 /* commands.h -- the list of subcommands: COMMAND(name, "one line for help"); cmd/NAME.c defines int cmd_NAME(argc, argv). */
 COMMAND(version, "print the version")
 COMMAND(flame, "stacks of any trace as a flame graph")
+COMMAND(stat, "what is in a trace: counts, span, rates, losses")
+COMMAND(index, "build the sparse index beside a trace")

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "base/diag.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +62,25 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
+/* What was printed must have arrived: a full disk is an error, a reader that went away (head) is not. */
+static int finish(int rc)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return rc;
+	if (errno == EPIPE)
+		return EXIT_OK;
+	diag_error("cannot write the output: %s", strerror(errno));
+	return EXIT_FAIL;
+}
+
+static int run(int argc, char **argv);
+
 int main(int argc, char **argv)
+{
+	return finish(run(argc, argv));
+}
+
+static int run(int argc, char **argv)
 {
 	const struct command *c;
 

@@ -314,6 +314,11 @@ bool options_cpu(const struct options *o, uint32_t cpu)
 	return !o->cpus || (cpu < OPTIONS_CPUS && (o->cpus[cpu / 64] >> (cpu % 64) & 1));
 }
 
+bool options_restrict(const struct options *o)
+{
+	return o->cpus || o->from_text || o->to_text || o->filter || o->buffer;
+}
+
 bool options_keep(const struct source *s, uint32_t stream, void *arg)
 {
 	const struct options *o = arg;

@@ -81,6 +81,8 @@ void options_close(struct options *o);
 /* Does the stream take part: for merge_open(), with the options as arg. */
 bool options_keep(const struct source *s, uint32_t stream, void *arg);
 bool options_cpu(const struct options *o, uint32_t cpu);
+/* Does any option leave events out? */
+bool options_restrict(const struct options *o);
 static inline bool options_time(const struct options *o, uint64_t t)
 {
 	return t >= o->from && t <= o->to;

@@ -371,13 +371,20 @@ static void rawpages_names(struct source *s)
 	if (text)
 		tasks_add_tgids(s->tasks, text, n);
 	free(text);
-	text = side_text(t, t->symbols, "kallsyms", &n);
-	if (text)
-		symbols_add_kallsyms(s->symbols, text, n);
-	free(text);
 	text = side_text(t, NULL, "printk_formats", &n);
 	if (text)
 		printks_add_text(s->printks, text, n);
+	free(text);
+}
+
+static void rawpages_symbols(struct source *s)
+{
+	struct rawpages *t = s->priv;
+	size_t n;
+	char *text = side_text(t, t->symbols, "kallsyms", &n);
+
+	if (text)
+		symbols_add_kallsyms(s->symbols, text, n);
 	free(text);
 }
 
@@ -394,5 +401,6 @@ const struct source_ops source_rawpages = {
 	.next = ring_next,
 	.block_time = ring_block_time,
 	.names = rawpages_names,
+	.load_symbols = rawpages_symbols,
 	.scan = ring_scan,
 };

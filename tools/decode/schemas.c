@@ -155,20 +155,34 @@ const char *source_event_name(const struct source *s, uint32_t id)
 	return k ? k->name : "";
 }
 
-/* The first lookup sorts the tables, so it is made here, under the lock. */
-void source_want_names(struct source *s)
+/* The first lookup sorts a table, so it is made here, under the lock. */
+static void want_tasks(struct source *s)
 {
-	struct symbol sym;
-
 	if (__atomic_load_n(&s->have_names, __ATOMIC_ACQUIRE)) /* pairs with the release below */
 		return;
 	pthread_mutex_lock(s->lock);
 	if (!s->have_names) {
 		if (s->ops->names)
 			s->ops->names(s);
-		symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 		printks_find(s->printks, 0);
 		__atomic_store_n(&s->have_names, true, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(s->lock);
+}
+
+void source_want_names(struct source *s)
+{
+	struct symbol sym;
+
+	if (__atomic_load_n(&s->have_symbols, __ATOMIC_ACQUIRE)) /* pairs with the release below */
+		return;
+	want_tasks(s);
+	pthread_mutex_lock(s->lock);
+	if (!s->have_symbols) {
+		if (s->ops->load_symbols)
+			s->ops->load_symbols(s);
+		symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
+		__atomic_store_n(&s->have_symbols, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(s->lock);
 }
@@ -185,7 +199,7 @@ const char *source_comm(struct source *s, int32_t pid)
 {
 	const char *comm;
 
-	source_want_names(s);
+	want_tasks(s);
 	comm = tasks_comm(s->tasks, pid);
 	if (comm)
 		return comm;
@@ -194,12 +208,12 @@ const char *source_comm(struct source *s, int32_t pid)
 
 int32_t source_tgid(struct source *s, int32_t pid)
 {
-	source_want_names(s);
+	want_tasks(s);
 	return tasks_tgid(s->tasks, pid);
 }
 
 const char *source_printk(struct source *s, uint64_t addr)
 {
-	source_want_names(s);
+	want_tasks(s);
 	return printks_find(s->printks, addr);
 }

@@ -157,7 +157,7 @@ struct source {
 	struct symbols *symbols; /* decode/names.h; filled by source_want_names() */
 	struct tasks *tasks;
 	struct printks *printks;
-	bool have_names;
+	bool have_names, have_symbols;
 
 	struct damage *damage;
 	size_t nr_damage;      /* kept */
@@ -234,8 +234,10 @@ struct source_ops {
 
 	/* All below may be NULL. */
 
-	/* Load symbols, tasks and printk formats into s->symbols, tasks, printks (all made, empty). */
+	/* Load symbols, tasks and printk formats into s->symbols, tasks, printks (all made, empty). A format whose symbols are
+	 * many leaves them to load_symbols(), which is called when the first one is looked up. */
 	void (*names)(struct source *s);
+	void (*load_symbols)(struct source *s);
 	/* A symbol by another way than the table (ELF, DWARF). False: not known. */
 	bool (*symbol)(struct source *s, uint64_t addr, struct symbol *out);
 	/* Add the events of a block to a scan, faster than next() does. */
@@ -289,7 +291,7 @@ const struct format *source_format(struct source *s, uint32_t id);
 const struct schema *source_schema_named(const struct source *s, const char *name);
 /* "sched_switch", or "" for an unknown id. */
 const char *source_event_name(const struct source *s, uint32_t id);
-/* Load names now (else the first lookup does). */
+/* Load all names now (else the first lookup of a kind does); needed before s->symbols ... are used directly. */
 void source_want_names(struct source *s);
 bool source_symbol(struct source *s, uint64_t addr, struct symbol *out);
 /* "<idle>" for 0, "<...>" if not known: never NULL. */

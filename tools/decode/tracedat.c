@@ -206,10 +206,16 @@ static void tracedat_names(struct source *s)
 
 	if (blob_text(s, &t->cmdlines, OPT_CMDLINES, true))
 		tasks_add_cmdlines(s->tasks, t->cmdlines.text, t->cmdlines.bytes);
-	if (blob_text(s, &t->kallsyms, OPT_KALLSYMS, false))
-		symbols_add_kallsyms(s->symbols, t->kallsyms.text, t->kallsyms.bytes);
 	if (blob_text(s, &t->printk, OPT_PRINTK, false))
 		printks_add_text(s->printks, t->printk.text, t->printk.bytes);
+}
+
+static void tracedat_symbols(struct source *s)
+{
+	struct tracedat *t = s->priv;
+
+	if (blob_text(s, &t->kallsyms, OPT_KALLSYMS, false))
+		symbols_add_kallsyms(s->symbols, t->kallsyms.text, t->kallsyms.bytes);
 }
 
 const struct source_ops source_tracedat = {
@@ -225,5 +231,6 @@ const struct source_ops source_tracedat = {
 	.next = ring_next,
 	.block_time = ring_block_time,
 	.names = tracedat_names,
+	.load_symbols = tracedat_symbols,
 	.scan = ring_scan,
 };

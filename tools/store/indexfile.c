@@ -267,10 +267,10 @@ int store_save(const struct store *st, const char *path)
 	h.nr[INDEX_PIDS] = st->nr_pids;
 	h.nr[INDEX_LOSSES] = st->nr_losses;
 	err = write_tables(f, st, &h);
-	if (!err && (fchmod(fd, 0644) || fclose(f)))
+	if (!err && fchmod(fd, 0644))
 		err = -errno;
-	else if (err)
-		fclose(f);
+	if (fclose(f) && !err)
+		err = -errno;
 	if (!err && rename(part, path))
 		err = -errno;
 	if (err)

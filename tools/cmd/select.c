@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* select.c -- the filter of the command line, compiled for the event types of a trace as they come. */
+#include "cmd/select.h"
+#include "base/diag.h"
+#include "query/filter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct select {
+	struct source *source;
+	struct filter *filter; /* NULL: everything */
+	struct filter_event *
+		*by_type; /* [SOURCE_ID_FAST], compiled on first use; larger ids share [0] */
+	struct expr_env env;
+	char scratch[EXPR_SCRATCH_MAX];
+};
+
+static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size)
+{
+	struct symbol sym;
+
+	if (!source_symbol(arg, addr, &sym))
+		return NULL;
+	*offset = sym.offset;
+	*size = sym.size;
+	return sym.name;
+}
+
+static const char *env_comm(void *arg, int32_t pid)
+{
+	return source_comm(arg, pid);
+}
+
+static const char *env_printk(void *arg, uint64_t addr)
+{
+	return source_printk(arg, addr);
+}
+
+struct select *select_open(struct source *s, const struct options *o)
+{
+	struct select *sel = calloc(1, sizeof(*sel));
+	struct expr_error err = {0};
+
+	if (!sel || !o->filter) {
+		if (sel)
+			sel->source = s;
+		return sel;
+	}
+	sel->source = s;
+	sel->filter = filter_new(o->filter, &err);
+	sel->by_type = calloc(SOURCE_ID_FAST, sizeof(struct filter_event *));
+	if (!sel->filter || !sel->by_type) {
+		diag_error("--filter: %s", err.what);
+		fprintf(stderr, "        %s\n        %*s^\n", o->filter, (int)err.offset, "");
+		select_close(sel);
+		return NULL;
+	}
+	sel->env =
+		(struct expr_env){.symbol = env_symbol,
+				  .comm = env_comm,
+				  .printk = env_printk,
+				  .arg = s,
+				  .swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
+				  .long_bytes = (uint8_t)s->long_bytes};
+	return sel;
+}
+
+void select_close(struct select *sel)
+{
+	if (!sel)
+		return;
+	for (uint32_t i = 0; sel->by_type && i < SOURCE_ID_FAST; i++)
+		if (sel->by_type[i])
+			filter_event_free(sel->by_type[i]);
+	free(sel->by_type);
+	if (sel->filter)
+		filter_free(sel->filter);
+	free(sel);
+}
+
+static struct filter_event *compiled(struct select *sel, uint32_t type)
+{
+	uint32_t slot = type < SOURCE_ID_FAST ? type : 0;
+
+	if (!sel->by_type[slot])
+		sel->by_type[slot] = filter_compile(sel->filter, source_format(sel->source, type),
+						    (uint8_t)sel->source->long_bytes);
+	return sel->by_type[slot];
+}
+
+bool select_match(struct select *sel, const struct event *e)
+{
+	struct filter_event *f;
+	struct expr_record r;
+
+	if (!sel->filter)
+		return true;
+	f = compiled(sel, e->type);
+	if (!f)
+		return false;
+	r = (struct expr_record){.data = e->data,
+				 .size = e->size,
+				 .cpu = e->cpu,
+				 .pid = e->pid,
+				 .time = e->time,
+				 .name = source_event_name(sel->source, e->type),
+				 .env = &sel->env,
+				 .scratch = sel->scratch};
+	return filter_match(f, &r);
+}
+
+bool select_never(struct select *sel, uint32_t type)
+{
+	struct filter_event *f = sel->filter ? compiled(sel, type) : NULL;
+
+	return sel->filter && f && filter_constant(f) == 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* select.h -- the filter of the command line, compiled for the event types of a trace as they come. */
+#ifndef CMD_SELECT_H
+#define CMD_SELECT_H
+
+#include "cmd/options.h"
+
+struct select;
+
+/* NULL with a message if the filter is wrong; a filter that was not given lets everything through. */
+struct select *select_open(struct source *s, const struct options *o);
+void select_close(struct select *sel);
+/* The filter only: CPU and time are the caller's business. One thread. */
+bool select_match(struct select *sel, const struct event *e);
+/* No event of this type can match. */
+bool select_never(struct select *sel, uint32_t type);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* stat.c -- fathom stat: what is in a trace. */
+#include "base/diag.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/select.h"
+#include "view/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool as_json;
+static uint64_t top = 20;
+
+static const struct option_spec own[] = {
+	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
+	{"top", 'n', "N", "lines per table, 20 if not given; 0: all", OPTION_NUMBER, &top, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "stat",
+	.args = "FILE",
+	.about = "What is in a trace: events by type, CPU and task, span, rates, and where events "
+		 "were\n"
+		 "lost, with the part of the window that was observed.",
+	.own = own,
+	.trace = true,
+	.min_args = 1,
+	.max_args = 1,
+};
+
+/* 1234567 → "1,234,567"; several may be used in one printf. */
+static const char *thousands(uint64_t v)
+{
+	static char ring[8][32];
+	static unsigned next;
+	char digits[24], *out = ring[next++ % 8], *p = out;
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
+
+	for (int i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			*p++ = ',';
+		*p++ = digits[i];
+	}
+	*p = 0;
+	return out;
+}
+
+static const char *when(const struct source *s, uint64_t t)
+{
+	static char ring[8][40];
+	static unsigned next;
+	char *out = ring[next++ % 8];
+
+	if (s->unit == CLOCK_NS)
+		snprintf(out, 40, "%" PRIu64 ".%06" PRIu64, t / 1000000000, t % 1000000000 / 1000);
+	else
+		snprintf(out, 40, "%" PRIu64, t);
+	return out;
+}
+
+static double per_second(const struct source *s, const struct summary *m, uint64_t n)
+{
+	uint64_t span = m->last - m->first;
+
+	return span && s->unit == CLOCK_NS ? (double)n * 1e9 / (double)span : 0;
+}
+
+static uint64_t shown(uint64_t n)
+{
+	return top && n > top ? top : n;
+}
+
+static void more(uint64_t n)
+{
+	if (shown(n) < n)
+		printf("%11s and %s more (--top 0 shows all)\n", "", thousands(n - shown(n)));
+}
+
+static void print_head(const struct source *s, const struct summary *m)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->nr_streams; i++)
+		bytes += s->streams[i].bytes;
+	printf("%s: %s", s->path, s->ops->name);
+	if (s->info.file_version)
+		printf(" version %u", s->info.file_version);
+	if (s->info.compression[0] && strcmp(s->info.compression, "none") != 0)
+		printf(", %s", s->info.compression);
+	printf("\n");
+	if (s->info.uname[0])
+		printf("recorded on  %s\n", s->info.uname);
+	printf("events       %s in %s bytes", thousands(m->nr_events), thousands(bytes));
+	if (per_second(s, m, m->nr_events) > 0)
+		printf(", %.0f per second", per_second(s, m, m->nr_events));
+	printf("\nspan         %s .. %s", when(s, m->first), when(s, m->last));
+	if (s->unit == CLOCK_NS)
+		printf(" (%s s)", when(s, m->last - m->first));
+	printf(", clock %s\n", s->nr_buffers && s->buffers[0].clock[0] ? s->buffers[0].clock : "?");
+	if (!m->nr_losses)
+		printf("lost         nothing\n");
+	else
+		printf("lost         %s%s events in %s gaps; %.1f %% of the window observed\n",
+		       m->lost_unknown ? "at least " : "", thousands(m->lost),
+		       thousands(m->nr_losses), m->observed * 100);
+	if (s->damage_total)
+		printf("damage       %s places, `fathom verify` tells which\n",
+		       thousands(s->damage_total));
+}
+
+static void print_types(struct source *s, const struct summary *m)
+{
+	printf("\n%11s  %6s  %11s  event\n", "count", "%", "per second");
+	for (uint64_t i = 0; i < shown(m->nr_types); i++) {
+		const struct schema *k = source_schema(s, m->types[i].id);
+
+		printf("%11s  %6.2f  %11.1f  ", thousands(m->types[i].count),
+		       (double)m->types[i].count * 100 / (double)m->nr_events,
+		       per_second(s, m, m->types[i].count));
+		if (k && k->system[0])
+			printf("%s:%s\n", k->system, k->name);
+		else if (k)
+			printf("%s\n", k->name);
+		else
+			printf("unknown type %u\n", m->types[i].id);
+	}
+	more(m->nr_types);
+}
+
+static void print_streams(const struct source *s, const struct summary *m)
+{
+	printf("\n%11s  %4s  %16s  %16s  %10s  observed\n", "count", "cpu", "first", "last",
+	       "lost");
+	for (size_t i = 0; i < m->nr_streams; i++) {
+		const struct summary_stream *t = &m->streams[i];
+		const struct stream *st = &s->streams[t->stream];
+		uint64_t span = m->last - m->first;
+		char lost[40];
+
+		snprintf(lost, sizeof(lost), "%s%s", t->lost_unknown ? ">" : "",
+			 thousands(t->lost));
+		printf("%11s  %4u  %16s  %16s  %10s  ", thousands(t->count), st->cpu,
+		       t->count ? when(s, t->first) : "-", t->count ? when(s, t->last) : "-", lost);
+		if (t->count && span)
+			printf("%6.1f %%", 100 - (double)t->gap_time * 100 / (double)span);
+		else
+			printf("%8s", "-");
+		if (s->buffers[st->buffer].name[0])
+			printf("  %s", s->buffers[st->buffer].name);
+		puts("");
+	}
+}
+
+static void print_rest(struct source *s, const struct summary *m)
+{
+	printf("\n%11s  %6s  task\n", "count", "%");
+	for (uint64_t i = 0; i < shown(m->nr_pids); i++)
+		printf("%11s  %6.2f  %s-%d\n", thousands(m->pids[i].count),
+		       (double)m->pids[i].count * 100 / (double)m->nr_events,
+		       source_comm(s, m->pids[i].pid), m->pids[i].pid);
+	more(m->nr_pids);
+	if (!m->nr_losses)
+		return;
+	printf("\n%11s  %4s  %16s  %16s  gap\n", "lost", "cpu", "from", "to");
+	for (uint64_t i = 0; i < shown(m->nr_losses); i++) {
+		const struct loss *l = &m->losses[i];
+
+		printf("%11s  %4u  %16s  %16s  %s\n",
+		       l->lost == LOST_UNKNOWN ? "?" : thousands(l->lost),
+		       s->streams[l->stream].cpu, when(s, l->from), when(s, l->to),
+		       when(s, l->to - l->from));
+	}
+	more(m->nr_losses);
+}
+
+static void json_tables(struct source *s, const struct summary *m, struct json *j)
+{
+	json_open(j, "types", '[');
+	for (size_t i = 0; i < m->nr_types; i++) {
+		const struct schema *k = source_schema(s, m->types[i].id);
+
+		json_open(j, NULL, '{');
+		json_u64(j, "id", m->types[i].id);
+		json_str(j, "system", k ? k->system : "");
+		json_str(j, "name", k ? k->name : "");
+		json_u64(j, "count", m->types[i].count);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "cpus", '[');
+	for (size_t i = 0; i < m->nr_streams; i++) {
+		const struct summary_stream *t = &m->streams[i];
+		const struct stream *st = &s->streams[t->stream];
+
+		json_open(j, NULL, '{');
+		json_u64(j, "cpu", st->cpu);
+		json_str(j, "buffer", s->buffers[st->buffer].name);
+		json_u64(j, "count", t->count);
+		json_u64(j, "first", t->first);
+		json_u64(j, "last", t->last);
+		json_u64(j, "lost", t->lost);
+		json_bool(j, "lost_is_exact", !t->lost_unknown);
+		json_u64(j, "gaps", t->gaps);
+		json_u64(j, "gap_time", t->gap_time);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "tasks", '[');
+	for (size_t i = 0; i < m->nr_pids; i++) {
+		json_open(j, NULL, '{');
+		json_s64(j, "pid", m->pids[i].pid);
+		json_str(j, "comm", source_comm(s, m->pids[i].pid));
+		json_u64(j, "count", m->pids[i].count);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "losses", '[');
+	for (size_t i = 0; i < m->nr_losses; i++) {
+		const struct loss *l = &m->losses[i];
+
+		json_open(j, NULL, '{');
+		json_u64(j, "cpu", s->streams[l->stream].cpu);
+		json_u64(j, "from", l->from);
+		json_u64(j, "to", l->to);
+		if (l->lost == LOST_UNKNOWN)
+			json_null(j, "lost");
+		else
+			json_u64(j, "lost", l->lost);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void print_json(struct source *s, const struct summary *m)
+{
+	struct json j;
+
+	json_init(&j, stdout, true);
+	json_open(&j, NULL, '{');
+	json_str(&j, "file", s->path);
+	json_str(&j, "format", s->ops->name);
+	json_u64(&j, "version", s->info.file_version);
+	json_str(&j, "uname", s->info.uname);
+	json_str(&j, "clock", s->nr_buffers ? s->buffers[0].clock : "");
+	json_str(&j, "unit", s->unit == CLOCK_NS ? "ns" : "ticks");
+	json_u64(&j, "events", m->nr_events);
+	json_u64(&j, "first", m->first);
+	json_u64(&j, "last", m->last);
+	json_decimal(&j, "per_second", per_second(s, m, m->nr_events), 3);
+	json_u64(&j, "lost", m->lost);
+	json_bool(&j, "lost_is_exact", !m->lost_unknown);
+	json_decimal(&j, "observed", m->observed, 6);
+	json_u64(&j, "damage", s->damage_total);
+	json_tables(s, m, &j);
+	json_close(&j, '}');
+	json_end(&j);
+}
+
+/* With a filter of any kind the events must be looked at; stream by stream, as no order is needed. */
+static int walk(struct source *s, struct options *o, struct summary *out)
+{
+	struct select *sel = select_open(s, o);
+	struct summary_walk *w = sel ? summary_walk_new(s) : NULL;
+	struct progress bar;
+	uint64_t blocks = 0, done = 0;
+
+	if (!w) {
+		select_close(sel);
+		return -1;
+	}
+	for (size_t i = 0; i < s->nr_streams; i++)
+		blocks += s->streams[i].nr_blocks;
+	progress_start(&bar, "counting", blocks);
+	for (uint32_t i = 0; i < s->nr_streams; i++) {
+		struct cursor *c = options_keep(s, i, o) ? cursor_open(s, i) : NULL;
+		struct event e;
+
+		if (c && o->from)
+			cursor_seek_time(c, o->from);
+		while (c && cursor_next(c, &e)) {
+			if (e.time > o->to)
+				break;
+			if (e.time >= o->from)
+				summary_walk_add(w, &e, select_match(sel, &e));
+			if (!e.at.skip)
+				progress_at(&bar, done + e.at.block);
+		}
+		cursor_close(c);
+		done += s->streams[i].nr_blocks;
+	}
+	progress_end(&bar);
+	select_close(sel);
+	return summary_walk_finish(w, out);
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct progress *bar = arg;
+
+	bar->total = total ? total : 1;
+	progress_at(bar, done);
+}
+
+static int whole(struct source *s, const struct options *o, struct summary *out)
+{
+	struct progress bar;
+	struct store_options so = {.no_file = o->no_index, .progress = show_progress, .arg = &bar};
+	struct store *st;
+	int err;
+
+	progress_start(&bar, "indexing", 1);
+	err = store_open(s, &so, &st);
+	progress_end(&bar);
+	if (!err)
+		err = summary_from_store(st, out);
+	store_close(st);
+	return err;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct options o;
+	struct summary m;
+	struct source *s;
+	int rc = options_parse(&spec, argc, argv, &o), err;
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	s = options_open(&o);
+	if (!s)
+		return EXIT_FAIL;
+	err = options_restrict(&o) ? walk(s, &o, &m) : whole(s, &o, &m);
+	if (!err) {
+		if (as_json) {
+			print_json(s, &m);
+		} else {
+			print_head(s, &m);
+			if (m.nr_events) {
+				print_types(s, &m);
+				print_streams(s, &m);
+				print_rest(s, &m);
+			}
+		}
+		summary_free(&m);
+	}
+	source_close(s);
+	options_close(&o);
+	return err ? EXIT_FAIL : EXIT_OK;
+}

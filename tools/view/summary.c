@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* summary.c -- what is in a trace, in numbers: counts by event, CPU and task, span, rates, losses. */
+#include "view/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_type_count(const void *a, const void *b)
+{
+	const struct summary_type *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_pid_count(const void *a, const void *b)
+{
+	const struct summary_pid *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static void add_losses(struct summary *out)
+{
+	for (size_t i = 0; i < out->nr_losses; i++) {
+		const struct loss *l = &out->losses[i];
+		struct summary_stream *t = &out->streams[l->stream];
+
+		t->gaps++;
+		t->gap_time += l->to > l->from ? l->to - l->from : 0;
+		if (l->lost == LOST_UNKNOWN)
+			t->lost_unknown = true;
+		else
+			t->lost += l->lost;
+	}
+}
+
+static void add_up(struct summary *out)
+{
+	uint64_t watched = 0;
+	bool any = false;
+
+	add_losses(out);
+	for (size_t i = 0; i < out->nr_streams; i++) {
+		const struct summary_stream *t = &out->streams[i];
+
+		out->nr_events += t->count;
+		out->lost += t->lost;
+		out->gap_time += t->gap_time;
+		out->lost_unknown |= t->lost_unknown;
+		if (!t->count)
+			continue;
+		if (!any || t->first < out->first)
+			out->first = t->first;
+		if (!any || t->last > out->last)
+			out->last = t->last;
+		any = true;
+	}
+	for (size_t i = 0; i < out->nr_streams; i++)
+		if (out->streams[i].count)
+			watched += out->last - out->first;
+	out->observed = watched ? 1.0 - (double)out->gap_time / (double)watched : 1.0;
+	if (out->nr_types)
+		qsort(out->types, out->nr_types, sizeof(*out->types), by_type_count);
+	if (out->nr_pids)
+		qsort(out->pids, out->nr_pids, sizeof(*out->pids), by_pid_count);
+}
+
+void summary_free(struct summary *s)
+{
+	free(s->types);
+	free(s->pids);
+	free(s->streams);
+	free(s->losses);
+}
+
+int summary_from_store(struct store *st, struct summary *out)
+{
+	int err = store_complete(st);
+
+	memset(out, 0, sizeof(*out));
+	if (err)
+		return err;
+	out->types = calloc(st->nr_types + 1, sizeof(*out->types));
+	out->pids = calloc(st->nr_pids + 1, sizeof(*out->pids));
+	out->streams = calloc(st->nr_streams + 1ull, sizeof(*out->streams));
+	out->losses = calloc(st->nr_losses + 1, sizeof(*out->losses));
+	if (!out->types || !out->pids || !out->streams || !out->losses) {
+		summary_free(out);
+		return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < st->nr_types; i++)
+		out->types[out->nr_types++] =
+			(struct summary_type){st->types[i].id, st->types[i].count};
+	for (uint64_t i = 0; i < st->nr_pids; i++)
+		out->pids[out->nr_pids++] =
+			(struct summary_pid){st->pids[i].pid, st->pids[i].count};
+	for (uint32_t i = 0; i < st->nr_streams; i++)
+		out->streams[out->nr_streams++] =
+			(struct summary_stream){.stream = i,
+						.count = st->streams[i].nr_events,
+						.first = st->streams[i].first_time,
+						.last = st->streams[i].last_time};
+	out->nr_losses = st->nr_losses;
+	if (st->nr_losses)
+		memcpy(out->losses, st->losses, st->nr_losses * sizeof(*out->losses));
+	add_up(out);
+	return 0;
+}
+
+/* ---- by walking ---- */
+
+struct summary_walk {
+	struct source *source;
+	uint64_t *by_type;
+	struct pid_counts *pids;
+	struct losses *losses;
+	struct summary_stream *streams;
+	uint64_t *seen; /* per stream: time of the last event fed + 1, 0: none */
+};
+
+static void free_walk(struct summary_walk *w)
+{
+	free(w->by_type);
+	if (w->pids)
+		pid_counts_free(w->pids);
+	if (w->losses)
+		losses_free(w->losses);
+	free(w->streams);
+	free(w->seen);
+	free(w);
+}
+
+struct summary_walk *summary_walk_new(struct source *s)
+{
+	struct summary_walk *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->source = s;
+	w->by_type = calloc(SOURCE_ID_FAST, sizeof(*w->by_type));
+	w->pids = pid_counts_new();
+	w->losses = losses_new();
+	w->streams = calloc(s->nr_streams + 1, sizeof(*w->streams));
+	w->seen = calloc(s->nr_streams + 1, sizeof(*w->seen));
+	if (w->by_type && w->pids && w->losses && w->streams && w->seen)
+		return w;
+	free_walk(w);
+	return NULL;
+}
+
+void summary_walk_add(struct summary_walk *w, const struct event *e, bool count)
+{
+	struct summary_stream *t = &w->streams[e->stream];
+	uint64_t *seen = &w->seen[e->stream];
+
+	if (e->lost) {
+		struct loss l = {.stream = e->stream,
+				 .from = *seen ? *seen - 1 : e->time,
+				 .to = e->time,
+				 .lost = e->lost};
+
+		losses_add(w->losses, &l);
+	}
+	*seen = e->time + 1;
+	if (!count)
+		return;
+	if (!t->count++)
+		t->first = t->last = e->time;
+	if (e->time > t->last)
+		t->last = e->time;
+	w->by_type[e->type < SOURCE_ID_FAST ? e->type : 0]++;
+	pid_counts_add(w->pids, e->pid, 1);
+}
+
+static void take_pid(int32_t pid, uint64_t n, void *arg)
+{
+	struct summary *out = arg;
+
+	out->pids[out->nr_pids++] = (struct summary_pid){pid, n};
+}
+
+int summary_walk_finish(struct summary_walk *w, struct summary *out)
+{
+	size_t types = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
+		types += w->by_type[t] != 0;
+	out->types = calloc(types + 1, sizeof(*out->types));
+	out->pids = calloc(pid_counts_nr(w->pids) + 1, sizeof(*out->pids));
+	out->losses = calloc(losses_nr(w->losses) + 1, sizeof(*out->losses));
+	if (!out->types || !out->pids || !out->losses) {
+		summary_free(out);
+		free_walk(w);
+		return -ENOMEM;
+	}
+	for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
+		if (w->by_type[t])
+			out->types[out->nr_types++] = (struct summary_type){t, w->by_type[t]};
+	pid_counts_each(w->pids, take_pid, out);
+	for (size_t i = 0; i < losses_nr(w->losses); i++)
+		out->losses[out->nr_losses++] = *losses_at(w->losses, i);
+	for (size_t i = 0; i < w->source->nr_streams; i++)
+		w->streams[i].stream = (uint32_t)i;
+	out->streams = w->streams;
+	out->nr_streams = w->source->nr_streams;
+	w->streams = NULL;
+	free_walk(w);
+	add_up(out);
+	return 0;
+}
