@@ -5,14 +5,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE (2u << 20)
 
 /*
- * One table finds the child of a node by name. A slot is the upper half of the 64-bit hash and the node's number; the
- * node is compared in full, so that equal hashes cost time, not truth. A line mostly shares its first frames with the
- * line before: flame_add_folded() goes on from where they part and looks only the rest up.
+ * Names are few and nodes are many, so a name is looked up first (its table stays in the cache) and a child by two
+ * numbers, the parent's and the name's: one miss a frame. A line mostly shares its first frames with the line before:
+ * flame_add_folded() goes on from where they part and looks only the rest up.
  */
-#define NODES_MAX UINT32_MAX
-
 struct flame *flame_new(void)
 {
 	struct flame *f = calloc(1, sizeof(*f));
@@ -21,14 +22,18 @@ struct flame *flame_new(void)
 		return NULL;
 	f->cap = 4096;
 	f->nr_slots = 16384;
+	f->cap_names = 1024;
+	f->nr_by_name = 4096;
 	f->node = calloc(f->cap, sizeof(*f->node));
 	f->slot = calloc(f->nr_slots, sizeof(*f->slot));
-	if (!f->node || !f->slot) {
+	f->name = calloc(f->cap_names, sizeof(*f->name));
+	f->by_name = calloc(f->nr_by_name, sizeof(*f->by_name));
+	if (!f->node || !f->slot || !f->name || !f->by_name) {
 		flame_free(f);
 		return NULL;
 	}
-	f->node[0] = (struct flame_node){.name = "all", .bytes = 3, .kind = FLAME_ROOT};
-	f->nr = 1;
+	f->name[0] = (struct flame_name){"all", 3, FLAME_ROOT};
+	f->nr_names = f->nr = 1;
 	return f;
 }
 
@@ -38,94 +43,151 @@ void flame_free(struct flame *f)
 		return;
 	free(f->node);
 	free(f->slot);
+	free(f->name);
+	free(f->by_name);
 	free(f);
 }
 
-static uint64_t hash_name(uint32_t parent, const char *p, size_t n)
+/* Reads whole words where 8 bytes are left, so that no byte past the name is touched. */
+static uint64_t hash_name(const char *p, size_t n)
 {
-	uint64_t h = (parent + 1) * 0x9e3779b97f4a7c15ull, w;
+	uint64_t h = n * 0x9e3779b97f4a7c15ull, w;
 
 	for (; n >= 8; p += 8, n -= 8) {
 		memcpy(&w, p, 8);
 		h = (h ^ w) * 0xff51afd7ed558ccdull;
 		h ^= h >> 32;
 	}
-	if (n) {
-		w = 0;
-		memcpy(&w, p, n);
-		h = (h ^ w ^ (uint64_t)n << 56) * 0xc4ceb9fe1a85ec53ull;
-		h ^= h >> 29;
-	}
-	h *= 0x9fb21c651e98df25ull;
-	return h ^ h >> 32;
+	for (w = 0; n; n--)
+		w = w << 8 | (unsigned char)p[n - 1];
+	h = (h ^ w) * 0xc4ceb9fe1a85ec53ull;
+	return h ^ h >> 29;
 }
 
-static bool grow_nodes(struct flame *f)
+static uint64_t hash_key(uint64_t key)
 {
-	size_t cap = f->cap * 2;
-	struct flame_node *v = cap < NODES_MAX ? realloc(f->node, cap * sizeof(*v)) : NULL;
+	key *= 0x9fb21c651e98df25ull;
+	return key ^ key >> 32;
+}
 
-	if (!v) {
+/* An array of `size`-byte members, doubled. */
+static bool grow(struct flame *f, void *array, size_t *cap, size_t size)
+{
+	void **p = array, *q = *cap < UINT32_MAX / 2 ? realloc(*p, *cap * 2 * size) : NULL;
+
+	if (!q) {
 		f->failed = true;
 		return false;
 	}
-	f->node = v;
-	f->cap = cap;
+	*p = q;
+	*cap *= 2;
 	return true;
 }
 
-static bool grow_slots(struct flame *f)
+static void names_rehash(struct flame *f)
 {
-	size_t n = f->nr_slots * 4;
+	size_t n = f->nr_by_name * 4;
 	uint64_t *v = calloc(n, sizeof(*v));
 
 	if (!v) {
 		f->failed = true;
-		return false;
+		return;
 	}
-	for (size_t i = 1; i < f->nr; i++) {
-		struct flame_node *k = &f->node[i];
-		uint64_t h = hash_name(k->parent, k->name, k->bytes);
+	for (size_t i = 1; i < f->nr_names; i++) {
+		uint64_t h = hash_name(f->name[i].text, f->name[i].bytes);
 		size_t at = h & (n - 1);
 
 		while (v[at])
 			at = (at + 1) & (n - 1);
-		v[at] = (h & 0xffffffff00000000ull) | i;
+		v[at] = (h & 0xffffffff00000000ull) | (i + 1);
+	}
+	free(f->by_name);
+	f->by_name = v;
+	f->nr_by_name = n;
+}
+
+static uint32_t name_of(struct flame *f, const char *text, size_t bytes, enum flame_kind kind)
+{
+	uint64_t h = hash_name(text, bytes);
+	size_t at = h & (f->nr_by_name - 1);
+
+	for (; f->by_name[at]; at = (at + 1) & (f->nr_by_name - 1)) {
+		uint32_t i = (uint32_t)f->by_name[at] - 1;
+
+		if (!((f->by_name[at] ^ h) >> 32) && f->name[i].bytes == bytes &&
+		    !memcmp(f->name[i].text, text, bytes))
+			return i;
+	}
+	if (f->nr_names == f->cap_names && !grow(f, &f->name, &f->cap_names, sizeof(*f->name)))
+		return 0;
+	if (kind == FLAME_AUTO)
+		kind = flame_kind_of(text, bytes);
+	f->name[f->nr_names] = (struct flame_name){text, (uint32_t)bytes, (uint8_t)kind};
+	f->by_name[at] = (h & 0xffffffff00000000ull) | ++f->nr_names;
+	if (f->nr_names * 2 > f->nr_by_name)
+		names_rehash(f);
+	return (uint32_t)f->nr_names - 1;
+}
+
+/* The table is walked at random: on huge pages its misses cost half. */
+static struct flame_slot *slots_new(size_t n)
+{
+	size_t bytes = n * sizeof(struct flame_slot);
+	struct flame_slot *v;
+
+	if (bytes < HUGE_PAGE)
+		return calloc(n, sizeof(*v));
+	v = aligned_alloc(HUGE_PAGE, bytes);
+	if (v) {
+		madvise(v, bytes, MADV_HUGEPAGE);
+		memset(v, 0, bytes);
+	}
+	return v;
+}
+
+static void slots_rehash(struct flame *f)
+{
+	size_t n = f->nr_slots * 2;
+	struct flame_slot *v = slots_new(n);
+
+	if (!v) {
+		f->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < f->nr_slots; i++) {
+		size_t at = hash_key(f->slot[i].key) & (n - 1);
+
+		if (!f->slot[i].node)
+			continue;
+		while (v[at].node)
+			at = (at + 1) & (n - 1);
+		v[at] = f->slot[i];
 	}
 	free(f->slot);
 	f->slot = v;
 	f->nr_slots = n;
-	return true;
 }
 
-static uint32_t child(struct flame *f, uint32_t parent, const char *name, size_t bytes,
+static uint32_t child(struct flame *f, uint32_t parent, const char *text, size_t bytes,
 		      enum flame_kind kind)
 {
-	uint64_t h = hash_name(parent, name, bytes);
-	size_t at = h & (f->nr_slots - 1);
-	struct flame_node *k;
+	uint32_t name = name_of(f, text, bytes, kind), i;
+	uint64_t key = (uint64_t)parent << 32 | name;
+	size_t at = hash_key(key) & (f->nr_slots - 1);
 
-	for (; f->slot[at]; at = (at + 1) & (f->nr_slots - 1)) {
-		uint32_t i = (uint32_t)f->slot[at];
-
-		if ((f->slot[at] ^ h) >> 32)
-			continue;
-		k = &f->node[i];
-		if (k->parent == parent && k->bytes == bytes && !memcmp(k->name, name, bytes))
-			return i;
-	}
-	if (f->nr == f->cap && !grow_nodes(f))
+	for (; f->slot[at].node; at = (at + 1) & (f->nr_slots - 1))
+		if (f->slot[at].key == key)
+			return f->slot[at].node;
+	if (f->failed || (f->nr == f->cap && !grow(f, &f->node, &f->cap, sizeof(*f->node))))
 		return parent;
-	k = &f->node[f->nr];
-	*k = (struct flame_node){
-		.name = name, .bytes = (uint32_t)bytes, .parent = parent, .kind = (uint8_t)kind};
-	k->sibling = f->node[parent].child;
-	f->node[parent].child = (uint32_t)f->nr;
-	f->slot[at] = (h & 0xffffffff00000000ull) | f->nr;
-	f->nr++;
-	if (f->nr * 2 > f->nr_slots)
-		grow_slots(f);
-	return (uint32_t)f->nr - 1;
+	i = (uint32_t)f->nr++;
+	f->node[i] = (struct flame_node){
+		.name = name, .parent = parent, .sibling = f->node[parent].child};
+	f->node[parent].child = i;
+	f->slot[at] = (struct flame_slot){key, i};
+	if (f->nr * 3 > f->nr_slots * 2)
+		slots_rehash(f);
+	return i;
 }
 
 static void add_weight(struct flame *f, uint32_t node, uint64_t weight, bool other)
@@ -329,10 +391,9 @@ enum flame_kind flame_kind_of(const char *name, size_t n)
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct flame *f = arg;
-	const struct flame_node *x = &f->node[*(const uint32_t *)a],
-				*y = &f->node[*(const uint32_t *)b];
-	size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
-	int c = memcmp(x->name, y->name, n);
+	const struct flame_name *x = &f->name[f->node[*(const uint32_t *)a].name];
+	const struct flame_name *y = &f->name[f->node[*(const uint32_t *)b].name];
+	int c = memcmp(x->text, y->text, x->bytes < y->bytes ? x->bytes : y->bytes);
 
 	return c ? c : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
@@ -363,8 +424,6 @@ void flame_finish(struct flame *f, uint64_t least)
 	for (size_t i = f->nr; i-- > 1;) {
 		f->node[f->node[i].parent].total += f->node[i].total;
 		f->node[f->node[i].parent].other += f->node[i].other;
-		if (f->node[i].kind == FLAME_AUTO)
-			f->node[i].kind = (uint8_t)flame_kind_of(f->node[i].name, f->node[i].bytes);
 	}
 	if (v)
 		for (size_t i = 0; i < f->nr; i++)

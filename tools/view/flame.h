@@ -30,20 +30,35 @@ struct flame_frame {
  * Siblings are in the order of their names after flame_finish(), where they are wide enough to be seen.
  */
 struct flame_node {
-	const char *name;
 	uint64_t self, total;
 	uint64_t other_self, other;
-	uint64_t calls; /* stacks that ended here */
-	uint32_t bytes;
+	uint64_t calls;			 /* stacks that ended here */
+	uint32_t name;			 /* index into flame.name */
 	uint32_t parent, child, sibling; /* 0: none; node 0 is the root */
+};
+
+/* A name, kept once. */
+struct flame_name {
+	const char *text;
+	uint32_t bytes;
 	uint8_t kind;
+};
+
+/* The child `node` of the node in the upper half of `key` that has the name in the lower half. */
+struct flame_slot {
+	uint64_t key;
+	uint32_t node; /* 0: free */
 };
 
 struct flame {
 	struct flame_node *node;
 	size_t nr, cap;
-	uint64_t *slot; /* hash table of (parent, name): high half of the hash, node number */
+	struct flame_slot *slot;
 	size_t nr_slots;
+	struct flame_name *name;
+	size_t nr_names, cap_names;
+	uint64_t *by_name; /* hash table: upper half of the hash, index + 1 */
+	size_t nr_by_name;
 	size_t depth; /* of the deepest stack */
 	uint64_t stacks;
 	bool compared;

@@ -37,6 +37,13 @@ static bool visit_next(struct visit *v)
 	return true;
 }
 
+static void put_name(const struct flame *f, uint32_t node, FILE *out)
+{
+	const struct flame_name *name = &f->name[f->node[node].name];
+
+	fwrite_unlocked(name->text, 1, name->bytes, out);
+}
+
 /* One line per stack that has weight of its own, equal stacks summed. */
 void flame_folded(const struct flame *f, FILE *out)
 {
@@ -48,7 +55,7 @@ void flame_folded(const struct flame *f, FILE *out)
 		for (size_t i = 0; i < v.depth; i++) {
 			if (i)
 				fputc_unlocked(';', out);
-			fwrite_unlocked(f->node[v.path[i]].name, 1, f->node[v.path[i]].bytes, out);
+			put_name(f, v.path[i], out);
 		}
 		if (f->compared)
 			fprintf(out, " %" PRIu64, f->node[v.at].other_self);
@@ -71,76 +78,22 @@ static void put_json(const char *p, size_t n, FILE *out)
 	fputc('"', out);
 }
 
-/* Names once each; `id` of a node is the place of its name. */
-struct names {
-	uint32_t *id;	 /* of each node */
-	uint32_t *first; /* a node with that name */
-	uint32_t nr;
-};
-
-static int compare_names(const struct flame *f, uint32_t a, uint32_t b)
-{
-	const struct flame_node *x = &f->node[a], *y = &f->node[b];
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return memcmp(x->name, y->name, x->bytes);
-}
-
-static int by_name(const void *a, const void *b, void *arg)
-{
-	return compare_names(arg, *(const uint32_t *)a, *(const uint32_t *)b);
-}
-
-static bool names_make(const struct flame *f, struct names *n)
-{
-	uint32_t *order = malloc(f->nr * sizeof(*order));
-
-	n->id = calloc(f->nr, sizeof(*n->id));
-	n->first = calloc(f->nr, sizeof(*n->first));
-	n->nr = 0;
-	if (!order || !n->id || !n->first) {
-		free(order);
-		return false;
-	}
-	for (size_t i = 0; i < f->nr; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, f->nr, sizeof(*order), by_name, (void *)f);
-	for (size_t i = 0; i < f->nr; i++) {
-		if (!i || compare_names(f, order[i], order[i - 1]))
-			n->first[n->nr++] = order[i];
-		n->id[order[i]] = n->nr - 1;
-	}
-	free(order);
-	return true;
-}
-
-static void names_free(struct names *n)
-{
-	free(n->id);
-	free(n->first);
-}
-
 /* speedscope's file format: shared frames, one sampled profile. */
 void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *out)
 {
-	struct names n = {0};
 	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
 	const char *comma = "";
 
-	if (!v.path || !names_make(f, &n)) {
-		free(v.path);
-		names_free(&n);
+	if (!v.path)
 		return;
-	}
 	fputs("{\"$schema\":\"https://www.speedscope.app/"
 	      "file-format-schema.json\",\"exporter\":\"fathom\",\"name\":",
 	      out);
 	put_json(s->title, strlen(s->title), out);
 	fputs(",\"shared\":{\"frames\":[", out);
-	for (uint32_t i = 0; i < n.nr; i++) {
+	for (uint32_t i = 0; i < f->nr_names; i++) {
 		fputs(i ? ",\n{\"name\":" : "{\"name\":", out);
-		put_json(f->node[n.first[i]].name, f->node[n.first[i]].bytes, out);
+		put_json(f->name[i].text, f->name[i].bytes, out);
 		fputc('}', out);
 	}
 	fprintf(out,
@@ -153,7 +106,7 @@ void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *
 			continue;
 		fprintf(out, "%s[", comma);
 		for (size_t i = 0; i < v.depth; i++)
-			fprintf(out, "%s%u", i ? "," : "", n.id[v.path[i]]);
+			fprintf(out, "%s%u", i ? "," : "", f->node[v.path[i]].name);
 		fputc(']', out);
 		comma = ",\n";
 	}
@@ -167,7 +120,6 @@ void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *
 		comma = ",";
 	}
 	fputs("]}]}\n", out);
-	names_free(&n);
 	free(v.path);
 }
 
@@ -226,8 +178,8 @@ static void put_message(struct proto *b, uint32_t field, const void *p, size_t n
 }
 
 /* Profile: 1 sample_type, 2 sample, 4 location, 5 function, 6 string_table. Ids count from 1, strings from "". */
-static void put_profile(const struct flame *f, const struct flame_style *s, const struct names *n,
-			struct visit *v, struct proto *b)
+static void put_profile(const struct flame *f, const struct flame_style *s, struct visit *v,
+			struct proto *b)
 {
 	struct proto m = {0}, line = {0};
 
@@ -239,14 +191,14 @@ static void put_profile(const struct flame *f, const struct flame_style *s, cons
 			continue;
 		m.n = line.n = 0;
 		for (size_t i = v->depth; i-- > 0;)
-			put_varint(&line, n->id[v->path[i]] + 1); /* leaf first */
+			put_varint(&line, f->node[v->path[i]].name + 1); /* leaf first */
 		put_message(&m, 1, line.p, line.n);
 		line.n = 0;
 		put_varint(&line, f->node[v->at].self);
 		put_message(&m, 2, line.p, line.n);
 		put_message(b, 2, m.p, m.n);
 	}
-	for (uint32_t i = 0; i < n->nr; i++) {
+	for (uint32_t i = 0; i < f->nr_names; i++) {
 		m.n = line.n = 0;
 		put_number(&line, 1, i + 1); /* line.function_id */
 		put_number(&m, 1, i + 1);
@@ -263,8 +215,8 @@ static void put_profile(const struct flame *f, const struct flame_style *s, cons
 	put_message(b, 6, "", 0);
 	put_message(b, 6, type, strlen(type));
 	put_message(b, 6, unit, strlen(unit));
-	for (uint32_t i = 0; i < n->nr; i++)
-		put_message(b, 6, f->node[n->first[i]].name, f->node[n->first[i]].bytes);
+	for (uint32_t i = 0; i < f->nr_names; i++)
+		put_message(b, 6, f->name[i].text, f->name[i].bytes);
 	b->failed |= m.failed || line.failed;
 	free(m.p);
 	free(line.p);
@@ -291,17 +243,15 @@ static int put_gzip(const struct proto *b, FILE *out)
 
 int flame_pprof(const struct flame *f, const struct flame_style *s, FILE *out)
 {
-	struct names n = {0};
 	struct proto b = {0};
 	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
 	int err = -ENOMEM;
 
-	if (v.path && names_make(f, &n)) {
-		put_profile(f, s, &n, &v, &b);
+	if (v.path) {
+		put_profile(f, s, &v, &b);
 		if (!b.failed)
 			err = put_gzip(&b, out);
 	}
-	names_free(&n);
 	free(b.p);
 	free(v.path);
 	return err;

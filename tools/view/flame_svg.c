@@ -36,7 +36,6 @@ struct boxes {
 	struct box *v;
 	size_t n, cap;
 	uint32_t depth;
-	size_t left_out; /* children too narrow to be kept */
 };
 
 static uint32_t style_width(const struct flame_style *s)
@@ -75,7 +74,6 @@ static bool push(struct boxes *b, uint32_t node, uint32_t depth, uint64_t x)
 static void layout(const struct flame *f, uint64_t least, struct boxes *b)
 {
 	b->n = 0;
-	b->left_out = 0;
 	b->depth = 0;
 	push(b, 0, 0, 0);
 	for (size_t i = 0; i < b->n; i++) {
@@ -85,8 +83,6 @@ static void layout(const struct flame *f, uint64_t least, struct boxes *b)
 			if (f->node[c].total && f->node[c].total >= least) {
 				if (!push(b, c, b->v[i].depth + 1, x))
 					return;
-			} else {
-				b->left_out++;
 			}
 			x += f->node[c].total;
 		}
@@ -129,6 +125,7 @@ static void put_js(const char *p, size_t n, FILE *out)
  */
 static void put_colour(const struct flame *f, const struct flame_node *k, FILE *out)
 {
+	const struct flame_name *name = &f->name[k->name];
 	static const struct {
 		int h, s, l;
 	} base[] = {
@@ -148,11 +145,11 @@ static void put_colour(const struct flame *f, const struct flame_node *k, FILE *
 			(int)(94 - 34 * (d < 0 ? -d : d)));
 		return;
 	}
-	for (uint32_t i = 0; i < k->bytes; i++)
-		h = (h ^ (unsigned char)k->name[i]) * 16777619u;
+	for (uint32_t i = 0; i < name->bytes; i++)
+		h = (h ^ (unsigned char)name->text[i]) * 16777619u;
 	fprintf(out, "hsl(%d,%d%%,%d%%)",
-		base[k->kind].h + (base[k->kind].s ? (int)(h >> 8 & 15) - 7 : 0), base[k->kind].s,
-		base[k->kind].l + (int)(h >> 16 & 7) - 3);
+		base[name->kind].h + (base[name->kind].s ? (int)(h >> 8 & 15) - 7 : 0),
+		base[name->kind].s, base[name->kind].l + (int)(h >> 16 & 7) - 3);
 }
 
 static void put_static(const struct flame *f, const struct flame_style *s, const struct boxes *b,
@@ -177,10 +174,11 @@ static void put_static(const struct flame *f, const struct flame_style *s, const
 		put_colour(f, k, out);
 		fputs("\"/>", out);
 		if (chars >= 3) {
-			bool cut = (uint32_t)chars < k->bytes;
+			const struct flame_name *name = &f->name[k->name];
+			bool cut = (uint32_t)chars < name->bytes;
 
 			fprintf(out, "<text x=\"%.1f\" y=\"%u\">", x + 2, y + 12);
-			put_xml(k->name, cut ? (size_t)chars - 2 : k->bytes, out);
+			put_xml(name->text, cut ? (size_t)chars - 2 : name->bytes, out);
 			fputs(cut ? "..</text>" : "</text>", out);
 		}
 		fputc('\n', out);
@@ -188,76 +186,54 @@ static void put_static(const struct flame *f, const struct flame_style *s, const
 	fputs("</g>\n", out);
 }
 
-struct named {
-	const char *name;
-	uint32_t bytes, id;
-};
-
-/* Names once each: a table by open addressing, `id` counted from 1. */
-static uint32_t name_id(struct named *t, size_t mask, const struct flame_node *k, uint32_t *nr)
-{
-	uint64_t h = 1469598103934665603ull;
-	size_t at;
-
-	for (uint32_t i = 0; i < k->bytes; i++)
-		h = (h ^ (unsigned char)k->name[i]) * 1099511628211ull;
-	for (at = (h ^ h >> 32) & mask; t[at].id; at = (at + 1) & mask)
-		if (t[at].bytes == k->bytes && !memcmp(t[at].name, k->name, k->bytes))
-			return t[at].id;
-	t[at] = (struct named){k->name, k->bytes, ++*nr};
-	return *nr;
-}
-
-/* The tree as numbers: per frame depth, x, width, name, kind (and the other trace's total). */
+/* The tree as numbers: per frame depth, x, width, name, kind (and the other trace's total). Only names that occur. */
 static void put_data(const struct flame *f, const struct flame_style *s, const struct boxes *b,
 		     FILE *out)
 {
-	size_t mask = 1;
-	uint32_t nr = 0, seen = 0;
-	struct named *t;
+	uint32_t *id = calloc(f->nr_names, sizeof(*id)), nr = 0;
 
-	while (mask < b->n * 2)
-		mask *= 2;
-	t = calloc(mask, sizeof(*t));
-	if (!t)
+	if (!id)
 		return;
 	fputs("const names=[\"\"", out);
 	for (size_t i = 0; i < b->n; i++) {
-		const struct flame_node *k = &f->node[b->v[i].node];
+		uint32_t name = f->node[b->v[i].node].name;
 
-		if (name_id(t, mask - 1, k, &nr) == seen + 1) {
-			fputc(',', out);
-			put_js(k->name, k->bytes, out);
-			seen++;
-		}
+		if (id[name])
+			continue;
+		id[name] = ++nr;
+		fputc(',', out);
+		put_js(f->name[name].text, f->name[name].bytes, out);
 	}
 	fputs("];\nconst data=[", out);
 	for (size_t i = 0; i < b->n; i++) {
 		const struct flame_node *k = &f->node[b->v[i].node];
 
 		fprintf(out, "%s%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64, i ? "," : "",
-			b->v[i].depth, b->v[i].x, k->total, name_id(t, mask - 1, k, &nr), k->kind,
+			b->v[i].depth, b->v[i].x, k->total, id[k->name], f->name[k->name].kind,
 			k->other);
 	}
 	fprintf(out,
 		"];\nconst meta={compared:%s,icicle:%s,leftOut:%zu,otherTotal:%" PRIu64 ",unit:",
-		f->compared ? "true" : "false", s->icicle ? "true" : "false", b->left_out,
+		f->compared ? "true" : "false", s->icicle ? "true" : "false", f->nr - b->n,
 		f->node[0].other);
 	put_js(s->unit, strlen(s->unit), out);
 	fputs("};\n", out);
-	free(t);
+	free(id);
 }
 
-/* As many frames as the file should hold: the detail gives way before the file grows without bound. */
+/* As many frames as the file should hold: the detail gives way, by powers of two, before the file grows without bound. */
 static void choose(const struct flame *f, const struct flame_style *s, struct boxes *b)
 {
-	uint64_t least = flame_least(f, s);
+	uint64_t least = flame_least(f, s), count[65] = {0}, sum = 0;
+	int bits = 64;
 
+	for (size_t i = 0; i < f->nr; i++)
+		count[f->node[i].total ? 64 - __builtin_clzll(f->node[i].total) : 0]++;
+	while (bits > 0 && sum + count[bits] <= FRAMES_MAX)
+		sum += count[bits--];
+	if (bits > 0 && (uint64_t)1 << (bits - 1) >= least)
+		least = bits < 64 ? (uint64_t)1 << bits : UINT64_MAX;
 	layout(f, least, b);
-	while (b->n > FRAMES_MAX) {
-		least = least ? least * 2 : 1;
-		layout(f, least, b);
-	}
 }
 
 void flame_svg(const struct flame *f, const struct flame_style *s, FILE *out)
