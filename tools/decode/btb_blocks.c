@@ -107,8 +107,8 @@ static void begin_redundancy(struct btb_blocks *b, uint64_t id)
 	if (!s || !b->open || b->announced || id > s->last) {
 		if (!add_section(b, id))
 			return;
-	} else if (id > s->first && s->words == 0) {
-		/* The former section lost its end: two were taken for one. */
+	} else if (id > s->first) {
+		/* The former section lost its end and this one its announcement: two were taken for one. */
 		uint64_t last = s->last;
 		uint32_t cut = (uint32_t)b->nr_section;
 
@@ -189,10 +189,9 @@ static void set_known(struct btb_block *k, uint32_t word)
 	k->known[word / 64] |= 1ull << word % 64;
 }
 
-/* Data blocks by id: they stand in the array in the order of ids, redundancy blocks between them. */
 struct btb_block *btb_blocks_find(struct btb_blocks *b, uint64_t id)
 {
-	size_t lo = 0, hi = b->nr_block;
+	size_t lo = 0, hi = b->nr_data;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -202,7 +201,7 @@ struct btb_block *btb_blocks_find(struct btb_blocks *b, uint64_t id)
 		else
 			hi = mid;
 	}
-	return lo < b->nr_block && b->block[lo].id == id ? &b->block[lo] : NULL;
+	return lo < b->nr_data && b->block[lo].id == id ? &b->block[lo] : NULL;
 }
 
 static int by_id(const void *a, const void *b)
@@ -212,6 +211,22 @@ static int by_id(const void *a, const void *b)
 	if (x->redundancy != y->redundancy)
 		return x->redundancy ? 1 : -1;
 	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The id behind the last data block: what was seen, or what parity lines say there was. */
+static uint64_t data_end(const struct btb_blocks *b)
+{
+	uint64_t end = b->section[b->nr_section - 1].last + 1;
+
+	for (size_t i = 0; i < b->nr_parity; i++) {
+		const struct btb_parity *p = &b->parity[i];
+		uint64_t stop =
+			p->start + (p->lines + WIRE_BTB_BLOCK_LINES - 1) / WIRE_BTB_BLOCK_LINES;
+
+		if (stop > end && stop - end <= ID_JUMP)
+			end = stop;
+	}
+	return end;
 }
 
 /* How many blocks and words a section has: from its announcement, its own header, its neighbour, or what was seen. */
@@ -232,54 +247,117 @@ static uint32_t section_blocks(struct btb_blocks *b, size_t i)
 		return (s->words + WIRE_BTB_BLOCK_DATA - 1) / WIRE_BTB_BLOCK_DATA;
 	if (i + 1 < b->nr_section && s[1].first > s->first && s[1].first - s->first <= ID_JUMP)
 		n = s[1].first - s->first;
+	else if (i + 1 == b->nr_section && !s->xor_at)
+		n = data_end(b) - s->first;
 	return (uint32_t)n;
+}
+
+/*
+ * A loss that begins in the first block of a section and ends in its redundancy block, which has the same id, looks like
+ * one block with a hole. If the section has more blocks than that, what stands behind the hole is not believed.
+ */
+static void distrust_tail(struct btb_blocks *b, const struct btb_section *s, uint64_t seen_last)
+{
+	struct btb_block *k = btb_blocks_find(b, s->first);
+	uint32_t line = WIRE_BTB_BLOCK_LINES;
+
+	if (s->xor_at || seen_last != s->first || s->last == s->first || !k)
+		return;
+	while (line-- > 0 && btb_line_known(k, line))
+		;
+	if (line == UINT32_MAX)
+		return; /* no hole */
+	while (line + 1 < WIRE_BTB_BLOCK_LINES) {
+		line++;
+		k->known[line / 16] &= ~(15ull << line % 16 * 4);
+	}
+}
+
+static void sort_blocks(struct btb_blocks *b)
+{
+	qsort(b->block, b->nr_block, sizeof(*b->block), by_id);
+	b->nr_data = 0;
+	while (b->nr_data < b->nr_block && !b->block[b->nr_data].redundancy)
+		b->nr_data++;
+	for (size_t i = b->nr_data; i < b->nr_block; i++)
+		b->section[b->block[i].section].xor_at = i + 1;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct btb_section *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* A gap in the ids is one section or more that were lost whole: parity may bring them back, else they count as lost. */
+static void add_gap(struct btb_blocks *b, uint64_t first, uint64_t end)
+{
+	if (first >= end || end - first > ID_JUMP || !add_section(b, first))
+		return;
+	b->section[b->nr_section - 1].last = end - 1;
+}
+
+/* Parity lines say where the data began and how far it went. */
+static void fill_gaps(struct btb_blocks *b)
+{
+	size_t n = b->nr_section;
+	uint64_t at = b->section[0].first, end = data_end(b);
+
+	for (size_t i = 0; i < b->nr_parity; i++)
+		if (b->parity[i].start < at && at - b->parity[i].start <= ID_JUMP)
+			at = b->parity[i].start;
+	for (size_t i = 0; i < n && !b->failed; i++) {
+		add_gap(b, at, b->section[i].first);
+		if (b->section[i].last >= at)
+			at = b->section[i].last + 1;
+	}
+	add_gap(b, at, end);
+	if (b->nr_section == n)
+		return;
+	/* Blocks know their section by its place: place by place again, in the order of ids. */
+	for (size_t i = b->nr_data; i < b->nr_block; i++)
+		b->block[i].id = b->section[b->block[i].section].first;
+	qsort(b->section, b->nr_section, sizeof(*b->section), by_first);
+	for (size_t i = b->nr_data, k = 0; i < b->nr_block; i++) {
+		while (k + 1 < b->nr_section && b->section[k].first < b->block[i].id)
+			k++;
+		b->block[i].section = (uint32_t)k;
+	}
 }
 
 /* Every block of every section gets a place, lost ones with nothing known; then all stand in the order of ids. */
 static void complete(struct btb_blocks *b)
 {
-	size_t data = 0;
-
-	qsort(b->block, b->nr_block, sizeof(*b->block), by_id);
-	while (data < b->nr_block && !b->block[data].redundancy)
-		data++;
-	for (size_t i = 0; i < b->nr_section; i++)
-		b->section[i].xor_at = 0;
-	for (size_t i = data; i < b->nr_block; i++)
-		b->section[b->block[i].section].xor_at = 1;
-
-	size_t all = b->nr_block;
-
-	b->nr_block = data; /* find() looks at data only */
+	sort_blocks(b);
 	for (size_t i = 0; i < b->nr_section; i++) {
-		uint32_t n = section_blocks(b, i);
-		uint64_t end = b->section[i].first + n;
+		uint64_t before = i ? b->section[i - 1].last + 1 : 0, seen = b->section[i].last,
+			 end;
+
+		/* Announced, but its first blocks and its redundancy block are lost: it begins where the former ended. */
+		if (b->section[i].words && !b->section[i].xor_at && before < b->section[i].first)
+			b->section[i].first = before;
+		end = b->section[i].first + section_blocks(b, i);
 
 		if (i + 1 < b->nr_section && b->section[i + 1].first < end &&
 		    b->section[i + 1].first > b->section[i].first)
 			end = b->section[i + 1].first;
 		b->section[i].last = end - 1;
+		distrust_tail(b, &b->section[i], seen);
 	}
-	b->nr_block = all;
+	fill_gaps(b);
 	for (size_t i = 0; i < b->nr_section && !b->failed; i++) {
-		for (uint64_t id = b->section[i].first; id <= b->section[i].last; id++) {
-			struct btb_block *k =
-				data ? bsearch(&(struct btb_block){.id = id}, b->block, data,
-					       sizeof(*b->block), by_id)
-				     : NULL;
+		for (uint64_t id = b->section[i].first; id <= b->section[i].last && !b->failed;
+		     id++) {
+			struct btb_block *k = btb_blocks_find(b, id);
 
+			if (!k)
+				k = add_block(b, id, false);
 			if (k)
 				k->section = (uint32_t)i;
-			else if ((k = add_block(b, id, false)))
-				k->section = (uint32_t)i;
-			if (b->failed)
-				return;
 		}
 	}
-	qsort(b->block, b->nr_block, sizeof(*b->block), by_id);
-	for (size_t i = 0; i < b->nr_block; i++)
-		if (b->block[i].redundancy)
-			b->section[b->block[i].section].xor_at = i + 1;
+	sort_blocks(b);
 }
 
 /* The header words and the padding of a data block follow from the section's length. */

@@ -35,6 +35,7 @@ struct btb_blocks {
 	uint32_t run;
 	struct btb_block *block;
 	size_t nr_block, cap_block;
+	size_t nr_data; /* after complete(): data blocks by id, then redundancy blocks */
 	struct btb_section *section;
 	size_t nr_section, cap_section;
 	struct btb_parity *parity;
@@ -55,7 +56,6 @@ int btb_blocks_finish(struct btb_blocks *b);
 
 /* Rebuild lines from parity lines (btb_parity.c). `at(id)` finds a data block. */
 struct btb_block *btb_blocks_find(struct btb_blocks *b, uint64_t id);
-struct btb_block *btb_blocks_make(struct btb_blocks *b, uint64_t id);
 void btb_parity_repair(struct btb_blocks *b);
 
 static inline bool btb_line_known(const struct btb_block *k, uint32_t line)
