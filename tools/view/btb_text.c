@@ -71,7 +71,7 @@ static void put_interpreted(const struct btb *b, struct btb_names *names, const 
 {
 	const uint64_t *w = btb_entry_words(b, e);
 	int t = btb_type_index(w[0]);
-	struct sorted_attr a[WIRE_BTB_ATTR_MAX];
+	struct sorted_attr a[WIRE_BTB_ATTR_MAX] = {0};
 	uint32_t nr = b->layout.nr[t];
 
 	fputs("read entry: \n", out);

@@ -225,7 +225,7 @@ static void put_profile(const struct flame *f, const struct flame_style *s, stru
 static int put_gzip(const struct proto *b, FILE *out)
 {
 	z_stream z = {.next_in = b->p, .avail_in = (uInt)b->n};
-	uint8_t buf[65536];
+	uint8_t buf[65536] = {0};
 	int rc;
 
 	if (b->n > UINT32_MAX ||
