@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* fathom_port.h -- the hot half of the demo kernel's port. */
+/* fathom_port.h -- the hot half of the demo kernel's port, level by level (docs/PORTING.md). */
 #ifndef FATHOM_PORT_H
 #define FATHOM_PORT_H
+#include "task.h"
 
-#include "kernel/cpu.h"
-#include "kernel/x86.h"
+/* level 0: where, when; and this kernel may preempt a task in the kernel, so a writer is pinned to its CPU */
+#define fathom_port_cpu() (LEVEL < 2 ? 0 : cpu_id()) /* level 2: more than one CPU */
+#define fathom_port_clock rdtsc
+#define fathom_port_pin	  preempt_pin
+#define fathom_port_unpin preempt_unpin
 
-#define fathom_port_cpu fathom_port_cpu
-static inline uint32_t fathom_port_cpu(void)
+#if LEVEL >= 3 /* who, and in which context */
+#define fathom_port_task()  (current_task()->pid)
+#define fathom_port_context fathom_port_context
+static inline uint32_t fathom_port_context(void)
 {
-	return cpu_id();
-}
+	const struct cpu *c = this_cpu();
+	uint32_t depth = c->preempt_count - 1; /* our own pin does not count */
 
-#define fathom_port_clock fathom_port_clock
-static inline uint64_t fathom_port_clock(void)
-{
-	return rdtsc();
+	return (irqs_on() ? 0 : 0x01) | (c->need_resched ? 0x04 : 0) | (c->irq_depth ? 0x08 : 0) |
+	       (c->nmi_depth ? 0x40 : 0) | (depth > 15 ? 15 : depth) << 8;
 }
+#endif
 
+#define FATHOM_PATCH (LEVEL >= 5) /* an event that is off is a NOP; needs config.poke */
 #endif

@@ -6,7 +6,7 @@
 #define PIT_HZ	 1193182u
 #define MEASURED 20u /* ms: long enough for 4 digits, short enough for a boot */
 
-uint64_t clock_base, clock_mult;
+uint64_t clock_base, clock_mult, clock_hz;
 
 /* Channel 2 of the PIT counts down once; its output is bit 5 of port 0x61. Returns the TSC ticks that took. */
 static uint64_t tsc_ticks_in(uint32_t pit_ticks)
@@ -27,6 +27,7 @@ void clock_init(void)
 	uint64_t ticks = tsc_ticks_in(PIT_HZ * MEASURED / 1000);
 
 	clock_mult = (((uint64_t)MEASURED * 1000000) << 32) / ticks;
+	clock_hz = ticks * 1000 / MEASURED;
 	clock_base = rdtsc();
 }
 

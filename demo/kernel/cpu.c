@@ -15,6 +15,7 @@ _Static_assert(offsetof(struct cpu, kstack) == CPU_KSTACK, "layout.h");
 _Static_assert(offsetof(struct cpu, user_rsp) == CPU_USER_RSP, "layout.h");
 _Static_assert(offsetof(struct cpu, id) == CPU_ID, "layout.h");
 _Static_assert(offsetof(struct cpu, preempt_count) == CPU_PREEMPT, "layout.h");
+_Static_assert(offsetof(struct cpu, nmi_depth) == CPU_NMI, "layout.h");
 _Static_assert(sizeof(struct trapframe) == 176, "entry.S");
 
 struct descriptor_ptr {

@@ -33,7 +33,7 @@ struct cpu {
 	uint64_t user_rsp; /* scratch of syscall_entry */
 	uint32_t id;
 	volatile uint32_t preempt_count; /* > 0: schedule() may not be called here */
-	volatile uint32_t irq_depth, nmi_depth;
+	volatile uint32_t nmi_depth, irq_depth;
 	volatile uint32_t need_resched; /* set by wakeups and the tick, also from other CPUs */
 	volatile uint32_t online;
 	struct task *idle;
@@ -138,8 +138,24 @@ static inline void preempt_enable(void)
 		schedule();
 }
 
+/* For the tracer: stay on this CPU, without telling the latency hooks, which the tracer feeds. */
+static inline uintptr_t preempt_pin(void)
+{
+	__asm__ volatile("incl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
+	return 0;
+}
+
+static inline void preempt_unpin(uintptr_t unused)
+{
+	(void)unused;
+	__asm__ volatile("decl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
+	if (!preempt_count() && this_cpu()->need_resched && irqs_on())
+		schedule();
+}
+
 void cpu_init(uint32_t id);	     /* GDT, TSS, IDT, %gs, syscall MSRs of the running CPU */
 void trap_init(void);		     /* the IDT all CPUs share */
+uint32_t smp_count(void);	     /* CPUs there are, at most CPUS_MAX */
 void smp_init(void);		     /* wake the others, wait until they idle */
 void ap_main(uint32_t id);	     /* where they arrive */
 void smp_call_all(void (*fn)(void)); /* run fn on every other CPU, interrupts off there, and wait */

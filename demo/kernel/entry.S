@@ -80,9 +80,34 @@ trap_return:
 	testb	$3, FRAME_CS(%rsp)
 	jz	1f
 	swapgs
-1:	RESTORE_REGS
+	jmp	2f
+1:	cmpl	$0, %gs:CPU_NMI
+	jnz	return_in_nmi
+2:	RESTORE_REGS
 	addq	$16, %rsp			/* vector and error code */
 	iretq
+
+/*
+ * An exception inside an NMI (a breakpoint while text is being patched). iretq would let the next NMI in, onto the stack
+ * that the first one still stands on; so flags and %rip are laid below the interrupted stack pointer and popped there.
+ */
+return_in_nmi:
+	RESTORE_REGS
+	addq	$16, %rsp			/* now at: rip cs rflags rsp ss */
+	pushq	%rax
+	pushq	%rcx
+	movq	40(%rsp), %rax			/* rsp */
+	subq	$16, %rax
+	movq	%rax, 24(%rsp)			/* kept where cs was */
+	movq	16(%rsp), %rcx			/* rip; fetched before the stores below may reach it */
+	pushq	32(%rsp)			/* rflags */
+	movq	%rcx, 8(%rax)
+	popq	(%rax)
+	popq	%rcx
+	popq	%rax
+	movq	8(%rsp), %rsp
+	popfq
+	ret
 
 /*
  * NMI: may come between any two instructions, so also where the kernel already runs with the user's %gs (just before or

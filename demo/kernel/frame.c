@@ -86,7 +86,7 @@ uint64_t frame_alloc(void)
 	if (c->nr_frames)
 		f = c->frames[--c->nr_frames];
 	if (f)
-		trace_frame_alloc(f, c->nr_frames);
+		trace_frame_alloc(f, 0, __builtin_return_address(0));
 	irq_restore(flags);
 	return f;
 }
@@ -96,7 +96,7 @@ void frame_free(uint64_t frame)
 	uint64_t flags = irq_save();
 	struct cpu *c = this_cpu();
 
-	trace_frame_free(frame, c->nr_frames);
+	trace_frame_free(frame, 0);
 	if (c->nr_frames == FRAME_CACHE)
 		drain(c);
 	c->frames[c->nr_frames++] = frame;

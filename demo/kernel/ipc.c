@@ -18,13 +18,6 @@
 static struct endpoint endpoints[ENDPOINTS_MAX];
 static struct spinlock endpoints_lock;
 
-const char *cap_type_name(enum cap_type type)
-{
-	static const char *const names[] = {"null", "endpoint", "reply"};
-
-	return names[type];
-}
-
 struct endpoint *cap_endpoint(uint32_t slot)
 {
 	const struct task *t = current_task();
@@ -109,16 +102,21 @@ static void deliver(const struct task *from, struct task *to, int is_call)
  * The partner has what it waited for. If current must wait now, it gives the CPU away; fast if it can.
  * Interrupts are off, no lock is held, current's state is set.
  */
-static void run_partner(struct task *partner, enum ipc_op op, enum cap_type cap)
+static void run_partner(struct task *partner, struct endpoint *e)
 {
-	int blocks = current_task()->state != TASK_RUNNING;
+	struct task *me = current_task();
+	int blocks = me->state != TASK_RUNNING;
 
 	if (blocks && sched_can_handoff(partner)) {
-		trace_ipc_fast(op, cap, partner->pid, current_task()->message[0]);
+		trace_fast_send(me->pid, partner->pid, (uintptr_t)e, IPC_WORDS);
 		sched_handoff(partner);
+		trace_fast_recv(me->pid, (int)me->ipc_result, (uintptr_t)e, IPC_WORDS);
 		return;
 	}
-	trace_ipc_slow(op, cap, partner->pid, partner->cpu);
+	trace_slow_path(me->pid, (uintptr_t)e,
+			!blocks			   ? SLOW_NO_BLOCK
+			: partner->cpu != cpu_id() ? SLOW_OTHER_CPU
+						   : SLOW_BETTER);
 	wakeup(partner);
 	if (blocks)
 		schedule();
@@ -142,7 +140,7 @@ static void send(struct endpoint *e, enum ipc_op op)
 		me->state = TASK_BLOCKED;
 		append(&e->senders, me);
 		raw_unlock(&e->lock);
-		trace_ipc_wait(op, CAP_ENDPOINT, e->owner);
+		trace_slow_path(me->pid, (uintptr_t)e, SLOW_NO_PARTNER);
 		schedule();
 		return;
 	}
@@ -151,7 +149,7 @@ static void send(struct endpoint *e, enum ipc_op op)
 	if (op == IPC_CALL)
 		me->state = TASK_BLOCKED;
 	raw_unlock(&e->lock);
-	run_partner(to, op, CAP_ENDPOINT);
+	run_partner(to, e);
 }
 
 /* Receive; `replied` is the caller that was just answered and not yet woken, or NULL. Interrupts are off. */
@@ -169,7 +167,7 @@ static void receive(struct endpoint *e, struct task *replied)
 		from->ipc_result = 0;
 		raw_unlock(&e->lock);
 		if (replied)
-			run_partner(replied, IPC_REPLY_RECV, CAP_REPLY);
+			run_partner(replied, e);
 		if (!is_call)
 			wakeup(from);
 		return;
@@ -178,10 +176,10 @@ static void receive(struct endpoint *e, struct task *replied)
 	append(&e->receivers, me);
 	raw_unlock(&e->lock);
 	if (replied) {
-		run_partner(replied, IPC_REPLY_RECV, CAP_REPLY);
+		run_partner(replied, e);
 		return;
 	}
-	trace_ipc_wait(IPC_RECV, CAP_ENDPOINT, e->owner);
+	trace_slow_path(me->pid, (uintptr_t)e, SLOW_NO_PARTNER);
 	schedule();
 }
 
@@ -205,6 +203,7 @@ int64_t ipc(enum ipc_op op, uint32_t slot)
 
 	if (!e)
 		return -EBADF;
+	trace_cap_invoke(slot, CAP_ENDPOINT, op);
 	uint64_t flags = irq_save();
 
 	if (op == IPC_SEND || op == IPC_CALL)

@@ -40,7 +40,6 @@ int endpoint_create(void);  /* slot in current's table, or -errno */
 void endpoint_put(struct endpoint *e);
 void endpoint_get(struct endpoint *e);
 struct endpoint *cap_endpoint(uint32_t slot); /* of current; NULL if it is none */
-const char *cap_type_name(enum cap_type type);
-void ipc_task_exit(struct task *t); /* give back capabilities, tell those who wait */
+void ipc_task_exit(struct task *t);	      /* give back capabilities, tell those who wait */
 
 #endif

@@ -40,6 +40,7 @@ void power_off(int code)
 /* clock.c: nanoseconds since boot, the same on every CPU. */
 void clock_init(void);
 void delay_us(uint32_t us);
+extern uint64_t clock_hz;		/* of the TSC */
 extern uint64_t clock_base, clock_mult; /* ns = (tsc - base) * mult >> 32 */
 static inline uint64_t clock_ns(void)
 {

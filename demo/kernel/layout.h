@@ -31,6 +31,7 @@
 
 /* Interrupt vectors above the processor's own 32. */
 #define VEC_NMI	       2
+#define VEC_BREAKPOINT 3
 #define VEC_PAGE_FAULT 14
 #define VEC_IRQ0       32 /* I/O APIC: VEC_IRQ0 + the ISA line */
 #define VEC_TIMER      64
@@ -47,5 +48,6 @@
 #define CPU_USER_RSP 24
 #define CPU_ID	     32
 #define CPU_PREEMPT  36
+#define CPU_NMI	     40
 
 #endif

@@ -3,7 +3,7 @@
 #include "kernel.h"
 #include "lock.h"
 #include "task.h"
-#include "trace_points.h"
+#include "port.h"
 
 /* What QEMU's PVH loader hands over. */
 struct pvh_info {
@@ -74,20 +74,22 @@ void kernel_main(uint64_t info)
 {
 	static char script[512];
 
-	serial_init();	   /*  1. now kprintf works */
-	trap_init();	   /*  2. the interrupt table */
-	cpu_init(0);	   /*  3. this CPU: segments, %gs, syscall */
-	memory_init(info); /*  4. command line, free memory */
-	clock_init();	   /*  5. time */
-	apic_init();	   /*  6. interrupts of this CPU */
-	task_init();	   /*  7. task slots */
-	sched_init(0);	   /*  8. we are CPU 0's idle task now */
-	cpus[0].online = 1;
-	smp_init();	     /*  9. the other CPUs idle too */
-	vm_protect_kernel(); /* 10. text is read-only from here */
-	ioapic_init();	     /* 11. devices may interrupt */
-	apic_timer_start();  /* 12. time slices */
-	kprintf("demo kernel: %u CPUs, %lu MiB free\n", nr_cpus, frames_free() / 256);
+	serial_init();		/*  1. now kprintf works */
+	trap_init();		/*  2. the interrupt table */
+	cpu_init(0);		/*  3. this CPU: segments, %gs, syscall */
+	memory_init(info);	/*  4. command line, free memory */
+	clock_init();		/*  5. time */
+	apic_init();		/*  6. interrupts of this CPU */
+	task_init();		/*  7. task slots */
+	sched_init(0);		/*  8. we are CPU 0's idle task now */
+	port_init(smp_count()); /*  9. the tracer: events may fire from here on */
+	smp_init();		/* 10. the other CPUs idle too */
+	vm_protect_kernel();	/* 11. text is read-only from here on */
+	ioapic_init();		/* 12. devices may interrupt */
+	apic_timer_start();	/* 13. time slices */
+	port_start();		/* 14. the trace line */
+	kprintf("demo kernel: level %d, %u CPUs, %lu MiB free\n", LEVEL, nr_cpus,
+		frames_free() / 256);
 	shell_start(boot_option("sh", script, sizeof(script)) ? script : "");
-	sched_idle(); /* 13. the shell runs, we idle */
+	sched_idle(); /* 15. the shell runs, we idle */
 }

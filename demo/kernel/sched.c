@@ -65,7 +65,9 @@ static void switch_tasks(struct cpu *c, struct task *prev, struct task *next, in
 		raw_unlock(&c->rq.lock);
 		return;
 	}
-	trace_sched_switch(preempted, prev, next, prev->state);
+	trace_sched_switch(prev->name, prev->pid, prev->prio,
+			   preempted ? FATHOM_TASK_PREEMPTED : (long)prev->state, next->name,
+			   next->pid, next->prio);
 	c->current = next;
 	c->kstack = (uint64_t)next->kstack + KSTACK_SIZE;
 	c->tss.rsp[0] = c->kstack;
@@ -154,7 +156,7 @@ void wakeup(struct task *t)
 
 	if (t->state == TASK_SLEEPING || t->state == TASK_BLOCKED) {
 		t->state = TASK_RUNNING;
-		trace_sched_wakeup(t);
+		trace_sched_wakeup(t->name, t->pid, t->prio, (int)c->id);
 		if (c->current !=
 		    t) /* else it was on its way to schedule(), which will now keep it */
 			make_ready(c, t);
@@ -186,7 +188,7 @@ void sched_start(struct task *t)
 
 	t->cpu = c->id;
 	t->state = TASK_RUNNING;
-	trace_sched_wakeup_new(t);
+	trace_sched_wakeup_new(t->name, t->pid, t->prio, (int)c->id);
 	make_ready(c, t);
 	unlock(&c->rq.lock, flags);
 }
@@ -261,7 +263,7 @@ void sched_handoff(struct task *to)
 	raw_lock(&c->rq.lock);
 	to->state = TASK_RUNNING;
 	to->slice = c->current->slice;
-	trace_sched_wakeup(to);
+	trace_sched_wakeup(to->name, to->pid, to->prio, (int)c->id);
 	if (c->current->state ==
 	    TASK_RUNNING) /* another CPU has woken it since it said it would block */
 		enqueue(&c->rq, c->current);
@@ -306,7 +308,7 @@ static struct task *steal(void)
 		t = *at;
 		*at = NULL;
 		from->rq.nr_ready--;
-		trace_sched_migrate_task(t, cpu_id());
+		trace_sched_migrate_task(t->name, t->pid, t->prio, (int)t->cpu, (int)cpu_id());
 		t->cpu = cpu_id();
 	}
 	unlock(&from->rq.lock, flags);
@@ -321,6 +323,7 @@ void sched_init(uint32_t cpu)
 	c->current = c->idle;
 	c->kstack = (uint64_t)c->idle->kstack + KSTACK_SIZE;
 	c->tss.rsp[0] = c->kstack;
+	__atomic_store_n(&c->online, 1, __ATOMIC_RELEASE); /* tasks may be put here */
 }
 
 void sched_idle(void)

@@ -25,7 +25,7 @@ static int wake(uint32_t id)
 }
 
 /* How many there are, QEMU tells by its configuration device: item 5, a 16-bit number. */
-static uint32_t count_cpus(void)
+uint32_t smp_count(void)
 {
 	outw(0x510, 5);
 	uint32_t n = inb(0x511);
@@ -36,7 +36,7 @@ static uint32_t count_cpus(void)
 
 void smp_init(void)
 {
-	uint32_t n = count_cpus();
+	uint32_t n = LEVEL < 2 ? 1 : smp_count();
 
 	memcpy(phys_to_virt(AP_START), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
 	for (uint32_t id = 1; id < n; id++) {
@@ -53,7 +53,6 @@ void ap_main(uint32_t id)
 	cpu_init(id);
 	apic_init();
 	sched_init(id);
-	__atomic_store_n(&cpus[id].online, 1, __ATOMIC_RELEASE);
 	apic_timer_start();
 	sched_idle();
 }

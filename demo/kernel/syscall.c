@@ -2,15 +2,9 @@
 /* syscall.c -- the system calls: a table, each handler a few lines over the subsystem that does the work. */
 #include "kernel.h"
 #include "lock.h"
+#include "syscalls.h"
 #include "task.h"
 #include "trace_points.h"
-
-enum {
-#define SYSCALL(name, nr_args) SYS_##name,
-#include "syscalls.h"
-#undef SYSCALL
-	SYS_COUNT,
-};
 
 static int64_t sys_exit(struct trapframe *f)
 {
@@ -172,11 +166,9 @@ static int64_t sys_cpu(struct trapframe *f)
 	return cpu_id();
 }
 
-static int64_t (*const handlers[])(struct trapframe *) = {
-#define SYSCALL(name, nr_args) [SYS_##name] = sys_##name,
-#include "syscalls.h"
-#undef SYSCALL
-};
+#define SYSCALL_HANDLER(number, name) [number] = sys_##name,
+static int64_t (*const handlers[SYS_COUNT])(struct trapframe *) = {
+	SYSCALLS(SYSCALL_HANDLER, SYSCALL_HANDLER)};
 
 /* From syscall_entry, with interrupts off; they are on while the call runs, and off again on the way out. */
 void syscall(struct trapframe *f)
@@ -185,11 +177,11 @@ void syscall(struct trapframe *f)
 
 	hook_irqs_off();
 	irq_enable();
-	trace_sys_enter(f, (long)number);
+	trace_sys_enter((uint32_t)number, f->rdi, f->rsi, f->rdx);
 	int64_t result = number < SYS_COUNT ? handlers[number](f) : -ENOSYS;
 
 	f->rax = (uint64_t)result;
-	trace_sys_exit(f, (long)number, result, clock_ns() - start);
+	trace_sys_exit((uint32_t)number, result, clock_ns() - start);
 	irq_save();
 	while (this_cpu()->need_resched)
 		schedule();

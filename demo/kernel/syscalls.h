@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* syscalls.h -- the system calls, one line each: read by the kernel, by user programs and by who names them in a trace. */
-/* SYSCALL(name, arguments) -- number in rax; arguments in rdi rsi rdx r10 r8 r9; result in rax, negative: errno. */
-SYSCALL(exit, 1)  /* code */
-SYSCALL(write, 2) /* text, bytes: to the console */
-SYSCALL(getpid, 0)
-SYSCALL(yield, 0)
-SYSCALL(sleep, 1)      /* nanoseconds */
-SYSCALL(spawn, 5)      /* name, argument, endpoint slot or 0, class << 8 | priority, period: pid */
-SYSCALL(wait, 2)       /* pid or -1, where the exit code goes: pid */
-SYSCALL(map, 1)	       /* bytes: address of fresh memory */
-SYSCALL(unmap, 1)      /* address that map gave */
-SYSCALL(endpoint, 0)   /* a new one: slot */
-SYSCALL(send, 5)       /* slot, four words */
-SYSCALL(recv, 1)       /* slot: sender's pid, words in rsi rdx r10 r8 */
-SYSCALL(call, 5)       /* slot, four words: replier's pid, words */
-SYSCALL(reply_recv, 5) /* slot, four words to the last caller: next sender's pid, words */
-SYSCALL(storm, 1)      /* an interrupt to every CPU, that many times */
-SYSCALL(clock, 0)      /* nanoseconds since boot */
-SYSCALL(cpu, 0)	       /* number of the CPU */
+/* syscalls.h -- the system calls: read by the kernel, by user programs and by the event that names them. */
+#ifndef DEMO_SYSCALLS_H
+#define DEMO_SYSCALLS_H
+
+/*
+ * X(number, name): number in rax; arguments in rdi rsi rdx r10 r8; result in rax, negative: errno.
+ *
+ *	exit(code)			write(text, bytes)		getpid()		yield()
+ *	sleep(nanoseconds)		spawn(name, argument, endpoint slot or 0, class << 8 | priority, period): pid
+ *	wait(pid or -1, &code): pid	map(bytes): address		unmap(address)
+ *	endpoint(): slot		send(slot, four words)		recv(slot): sender, words in rsi rdx r10 r8
+ *	call(slot, words): replier, words	reply_recv(slot, words for the last caller): next sender, words
+ *	storm(times): an interrupt to every CPU			clock(): nanoseconds	cpu(): number
+ */
+/* clang-format off */
+#define SYSCALLS(FIRST, X) \
+	FIRST(0, exit) X(1, write) X(2, getpid) X(3, yield) X(4, sleep) X(5, spawn) X(6, wait) X(7, map) X(8, unmap) \
+	X(9, endpoint) X(10, send) X(11, recv) X(12, call) X(13, reply_recv) X(14, storm) X(15, clock) X(16, cpu)
+/* clang-format on */
+
+#define SYSCALL_NUMBER(number, name) SYS_##name = number,
+enum {
+	SYSCALLS(SYSCALL_NUMBER, SYSCALL_NUMBER) SYS_COUNT
+};
+
+#endif

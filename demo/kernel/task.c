@@ -131,7 +131,7 @@ int task_spawn(const struct spawn *s)
 	build_stack(t, s->fn, s->arg, entry);
 	int pid = t->pid;
 
-	trace_task_create(pid, t->name, t->parent, t->prio);
+	trace_sched_process_fork(current_task()->name, current_task()->pid, t->name, pid);
 	sched_start(t);
 	return pid;
 }
@@ -155,7 +155,7 @@ void task_exit(int code)
 {
 	struct task *t = current_task();
 
-	trace_task_exit(t->pid, t->name, code);
+	trace_sched_process_exit(t->name, t->pid, t->prio);
 	abandon_children(t->pid);
 	ipc_task_exit(t);
 	struct vm mine = t->vm;

@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_points.h -- the kernel's trace points. Until the tracer is linked in they vanish. */
+/* trace_points.h -- every event of the kernel: the ready-made ones it uses, and its own. */
 #ifndef DEMO_TRACE_POINTS_H
 #define DEMO_TRACE_POINTS_H
 
-static inline void trace_nothing(int first, ...)
-{
-	(void)first;
-}
+#include "fathom/trace.h"
+#include "fathom/events/sched.h"
+#include "fathom/events/irq.h"
+#include "fathom/events/exceptions.h"
+#include "fathom/events/kmem.h"
+#include "fathom/events/ipc.h"
+#include "demo_events.h"
 
-#define trace_frame_alloc(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_frame_free(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_page_fault_user(...)    trace_nothing(0, __VA_ARGS__)
-#define trace_page_fault_kernel(...)  trace_nothing(0, __VA_ARGS__)
-#define trace_irq_handler_entry(...)  trace_nothing(0, __VA_ARGS__)
-#define trace_irq_handler_exit(...)   trace_nothing(0, __VA_ARGS__)
-#define trace_nmi_handler(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_sched_switch(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_sched_wakeup(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_sched_wakeup_new(...)   trace_nothing(0, __VA_ARGS__)
-#define trace_sched_migrate_task(...) trace_nothing(0, __VA_ARGS__)
-#define trace_task_create(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_task_exit(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_ipc_fast(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_ipc_slow(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_ipc_wait(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_sys_enter(...)	      trace_nothing(0, __VA_ARGS__)
-#define trace_sys_exit(...)	      trace_nothing(0, __VA_ARGS__)
-#define tracing_off()		      trace_nothing(0)
-#define fathom_dump(n)		      trace_nothing(0, n)
+TRACE_DEFINE(irq, nmi_handler, "ip=0x%llx user=%u", (U64, ip), (U32, user))
+
+/* Why an IPC left the fast path. */
+enum slow_reason {
+	SLOW_NO_PARTNER, /* nobody waits at the endpoint: block */
+	SLOW_OTHER_CPU,	 /* the partner lives elsewhere */
+	SLOW_BETTER,	 /* someone here goes first */
+	SLOW_NO_BLOCK,	 /* the sender goes on: there is no CPU to give away */
+};
 
 #endif

@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "trace_points.h"
+#include "fathom/patch.h"
 
 static const char *const exception_names[32] = {
 	"divide error",
@@ -63,6 +64,8 @@ static void page_fault(struct trapframe *f)
 
 static void exception(struct trapframe *f)
 {
+	if (f->vector == VEC_BREAKPOINT && fathom_arch_breakpoint(&f->rip))
+		return; /* text is being patched on another CPU, and f->rip now leads around it */
 	if (f->vector == VEC_PAGE_FAULT)
 		page_fault(f);
 	else if (from_user(f))

@@ -5,12 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-#define SYSCALL(name, nr_args) SYS_##name,
 #include "../kernel/syscalls.h"
-#undef SYSCALL
-};
 
 enum {
 	ORDINARY = 0,

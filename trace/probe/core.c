@@ -4,7 +4,6 @@
 #include "fathom/emit.h"
 #include "fathom/patch.h"
 #include "probe/registry.h"
-#include "probe/tracers.h"
 #include "wire/div.h"
 
 struct fathom_core fathom_core;
@@ -158,7 +157,6 @@ void fathom_exit(void)
 {
 	if (!fathom_core.nr_cpus)
 		return;
-	fathom_tracer_exit();
 	fathom_registry_exit();
 	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {

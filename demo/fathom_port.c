@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* fathom_port.c -- the cold half of the demo kernel's port, level by level (docs/PORTING.md). */
+#include "kernel.h"
+#include "lock.h"
+#include "task.h"
+#include "port.h"
+#include "fathom/trace.h"
+#include "fathom/link.h"
+
+#define TRACE_MIB_DEFAULT 16
+
+#if LEVEL >= 1 /* export: a task answers the host on the second serial port */
+static void line_send(void *port, const void *data, size_t bytes)
+{
+	serial_write((int)(uintptr_t)port, data, bytes);
+}
+
+static void line_task(void *port)
+{
+	static struct fathom_link link;
+
+	fathom_link_init(&link, line_send, port);
+	for (;;) {
+		uint8_t byte = (uint8_t)serial_get((int)(uintptr_t)port);
+
+		fathom_link_input(&link, &byte, 1);
+	}
+}
+#endif
+
+#if LEVEL >= 3 /* tasks have names; a panic shows the last events */
+static void to_console(void *unused, const char *text, size_t bytes)
+{
+	(void)unused;
+	console_write(text, bytes);
+}
+
+static int name_of(int32_t pid, char buf[16])
+{
+	const char *name = task_name(pid);
+
+	if (name)
+		copy_name(buf, name, 16);
+	return name ? 0 : -ESRCH;
+}
+#endif
+
+#if LEVEL >= 5 /* code patching: text is read-only, its alias in the direct map is not */
+static int poke(void *at, const void *code, size_t bytes)
+{
+	memcpy(phys_to_virt(virt_to_phys(at)), code, bytes);
+	return 0;
+}
+
+static void sync(void)
+{
+	smp_call_all(serialize);
+}
+#endif
+
+void port_init(uint32_t cpus)
+{
+	char mib[8];
+	size_t bytes =
+		(boot_option("trace_mib", mib, sizeof(mib)) ? parse_u64(mib) : TRACE_MIB_DEFAULT)
+		<< 20;
+	struct fathom_config config = {
+		.memory = frame_early(bytes),
+		.memory_bytes = bytes,
+		.nr_cpus = LEVEL >= 2 ? cpus : 1,
+		.clock_hz = clock_hz,
+		.release = "demo",
+#if LEVEL >= 3
+		.sink = to_console,
+		.task_name = name_of,
+#endif
+#if LEVEL >= 4 /* function tracing wants names */
+		.symbol = ksym_name,
+		.lookup = ksym_lookup,
+#endif
+#if LEVEL >= 5
+		.poke = poke,
+		.sync = sync,
+		.stop_cpus = smp_stop_all,
+#endif
+	};
+	int err = fathom_init(&config);
+
+	if (err)
+		panic("tracing does not start: %d", err);
+}
+
+void port_start(void)
+{
+#if LEVEL >= 1
+	struct spawn s = {.name = "traceline", .fn = line_task, .arg = 1, .detached = 1};
+
+	task_spawn(&s);
+#endif
+}

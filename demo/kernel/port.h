@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* port.h -- the two calls by which the kernel starts its tracer; fathom_port.c has them. */
+#ifndef DEMO_PORT_H
+#define DEMO_PORT_H
+
+#include <stdint.h>
+
+void port_init(uint32_t cpus); /* at boot, before other CPUs and frames */
+void port_start(void);	       /* when tasks can run */
+
+#endif

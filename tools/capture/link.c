@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* link.c -- the host's end of the trace line: ask, wait, ask again; and taking a whole capture over it. */
+#include "capture/link.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRIES	   5
+#define TIMEOUT_MS 2000 /* a page takes 10 ms on QEMU's line, 400 ms at 115200 baud */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int write_all(int fd, const uint8_t *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
+			struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+
+			poll(&pfd, 1, 100);
+			continue;
+		}
+		if (done <= 0)
+			return -EPIPE;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Bytes from the line, at most until `end`. The other fd is served meanwhile. 1: frame; 0: time is up. */
+static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
+{
+	for (;;) {
+		while (l->at < l->have || l->in.done) {
+			size_t used;
+			int got = fathom_frame_receive(&l->in, l->buf + l->at, l->have - l->at,
+						       &used, out);
+
+			l->at += used;
+			if (got)
+				return 1;
+		}
+		int64_t left = end - now_ms();
+		struct pollfd pfd[2] = {{.fd = l->fd, .events = POLLIN},
+					{.fd = l->other_fd, .events = POLLIN}};
+
+		if (left <= 0)
+			return 0;
+		if (poll(pfd, l->other ? 2 : 1, (int)left) < 0 && errno != EINTR)
+			return -errno;
+		if (l->other && pfd[1].revents)
+			l->other(l->other_arg);
+		if (!pfd[0].revents)
+			continue;
+		ssize_t n = read(l->fd, l->buf, sizeof(l->buf));
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			return -EPIPE;
+		l->at = 0;
+		l->have = (size_t)n;
+	}
+}
+
+int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, uint32_t bytes,
+	     struct wire_frame *answer)
+{
+	uint8_t out[WIRE_FRAME_MAX];
+
+	if (bytes > WIRE_FRAME_PAYLOAD)
+		return -EINVAL;
+	if (bytes)
+		memcpy(out + WIRE_FRAME_HEADER, payload, bytes);
+	uint32_t n = fathom_frame_seal(out, type, ++l->number, arg, bytes);
+
+	for (int i = 0; i < TRIES; i++) {
+		int64_t end = now_ms() + TIMEOUT_MS;
+		int got = write_all(l->fd, out, n);
+
+		l->resent += i > 0;
+		while (!got && (got = wait_frame(l, end, answer)) > 0) {
+			if (answer->number == l->number &&
+			    answer->type == (type | WIRE_FRAME_ANSWER))
+				return (int32_t)answer->arg < 0 ? (int32_t)answer->arg : 0;
+			got = 0; /* an answer to something asked before */
+		}
+		if (got < 0)
+			return got;
+	}
+	return -ETIMEDOUT;
+}
+
+int link_hello(struct link *l, struct capture *c, uint32_t *nr_events)
+{
+	struct wire_frame f;
+	struct wire_hello h;
+	int err = link_ask(l, WIRE_FRAME_HELLO, 0, NULL, 0, &f);
+
+	if (err)
+		return err;
+	if (f.bytes < sizeof(h))
+		return -EPROTO;
+	memcpy(&h, f.payload, sizeof(h));
+	if (h.version != 1 || !h.nr_cpus || h.nr_cpus > CAPTURE_CPUS_MAX || h.page_bytes != 4096 ||
+	    h.nr_events > 65536)
+		return -EPROTO;
+	c->nr_cpus = h.nr_cpus;
+	c->ns_mult = h.ns_mult;
+	c->ns_shift = h.ns_shift;
+	snprintf(c->release, sizeof(c->release), "%.*s", (int)(f.bytes - sizeof(h)),
+		 (const char *)f.payload + sizeof(h));
+	*nr_events = h.nr_events;
+	return 0;
+}
+
+int link_formats(struct link *l, struct capture *c, uint32_t nr_events)
+{
+	for (uint32_t i = 0; i < nr_events; i++) {
+		struct wire_frame f;
+		int err = link_ask(l, WIRE_FRAME_EVENT, i, NULL, 0, &f);
+		const char *text = (const char *)f.payload, *eol;
+		char system[64];
+
+		if (err)
+			return err;
+		eol = memchr(text, '\n', f.bytes);
+		if (!eol || (size_t)(eol - text) >= sizeof(system))
+			return -EPROTO;
+		memcpy(system, text, (size_t)(eol - text));
+		system[eol - text] = 0;
+		if (capture_format(c, system, eol + 1, f.bytes - (size_t)(eol + 1 - text)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int link_pages(struct link *l, struct capture *c)
+{
+	int came = 0;
+
+	for (uint32_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+		struct wire_frame f;
+		int err = link_ask(l, WIRE_FRAME_PAGE, cpu, NULL, 0, &f);
+
+		if (err)
+			return err;
+		if (!f.bytes)
+			continue;
+		if (capture_page(c, cpu, f.payload, f.bytes))
+			return -EPROTO;
+		came++;
+	}
+	return came;
+}
+
+int link_stats(struct link *l, struct capture *c)
+{
+	for (uint32_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+		struct wire_frame f;
+		int err = link_ask(l, WIRE_FRAME_STATS, cpu, NULL, 0, &f);
+
+		if (err)
+			return err;
+		if (f.bytes < sizeof(c->stats[cpu]))
+			return -EPROTO;
+		memcpy(&c->stats[cpu], f.payload, sizeof(c->stats[cpu]));
+	}
+	return 0;
+}
+
+int link_names(struct link *l, struct capture *c)
+{
+	const size_t batch = 64;
+
+	capture_find_pids(c);
+	for (size_t i = 0; i < c->nr_pids; i += batch) {
+		size_t n = c->nr_pids - i < batch ? c->nr_pids - i : batch;
+		struct wire_frame f;
+		int err = link_ask(l, WIRE_FRAME_NAMES, 0, c->pids + i,
+				   (uint32_t)(n * sizeof(*c->pids)), &f);
+
+		if (err)
+			return err;
+		bytes_add(&c->cmdlines, f.payload, f.bytes);
+	}
+	return 0;
+}
+
+int link_printks(struct link *l, struct capture *c)
+{
+	for (uint32_t i = 0; i < 65536; i++) {
+		struct wire_frame f;
+		uint64_t at;
+		int err = link_ask(l, WIRE_FRAME_PRINTK, i, NULL, 0, &f);
+
+		if (err)
+			return err;
+		if (f.bytes < sizeof(at))
+			return 0;
+		memcpy(&at, f.payload, sizeof(at));
+		bytes_text(&c->printks, "0x%llx : \"%.*s\"\n", (unsigned long long)at,
+			   (int)(f.bytes - sizeof(at)), (const char *)f.payload + sizeof(at));
+	}
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* link.h -- the host's end of the trace line: ask, wait, ask again; and taking a whole capture over it. */
+#ifndef CAPTURE_LINK_H
+#define CAPTURE_LINK_H
+
+#include "capture/capture.h"
+
+struct link {
+	int fd;
+	uint32_t number;
+	uint64_t resent; /* requests that had to be asked again */
+	struct wire_receiver in;
+	uint8_t buf[4096]; /* read from the line, taken up to `at` */
+	size_t at, have;
+	/* Called while an answer is awaited, with another fd to look after (the console); may be NULL. */
+	int other_fd;
+	void (*other)(void *arg);
+	void *other_arg;
+};
+
+/*
+ * One request and its answer, whose payload stays valid until the next. 0, or a negative errno value: the target's own
+ * from the answer, -ETIMEDOUT when there was none after several tries, -EPIPE when the line closed.
+ */
+int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, uint32_t bytes,
+	     struct wire_frame *answer);
+
+int link_hello(struct link *l, struct capture *c, uint32_t *nr_events);
+int link_formats(struct link *l, struct capture *c, uint32_t nr_events);
+/* The next page of each CPU that has one: how many came, or a negative errno value. */
+int link_pages(struct link *l, struct capture *c);
+int link_stats(struct link *l, struct capture *c);
+int link_names(struct link *l, struct capture *c);
+int link_printks(struct link *l, struct capture *c);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c -- fathom record: boot a kernel under QEMU and trace it, or recover the rings from its memory. */
+#include "cmd/cmd.h"
+#include "base/diag.h"
+#include "capture/record.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage_text[] =
+	"usage: fathom record --qemu KERNEL [OPTIONS]\n"
+	"       fathom record --from-memory IMAGE --kernel ELF [-o FILE]\n"
+	"\n"
+	"Boots KERNEL (an ELF file, or `demo` for the demo kernel) under QEMU, runs commands in "
+	"its shell,\n"
+	"pulls its trace over the second serial port and writes a trace.dat. Or finds the rings in "
+	"a raw memory\n"
+	"image (QEMU's pmemsave) or an ELF core (dump-guest-memory) of a kernel that hung or "
+	"panicked.\n"
+	"\n"
+	"  -o, --output FILE     the trace (trace.dat)\n"
+	"  -r, --run COMMAND     a line for the kernel's shell; may be given several times\n"
+	"  -e, --event PATTERN   events to record: system:event, system:*, *; several times (*)\n"
+	"  -s, --smp N           CPUs of the guest (4)\n"
+	"  -m, --memory MIB      memory of the guest (256)\n"
+	"  -a, --append TEXT     the kernel's command line\n"
+	"  -c, --console FILE    keep what the console said\n"
+	"  -t, --time SECONDS    give up after (60)\n"
+	"      --via WAY         line: pages over the serial port; memory: out of the guest's "
+	"memory (line)\n"
+	"  -k, --kernel ELF      the kernel whose image it is\n"
+	"  -h, --help            this text\n";
+
+enum {
+	OPT_QEMU = 256,
+	OPT_MEMORY,
+	OPT_VIA
+};
+
+static const struct option options[] = {
+	{"qemu", required_argument, NULL, OPT_QEMU},
+	{"from-memory", required_argument, NULL, OPT_MEMORY},
+	{"via", required_argument, NULL, OPT_VIA},
+	{"output", required_argument, NULL, 'o'},
+	{"run", required_argument, NULL, 'r'},
+	{"event", required_argument, NULL, 'e'},
+	{"smp", required_argument, NULL, 's'},
+	{"memory", required_argument, NULL, 'm'},
+	{"append", required_argument, NULL, 'a'},
+	{"console", required_argument, NULL, 'c'},
+	{"time", required_argument, NULL, 't'},
+	{"kernel", required_argument, NULL, 'k'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static bool number(const char *s, unsigned max, unsigned *out)
+{
+	char *end;
+	unsigned long v = strtoul(s, &end, 10);
+
+	if (*end || end == s || !v || v > max) {
+		diag_error("'%s' is not a number from 1 to %u", s, max);
+		return false;
+	}
+	*out = (unsigned)v;
+	return true;
+}
+
+/* `demo` lies beside this program: build/fathom, build/demo/L6/kernel.elf. */
+static const char *demo_kernel(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	char *slash;
+
+	if (n <= 0)
+		return "build/demo/L6/kernel.elf";
+	path[n] = 0;
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash + 1 : path, "demo/L6/kernel.elf");
+	return path;
+}
+
+static bool list_add(const char **list, unsigned *n, const char *value)
+{
+	if (*n == RECORD_LIST_MAX) {
+		diag_error("at most %d of each", RECORD_LIST_MAX);
+		return false;
+	}
+	list[(*n)++] = value;
+	return true;
+}
+
+static bool parse(int argc, char **argv, struct record_options *o, const char **qemu,
+		  const char **image)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "o:r:e:s:m:a:c:t:k:h", options, NULL)) != -1) {
+		bool good = true;
+
+		switch (opt) {
+		case OPT_QEMU: *qemu = optarg; break;
+		case OPT_MEMORY: *image = optarg; break;
+		case OPT_VIA:
+			o->by_memory = !strcmp(optarg, "memory");
+			good = o->by_memory || !strcmp(optarg, "line");
+			break;
+		case 'o': o->output = optarg; break;
+		case 'r': good = list_add(o->run, &o->nr_run, optarg); break;
+		case 'e': good = list_add(o->events, &o->nr_events, optarg); break;
+		case 's': good = number(optarg, 255, &o->smp); break;
+		case 'm': good = number(optarg, 1024, &o->memory_mib); break;
+		case 'a': o->append = optarg; break;
+		case 'c': o->console = optarg; break;
+		case 't': good = number(optarg, 86400, &o->seconds); break;
+		case 'k': o->kernel = optarg; break;
+		default: good = false;
+		}
+		if (!good)
+			return false;
+	}
+	return optind == argc;
+}
+
+static void print_summary(const struct record_options *o, const struct capture *c)
+{
+	uint64_t events = 0, missed = 0, lost = 0;
+	size_t pages = 0;
+
+	for (uint32_t i = 0; i < c->nr_cpus; i++) {
+		events += capture_count(c, i, &missed);
+		lost += c->stats[i].overwritten + c->stats[i].full + c->stats[i].nested +
+			c->stats[i].too_big;
+		pages += c->pages[i].len / 4096;
+	}
+	printf("%s: %llu events in %zu pages of %u CPUs, %llu lost\n", o->output,
+	       (unsigned long long)events, pages, c->nr_cpus, (unsigned long long)lost);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_options o = {
+		.output = "trace.dat", .smp = 4, .memory_mib = 256, .seconds = 60};
+	const char *qemu = NULL, *image = NULL;
+	struct capture c = {0};
+
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			fputs(usage_text, stdout);
+			return EXIT_OK;
+		}
+	if (!parse(argc, argv, &o, &qemu, &image) || !qemu == !image || (image && !o.kernel)) {
+		fputs(usage_text, stderr);
+		return EXIT_USAGE;
+	}
+	if (qemu)
+		o.kernel = strcmp(qemu, "demo") ? qemu : demo_kernel();
+	int err = qemu ? record_qemu(&o, &c) : record_memory(&o, image, &c);
+
+	if (!err)
+		print_summary(&o, &c);
+	capture_free(&c);
+	return err ? EXIT_FAIL : EXIT_OK;
+}

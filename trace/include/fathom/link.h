@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* link.h -- the target's end of the trace line: answers what the host asks over any byte pipe. */
+#ifndef FATHOM_LINK_H
+#define FATHOM_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/frame.h"
+
+/* All of it goes out, however long that takes. Called from fathom_link_input(). */
+typedef void (*fathom_link_send_fn)(void *arg, const void *data, size_t bytes);
+
+/* One per line, in the caller's memory: about 13 KiB. Its members are the link's. */
+struct fathom_link {
+	fathom_link_send_fn send;
+	void *arg;
+	uint32_t number; /* of the last request */
+	uint32_t sent;	 /* bytes of its answer, in `out`; 0: none yet */
+	uint64_t resent; /* answers that had to be repeated */
+	struct wire_receiver in;
+	uint8_t out[WIRE_FRAME_MAX];
+};
+
+void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg);
+/* Bytes that came in, in any portions; answers every request in them. Context: task; one caller at a time. */
+void fathom_link_input(struct fathom_link *l, const void *data, size_t bytes);
+
+#endif

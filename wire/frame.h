@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* frame.h -- frames on a byte line that may lose, change or add bytes: sync word, number, CRC; and what is asked in them. */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * OFFSET  SIZE  MEANING (little endian)
+ *      0     4  sync: f5 46 54 4d
+ *      4     1  type: enum wire_frame_type; an answer has WIRE_FRAME_ANSWER set
+ *      5     1  check of the head: bytes 4 and 6 .. 15 summed, inverted; so a damaged length costs no wait for its end
+ *      6     2  n: bytes of payload, at most WIRE_FRAME_PAYLOAD
+ *      8     4  number of the request; its answer repeats it
+ *     12     4  argument of the request (a CPU, an index); in an answer: 0 or a negative errno value
+ *     16     n  payload
+ *   16+n     4  CRC-32 of bytes 4 .. 16+n
+ *
+ * The host asks, the target answers each request with one frame. A host that hears nothing asks again with the same
+ * number and gets the same answer again, so nothing that was taken out of a ring is lost on the line.
+ */
+#define WIRE_FRAME_HEADER  16u
+#define WIRE_FRAME_CRC	   4u
+#define WIRE_FRAME_PAYLOAD 4352u /* a ring page and its head */
+#define WIRE_FRAME_MAX	   (WIRE_FRAME_HEADER + WIRE_FRAME_PAYLOAD + WIRE_FRAME_CRC)
+#define WIRE_FRAME_ANSWER  0x80u
+
+enum wire_frame_type {
+	WIRE_FRAME_HELLO = 1, /* answer: struct wire_hello, then the release's name */
+	WIRE_FRAME_EVENT = 2, /* argument: index; answer: "system\n" and the format file */
+	WIRE_FRAME_PAGE =
+		3, /* argument: CPU; answer: nothing, or the next ring page, cut behind its data */
+	WIRE_FRAME_STATS = 4, /* argument: CPU; answer: struct wire_stats */
+	WIRE_FRAME_NAMES = 5, /* payload: pids as s32; answer: lines "pid name" */
+	WIRE_FRAME_PRINTK =
+		6, /* argument: index; answer: u64 address and the format as C source; nothing past the end */
+	WIRE_FRAME_TRACING = 7, /* argument: 0 off, 1 on */
+	WIRE_FRAME_ENABLE =
+		8, /* payload: "system:event" pattern; argument: 0 off, 1 on; answer's argument: how many */
+};
+
+struct wire_hello {
+	uint32_t version; /* 1 */
+	uint32_t nr_cpus;
+	uint32_t nr_events;
+	uint32_t page_bytes;
+	uint32_t ns_mult; /* ns = ticks * mult >> shift; 0: the clock counts nanoseconds */
+	uint32_t ns_shift;
+	uint64_t now; /* the clock as it answers */
+};
+
+/* Counters of one ring, as struct fathom_ring_stats means them. */
+struct wire_stats {
+	uint64_t written, read, overwritten, full, nested, too_big, disabled, discarded, entries;
+};
+
+/* A frame that arrived whole; payload points into the receiver's buffer until its next call. */
+struct wire_frame {
+	uint8_t type;
+	uint32_t number;
+	uint32_t arg;
+	uint32_t bytes;
+	const uint8_t *payload;
+};
+
+/* The receiving end. Zero it to begin. */
+struct wire_receiver {
+	uint64_t frames;  /* good ones */
+	uint64_t skipped; /* bytes that belonged to no good frame */
+	uint64_t bad;	  /* sync words whose frame was damaged */
+	uint32_t have;
+	uint32_t done; /* bytes of the last frame, still at the front */
+	uint8_t buf[WIRE_FRAME_MAX];
+};
+
+/*
+ * Take bytes from the line: 1 and *out when a frame is complete. *used says how many bytes were taken; call again with
+ * the rest. Bytes are skipped one by one until a sync word, a length and a CRC agree. Context: any, one caller.
+ */
+int fathom_frame_receive(struct wire_receiver *r, const uint8_t *data, size_t bytes, size_t *used,
+			 struct wire_frame *out);
+
+/* Lay a frame out in `to`, whose payload is already at to + WIRE_FRAME_HEADER. Bytes of the whole. */
+uint32_t fathom_frame_seal(uint8_t *to, uint8_t type, uint32_t number, uint32_t arg,
+			   uint32_t bytes);
+
+#endif
