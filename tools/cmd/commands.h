@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* commands.h -- the list of subcommands: COMMAND(name, "one line for help"); cmd/NAME.c defines int cmd_NAME(argc, argv). */
+COMMAND(report, "a trace as text: what trace-cmd report and the kernel print")
 COMMAND(version, "print the version")
 COMMAND(flame, "stacks of any trace as a flame graph")
 COMMAND(stat, "what is in a trace: counts, span, rates, losses")

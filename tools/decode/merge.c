@@ -82,7 +82,7 @@ void merge_close(struct merge *m)
 void merge_restart(struct merge *m)
 {
 	m->nr_heap = 0;
-	m->given = MERGE_NONE;
+	m->given = m->peeked = MERGE_NONE;
 	for (uint32_t i = 0; i < m->nr; i++) {
 		if (!cursor_next(m->cursors[i], &m->heads[i]))
 			continue;
@@ -116,6 +116,47 @@ const struct event *merge_next(struct merge *m)
 	m->given = m->heap[0];
 	m->number++;
 	return &m->heads[m->given];
+}
+
+const struct event *merge_peek(struct merge *m)
+{
+	uint32_t slot = m->given, nr = m->nr_heap;
+
+	m->peeked = MERGE_NONE;
+	if (slot == MERGE_NONE)
+		return NULL;
+	advance(m);
+	m->given = MERGE_NONE;
+	if (m->nr_heap != nr)
+		return NULL;
+	m->peeked = slot;
+	return &m->heads[slot];
+}
+
+void merge_drop(struct merge *m)
+{
+	uint32_t slot = m->peeked, i = 0;
+
+	if (slot == MERGE_NONE)
+		return;
+	m->peeked = MERGE_NONE;
+	m->number++;
+	while (m->heap[i] != slot)
+		i++;
+	if (cursor_next(m->cursors[slot], &m->heads[slot])) {
+		uint64_t before = m->keys[slot];
+
+		m->keys[slot] = m->heads[slot].time;
+		if (m->keys[slot] >= before) {
+			sift_down(m, i);
+			return;
+		}
+	} else {
+		m->heap[i] = m->heap[--m->nr_heap];
+	}
+	/* It may have to go up: rare enough to order the heap anew. */
+	for (i = m->nr_heap / 2; i-- > 0;)
+		sift_down(m, i);
 }
 
 /* The event given last is still the top of the heap: it was not advanced. */

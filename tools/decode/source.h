@@ -333,6 +333,7 @@ struct merge {
 	uint32_t nr;
 	uint32_t
 		given; /* slot of the event given last: advanced by the next call, so that its data stays valid */
+	uint32_t peeked; /* slot of the event merge_peek() told */
 	uint64_t number; /* of the event that merge_next() gives next */
 };
 
@@ -347,6 +348,12 @@ void merge_close(struct merge *m);
 const struct event *merge_next(struct merge *m);
 /* Take the last event back: the next call gives it again. Only right after a merge_next() that gave one. */
 void merge_unget(struct merge *m);
+/*
+ * Look ahead: the event that follows the one given last on the same stream, NULL if it was the last. It is given in its
+ * turn unless merge_drop() takes it away. The data of the event given last is gone; merge_unget() is not possible.
+ */
+const struct event *merge_peek(struct merge *m);
+void merge_drop(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
 void merge_seek_time(struct merge *m, uint64_t t);

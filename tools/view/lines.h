@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* lines.h -- inside tools/view: from events to the lines of trace-cmd report, in batches, on several threads. */
+#ifndef VIEW_LINES_H
+#define VIEW_LINES_H
+
+#include "query/out.h"
+#include "query/printfmt.h"
+#include "view/lookup.h"
+#include "view/report.h"
+
+/*
+ * One thread (the reader) walks the merged events and settles everything that depends on order: the name of the task,
+ * the depth of a function, whether an entry is a leaf. What it hands on is a batch of items, each of which can be
+ * printed by itself, so any thread can make the text of any batch. Texts leave in the order of the batches.
+ */
+
+/* "            bash-131   [", made once per task. */
+struct task_prefix {
+	int32_t pid;
+	uint8_t len;
+	bool unknown; /* the name may be learned from a later event */
+	char text[43];
+	struct task_prefix *older; /* a name replaced by this one; items may still point to it */
+};
+
+struct item;
+struct writer;
+
+/* How the events of one type are printed. Built by the reader, read by all. */
+struct printer {
+	const struct schema *schema;
+	const struct format *format; /* NULL: unknown */
+	struct printfmt *fmt;	     /* NULL: not needed */
+	struct filter_event *filter; /* NULL: keep all */
+	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
+	/* What the reader must settle: see below. */
+	enum {
+		ITEM_PLAIN,
+		ITEM_FUNCTION,
+		ITEM_GRAPH_ENTRY,
+		ITEM_SWITCH,
+		ITEM_WAKEUP
+	} kind;
+	const struct format_field *field[8]; /* of the printer's own choice */
+	char head[64];			     /* "sched_switch:         " */
+	uint8_t head_len;
+};
+
+struct item {
+	uint64_t time;
+	uint64_t lost;
+	const struct task_prefix *task;
+	const struct printer *printer;
+	const char *name; /* ITEM_FUNCTION, ITEM_GRAPH_ENTRY: of the function; NULL: not known */
+	uint64_t value;	  /* ITEM_GRAPH_ENTRY of a leaf: its duration */
+	uint32_t data;	  /* offset in the batch's data */
+	uint32_t size;
+	uint32_t cpu;
+	uint32_t buffer;
+	uint32_t name_len;
+	uint16_t depth; /* ITEM_FUNCTION */
+	bool leaf;
+	int32_t pid;
+};
+
+#define BATCH_ITEMS 4096u
+
+struct batch {
+	struct item items[BATCH_ITEMS];
+	uint32_t nr;
+	uint8_t *data;
+	size_t used, cap;
+	uint64_t number;
+	struct out text;
+	struct batch *next;
+};
+
+/* A thread that makes text. */
+struct writer {
+	const struct report_options *o;
+	struct source *source;
+	struct lookup lookup;
+	struct out *out;
+	const uint8_t *data; /* of the item being printed */
+	uint64_t seconds;    /* whose text is in `seconds_text` */
+	char seconds_text[24];
+	uint32_t seconds_len;
+	uint32_t buffer_width; /* of the column of buffer names; 0: there is one buffer */
+	char scratch[EXPR_SCRATCH_MAX];
+};
+
+bool writer_init(struct writer *w, struct source *s, const struct report_options *o);
+void writer_free(struct writer *w);
+/* The text of a batch into b->text. */
+void writer_run(struct writer *w, struct batch *b);
+struct expr_record writer_record(struct writer *w, const struct item *i);
+
+/* The reader. */
+struct reader;
+struct reader *reader_new(struct source *s, const struct report_options *o);
+void reader_free(struct reader *r);
+/* Fill the batch; false when there is nothing more. */
+bool reader_fill(struct reader *r, struct batch *b);
+
+/* tasks.c: prefixes by pid. */
+struct task_table;
+struct task_table *task_table_new(struct source *s);
+void task_table_free(struct task_table *t);
+const struct task_prefix *task_find(struct task_table *t, int32_t pid);
+/* An event names a task: kept if the trace does not name it elsewhere. */
+void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t bytes);
+
+/* plugins.c: choose how the events of a type are printed. */
+void printer_choose(struct printer *p, const struct report_options *o, uint8_t long_bytes);
+/* A field of the record as a number; 0 if it is not there. */
+uint64_t item_number(const struct writer *w, const struct item *i, const struct format_field *f);
+void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);
+void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i);
+/* fields.c: what -R and broken print fmts show. */
+void print_fields(struct writer *w, const struct printer *p, const struct item *i);
+void print_broken(struct writer *w, const struct printer *p, const struct item *i);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* plugins.c -- events that trace-cmd prints by plugin, not by print fmt; its choice for each event type. */
+#include "view/lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint64_t item_number(const struct writer *w, const struct item *i, const struct format_field *f)
+{
+	uint8_t type;
+
+	if (!f || f->offset > i->size || f->size > i->size - f->offset)
+		return 0;
+	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return 0;
+	type = (uint8_t)(f->size | (f->flags & FORMAT_SIGNED ? TYPE_SIGNED : 0));
+	return expr_load(w->data + f->offset, type, w->lookup.env.swap);
+}
+
+static void put_text(struct writer *w, const struct item *i, const struct format_field *f)
+{
+	struct expr_record r = writer_record(w, i);
+	const char *s;
+	uint32_t n;
+
+	if (f->flags & FORMAT_DYNAMIC) {
+		struct value v = expr_dynamic(&r, f->offset, (f->flags & FORMAT_REL_LOC) != 0);
+
+		s = v.s;
+		n = v.len;
+	} else {
+		if (f->offset >= i->size)
+			return;
+		s = (const char *)w->data + f->offset;
+		n = f->size < i->size - f->offset ? f->size : i->size - f->offset;
+	}
+	out_bytes(w->out, s, strnlen(s, n));
+}
+
+/* ---- sched ---- */
+
+enum {
+	SWITCH_PREV_COMM,
+	SWITCH_PREV_PID,
+	SWITCH_PREV_PRIO,
+	SWITCH_PREV_STATE,
+	SWITCH_NEXT_COMM,
+	SWITCH_NEXT_PID,
+	SWITCH_NEXT_PRIO
+};
+
+static void put_state(struct out *o, uint64_t state)
+{
+	static const char letters[] = "SDTtZXxW";
+	bool any = false;
+
+	for (unsigned k = 0; letters[k]; k++) {
+		if (!(state >> k & 1))
+			continue;
+		if (any)
+			out_char(o, '|');
+		any = true;
+		out_char(o, letters[k]);
+	}
+	if (!any)
+		out_char(o, 'R');
+}
+
+static void put_task(struct writer *w, const struct item *i, const struct format_field *comm,
+		     const struct format_field *pid, const struct format_field *prio)
+{
+	if (comm) {
+		put_text(w, i, comm);
+		out_char(w->out, ':');
+	}
+	out_s64(w->out, (int64_t)item_number(w, i, pid));
+	if (prio) {
+		out_bytes(w->out, " [", 2);
+		out_s64(w->out, (int64_t)item_number(w, i, prio));
+		out_char(w->out, ']');
+	}
+}
+
+static void print_switch(struct writer *w, const struct printer *p, const struct item *i)
+{
+	put_task(w, i, p->field[SWITCH_PREV_COMM], p->field[SWITCH_PREV_PID],
+		 p->field[SWITCH_PREV_PRIO]);
+	out_char(w->out, ' ');
+	if (p->field[SWITCH_PREV_STATE])
+		put_state(w->out, item_number(w, i, p->field[SWITCH_PREV_STATE]));
+	out_bytes(w->out, " ==> ", 5);
+	put_task(w, i, p->field[SWITCH_NEXT_COMM], p->field[SWITCH_NEXT_PID],
+		 p->field[SWITCH_NEXT_PRIO]);
+}
+
+enum {
+	WAKEUP_COMM,
+	WAKEUP_PID,
+	WAKEUP_PRIO,
+	WAKEUP_SUCCESS,
+	WAKEUP_CPU
+};
+
+static void print_wakeup(struct writer *w, const struct printer *p, const struct item *i)
+{
+	put_task(w, i, p->field[WAKEUP_COMM], p->field[WAKEUP_PID], p->field[WAKEUP_PRIO]);
+	if (p->field[WAKEUP_SUCCESS]) {
+		out_str(w->out, " success=");
+		out_s64(w->out, (int64_t)item_number(w, i, p->field[WAKEUP_SUCCESS]));
+	}
+	if (p->field[WAKEUP_CPU])
+		out_printf(w->out, " CPU:%03llu",
+			   (unsigned long long)item_number(w, i, p->field[WAKEUP_CPU]));
+}
+
+/* ---- functions and stacks ---- */
+
+static void put_symbol(struct writer *w, uint64_t addr)
+{
+	const struct lookup_symbol *s = lookup_symbol(&w->lookup, addr);
+
+	if (s->name) {
+		out_bytes(w->out, s->name, s->len);
+	} else {
+		out_bytes(w->out, "0x", 2);
+		out_hex(w->out, addr);
+	}
+}
+
+static void print_function(struct writer *w, const struct printer *p, const struct item *i)
+{
+	out_fill(w->out, ' ', 3u * i->depth);
+	if (i->name) {
+		out_bytes(w->out, i->name, i->name_len);
+	} else {
+		out_bytes(w->out, "0x", 2);
+		out_hex(w->out, item_number(w, i, p->field[0]));
+	}
+}
+
+static void print_stack(struct writer *w, const struct printer *p, const struct item *i)
+{
+	uint32_t size = w->lookup.env.long_bytes;
+	uint64_t end = size == 4 ? UINT32_MAX : UINT64_MAX;
+
+	out_str(w->out, p->field[1] ? "<user stack trace >\n" : "<stack trace >\n");
+	for (uint32_t at = p->field[0]->offset; at + size <= i->size; at += size) {
+		uint64_t addr = expr_load(w->data + at, (uint8_t)size, w->lookup.env.swap);
+
+		if (addr == end)
+			break;
+		out_bytes(w->out, "=> ", 3);
+		put_symbol(w, addr);
+		out_bytes(w->out, " (", 2);
+		out_hex(w->out, addr);
+		out_bytes(w->out, ")\n", 2);
+	}
+}
+
+/* ---- timers ---- */
+
+enum {
+	HRTIMER_TIMER,
+	HRTIMER_NOW,
+	HRTIMER_FUNCTION,
+	HRTIMER_EXPIRES,
+	HRTIMER_SOFT
+};
+
+static void put_pointer(struct writer *w, const struct item *i, const char *label,
+			const struct format_field *f)
+{
+	uint64_t v = item_number(w, i, f);
+
+	out_str(w->out, label);
+	out_bytes(w->out, "0x", 2);
+	out_hex(w->out, v);
+}
+
+/* libtraceevent's own form: the name, a slash, the offset into it. */
+static void put_callback(struct writer *w, const struct item *i, const struct format_field *f)
+{
+	uint64_t addr = item_number(w, i, f);
+	const struct lookup_symbol *s = lookup_symbol(&w->lookup, addr);
+
+	out_str(w->out, " function=");
+	if (s->name) {
+		out_bytes(w->out, s->name, s->len);
+		out_printf(w->out, "/0x%llx", (unsigned long long)s->offset);
+	} else {
+		out_printf(w->out, "0x%llx", (unsigned long long)addr);
+	}
+}
+
+static void print_hrtimer_expire(struct writer *w, const struct printer *p, const struct item *i)
+{
+	put_pointer(w, i, "hrtimer=", p->field[HRTIMER_TIMER]);
+	out_str(w->out, " now=");
+	out_u64(w->out, item_number(w, i, p->field[HRTIMER_NOW]));
+	put_callback(w, i, p->field[HRTIMER_FUNCTION]);
+}
+
+static void print_hrtimer_start(struct writer *w, const struct printer *p, const struct item *i)
+{
+	put_pointer(w, i, "hrtimer=", p->field[HRTIMER_TIMER]);
+	put_callback(w, i, p->field[HRTIMER_FUNCTION]);
+	out_str(w->out, " expires=");
+	out_u64(w->out, item_number(w, i, p->field[HRTIMER_EXPIRES]));
+	out_str(w->out, " softexpires=");
+	out_u64(w->out, item_number(w, i, p->field[HRTIMER_SOFT]));
+}
+
+/* ---- the choice ---- */
+
+static void print_format(struct writer *w, const struct printer *p, const struct item *i)
+{
+	struct expr_record r = writer_record(w, i);
+
+	printfmt_run(p->fmt, &r, w->out);
+}
+
+/* trace_printk(): the text of the format lies at an address, the arguments behind it as words. */
+static void print_bprint(struct writer *w, const struct printer *p, const struct item *i)
+{
+	struct expr_record r = writer_record(w, i);
+	uint64_t addr = item_number(w, i, p->field[1]);
+	const char *fmt = source_printk(w->source, addr);
+
+	put_symbol(w, item_number(w, i, p->field[0]));
+	out_bytes(w->out, ": ", 2);
+	if (fmt)
+		printfmt_binary(fmt, &r, p->field[2]->offset, PRINTFMT_TRACE_CMD, w->out);
+	else
+		out_printf(w->out, "(NO FORMAT FOUND at %llx)", (unsigned long long)addr);
+}
+
+static const struct plugin {
+	const char *system, *event;
+	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
+	int kind;
+	const char *fields[8];
+	unsigned required; /* so many of the fields must be there */
+} plugins[] = {
+	{"sched",
+	 "sched_switch",
+	 print_switch,
+	 ITEM_SWITCH,
+	 {"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"},
+	 2},
+	{"sched",
+	 "sched_wakeup",
+	 print_wakeup,
+	 ITEM_WAKEUP,
+	 {"comm", "pid", "prio", "success", "target_cpu"},
+	 2},
+	{"sched",
+	 "sched_wakeup_new",
+	 print_wakeup,
+	 ITEM_WAKEUP,
+	 {"comm", "pid", "prio", "success", "target_cpu"},
+	 2},
+	{"ftrace", "function", print_function, ITEM_FUNCTION, {"ip", "parent_ip"}, 2},
+	{"ftrace", "funcgraph_entry", print_graph_entry, ITEM_GRAPH_ENTRY, {"func", "depth"}, 2},
+	{"ftrace",
+	 "funcgraph_exit",
+	 print_graph_exit,
+	 ITEM_PLAIN,
+	 {"func", "depth", "calltime", "rettime"},
+	 4},
+	{"ftrace", "kernel_stack", print_stack, ITEM_PLAIN, {"caller"}, 1},
+	{"ftrace", "user_stack", print_stack, ITEM_PLAIN, {"caller", "tgid"}, 1},
+	{"ftrace", "bprint", print_bprint, ITEM_PLAIN, {"ip", "fmt", "buf"}, 3},
+	{"timer",
+	 "hrtimer_expire_entry",
+	 print_hrtimer_expire,
+	 ITEM_PLAIN,
+	 {"hrtimer", "now", "function"},
+	 3},
+	{"timer",
+	 "hrtimer_start",
+	 print_hrtimer_start,
+	 ITEM_PLAIN,
+	 {"hrtimer", "hrtimer", "function", "expires", "softexpires"},
+	 5},
+};
+
+static bool plugin_fits(const struct plugin *g, struct printer *p)
+{
+	if (strcmp(g->system, p->schema->system) != 0 || strcmp(g->event, p->schema->name) != 0)
+		return false;
+	for (unsigned k = 0; k < 8 && g->fields[k]; k++) {
+		p->field[k] = format_field(p->format, g->fields[k]);
+		if (!p->field[k] && k < g->required)
+			return false;
+	}
+	return true;
+}
+
+void printer_choose(struct printer *p, const struct report_options *o, uint8_t long_bytes)
+{
+	const char *name = p->schema ? p->schema->name : "";
+	int n;
+
+	if (p->format) {
+		for (size_t k = 0; k < sizeof(plugins) / sizeof(plugins[0]); k++) {
+			if (!plugin_fits(&plugins[k], p))
+				continue;
+			p->kind = plugins[k].kind;
+			if (!o->raw && !o->no_plugins)
+				p->print = plugins[k].print;
+			break;
+		}
+		if (!p->print && !o->raw) {
+			p->fmt = printfmt_new(p->format, p->format->print_fmt,
+					      strlen(p->format->print_fmt), long_bytes,
+					      PRINTFMT_TRACE_CMD);
+			p->print = p->fmt && !printfmt_error(p->fmt) ? print_format : print_broken;
+		}
+		if (o->raw)
+			p->print = print_fields;
+		if (o->filter)
+			p->filter = filter_compile(o->filter, p->format, long_bytes);
+	}
+	n = snprintf(p->head, sizeof(p->head), ": %s:%*s", name,
+		     name[0] ? (int)(strlen(name) < 20 ? 21 - strlen(name) : 1) : 0, "");
+	p->head_len = (uint8_t)(n < (int)sizeof(p->head) ? n : (int)sizeof(p->head) - 1);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* report.h -- a trace as text: what `trace-cmd report` prints, and what the kernel's `trace` shows. */
+#ifndef VIEW_REPORT_H
+#define VIEW_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decode/source.h"
+#include "query/filter.h"
+
+struct report_options {
+	uint64_t from, to; /* times of events to print */
+	bool (*keep)(const struct source *s, uint32_t stream, void *arg); /* NULL: every stream */
+	void *keep_arg;
+	const struct filter *filter; /* NULL: none */
+	unsigned threads;	     /* that make text; 0: as many as there are CPUs, at most 8 */
+	int fd;			     /* where the text goes */
+	/* trace-cmd's options */
+	bool raw;	  /* -R: fields instead of print fmts */
+	bool no_plugins;  /* -N: print fmts for all events */
+	bool nanoseconds; /* -t: full time stamps */
+	bool latency;	  /* -l: the flags column */
+	/* the kernel's `trace` */
+	const char *tracer; /* NULL: what the source says, or nop */
+	const char *
+		trace_options; /* "sym-offset,noirq-info": over what the source says; may be NULL */
+	const char *release, *model; /* of the latency banner; NULL: what the source says */
+	uint64_t start;		     /* when the buffer was cleared; UINT64_MAX: the first event */
+	uint64_t written; /* entries ever written; UINT64_MAX: what the source's stats say */
+};
+
+/* 0, -EPIPE if the reader is gone, or another negative errno with the message printed. */
+int report_trace_cmd(struct source *s, const struct report_options *o);
+int report_kernel(struct source *s, const struct report_options *o);
+
+#endif

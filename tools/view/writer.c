@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* writer.c -- make the text of a batch: the columns of trace-cmd's lines, then each event's own text. */
+#include "view/lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool writer_init(struct writer *w, struct source *s, const struct report_options *o)
+{
+	w->o = o;
+	w->source = s;
+	w->seconds = UINT64_MAX;
+	w->buffer_width = 0;
+	if (s->nr_buffers > 1)
+		for (size_t i = 0; i < s->nr_buffers; i++)
+			if (strlen(s->buffers[i].name) > w->buffer_width)
+				w->buffer_width = (uint32_t)strlen(s->buffers[i].name);
+	return lookup_init(&w->lookup, s, true, false);
+}
+
+void writer_free(struct writer *w)
+{
+	lookup_free(&w->lookup);
+}
+
+struct expr_record writer_record(struct writer *w, const struct item *i)
+{
+	return (struct expr_record){
+		.data = w->data,
+		.size = i->size,
+		.cpu = i->cpu,
+		.pid = i->pid,
+		.time = i->time,
+		.name = i->printer->schema ? i->printer->schema->name : "",
+		.env = &w->lookup.env,
+		.scratch = w->scratch,
+	};
+}
+
+static void put_lost(struct writer *w, const struct item *i)
+{
+	if (i->lost == LOST_UNKNOWN)
+		out_printf(w->out, "CPU:%u [EVENTS DROPPED]\n", i->cpu);
+	else
+		out_printf(w->out, "CPU:%u [%llu EVENTS DROPPED]\n", i->cpu,
+			   (unsigned long long)i->lost);
+}
+
+static void put_buffer(struct writer *w, const struct item *i)
+{
+	const char *name = w->source->buffers[i->buffer].name;
+
+	out_printf(w->out, "%*s%s", (int)w->buffer_width, name, *name ? ": " : "  ");
+}
+
+static inline void put_3(char *to, unsigned v)
+{
+	to[0] = (char)('0' + v / 100);
+	to[1] = (char)('0' + v / 10 % 10);
+	to[2] = (char)('0' + v % 10);
+}
+
+/* `%6lu.%06lu`; a trace's times share their seconds, so those are made once. */
+static void put_time(struct writer *w, uint64_t t)
+{
+	struct out *o = w->out;
+	uint64_t us, s;
+	unsigned rest;
+
+	if (w->source->unit != CLOCK_NS) {
+		out_printf(o, "%12llu", (unsigned long long)t);
+		return;
+	}
+	if (w->o->nanoseconds) {
+		out_printf(o, "%6llu.%09llu", (unsigned long long)(t / 1000000000),
+			   (unsigned long long)(t % 1000000000));
+		return;
+	}
+	us = (t + 500) / 1000;
+	s = us / 1000000;
+	rest = (unsigned)(us - s * 1000000);
+	if (s != w->seconds) {
+		w->seconds_len = (uint32_t)snprintf(w->seconds_text, sizeof(w->seconds_text),
+						    "%6llu.", (unsigned long long)s);
+		w->seconds = s;
+	}
+	if (!out_room(o, 32))
+		return;
+	memcpy(o->at, w->seconds_text, 24);
+	o->at += w->seconds_len;
+	put_3(o->at, rest / 1000);
+	put_3(o->at + 3, rest % 1000);
+	o->at += 6;
+}
+
+static void put_line(struct writer *w, const struct item *i)
+{
+	struct out *o = w->out;
+	const struct printer *p = i->printer;
+
+	if (i->lost)
+		put_lost(w, i);
+	if (w->buffer_width)
+		put_buffer(w, i);
+	if (!out_room(o, 256))
+		return;
+	memcpy(o->at, i->task->text, sizeof(i->task->text));
+	o->at += i->task->len;
+	if (i->cpu < 1000) {
+		put_3(o->at, i->cpu);
+		o->at += 3;
+	} else {
+		o->at += out_digits(o->at, i->cpu);
+	}
+	*o->at++ = ']';
+	put_time(w, i->time);
+	if (!out_room(o, 128))
+		return;
+	memcpy(o->at, p->head, sizeof(p->head));
+	o->at += p->head_len;
+	if (p->print) {
+		size_t len = out_len(o);
+
+		p->print(w, p, i);
+		if (out_len(o) > len && o->at[-1] == '\n')
+			o->at--;
+	}
+	out_char(o, '\n');
+}
+
+void writer_run(struct writer *w, struct batch *b)
+{
+	b->text.at = b->text.base;
+	w->out = &b->text;
+	for (uint32_t k = 0; k < b->nr; k++) {
+		const struct item *i = &b->items[k];
+
+		w->data = b->data + i->data;
+		put_line(w, i);
+	}
+}
