@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c -- a bounded text buffer: what does not fit is cut, never written. */
+#include "wire/cold.h"
 #include "wire/text.h"
 #include "wire/div.h"
 

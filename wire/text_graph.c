@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text_graph.c -- draw function_graph records as Linux does: columns, indentation, task changes, arrows. */
+#include "wire/cold.h"
 #include "wire/text_graph.h"
 #include "wire/div.h"
 

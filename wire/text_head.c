@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text_head.c -- the header of Linux's `trace`: tracer, entry counts, latency banner, the art above the columns. */
+#include "wire/cold.h"
 #include "wire/text_line.h"
 
 static void text_line(struct fathom_text *t, const char *s)

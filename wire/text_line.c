@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text_line.c -- the columns of a line of Linux's `trace`: task, CPU, flags, time; symbols and switches. */
+#include "wire/cold.h"
 #include "wire/text_line.h"
 #include "wire/div.h"
 #include "wire/record.h"

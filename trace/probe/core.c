@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* core.c -- set-up: carves the one memory block into rings and scratch, switches recording, converts the clock. */
+#include "wire/cold.h"
 #include "fathom/errno.h"
 #include "fathom/emit.h"
 #include "fathom/patch.h"
+#include "fathom/view.h"
 #include "probe/registry.h"
-#include "wire/div.h"
 
 struct fathom_core fathom_core;
 
@@ -13,10 +14,17 @@ static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
 #define CORE_ALIGN	   4096u
 #define CORE_SCRATCH_BYTES 4096u /* four nested records of a kilobyte */
 
-/* Bytes per CPU beside the ring. */
+static size_t core_dump_bytes(uint32_t nr_cpus)
+{
+	struct fathom_view_config view = {.nr_cpus = nr_cpus};
+
+	return fathom_view_bytes(&view);
+}
+
+/* Bytes beside the rings: what events under a gate and fathom_dump() need. */
 static size_t core_fixed_bytes(uint32_t nr_cpus)
 {
-	return (size_t)nr_cpus * CORE_SCRATCH_BYTES;
+	return (size_t)nr_cpus * CORE_SCRATCH_BYTES + core_dump_bytes(nr_cpus);
 }
 
 static size_t core_round(size_t bytes)
@@ -138,6 +146,9 @@ int fathom_init(const struct fathom_config *c)
 		fathom_core.scratch[i] = at;
 		fathom_core.scratch_used[i] = 0;
 	}
+	fathom_core.dump = at;
+	fathom_core.dump_bytes = core_dump_bytes(c->nr_cpus);
+	at += fathom_core.dump_bytes;
 	fathom_core.spare = at;
 	fathom_core.spare_bytes = c->memory_bytes - (size_t)(at - (uint8_t *)c->memory);
 	fathom_core.config = *c;

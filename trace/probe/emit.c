@@ -84,3 +84,13 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 				 __ATOMIC_RELAXED);
 	fathom_port_unpin(e->pin);
 }
+
+void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e)
+{
+	return fathom_emit_begin(ev, bytes, e);
+}
+
+void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e)
+{
+	fathom_emit_end(ev, e);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format.c -- printf without libc, from a va_list, from 64-bit words, or from the packed arguments of bprint. */
+#include "wire/cold.h"
 #include "fathom/print.h"
 #include "fathom/trace.h"
 #include "probe/format_spec.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format_file.c -- an event's `format` file, byte for byte what Linux prints for the same definition. */
+#include "wire/cold.h"
 #include "fathom/event.h"
 #include "fathom/print.h"
 #include "fathom/site.h"

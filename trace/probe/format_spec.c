@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format_spec.c -- parses one conversion of a print format: C's integer forms and the kernel's pointer forms. */
+#include "wire/cold.h"
 #include <stddef.h>
 #include "probe/format_spec.h"
 

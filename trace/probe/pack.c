@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c -- the arguments of trace_printk() as bytes, laid out as Linux lays bprint's out. */
+#include "wire/cold.h"
 #include "fathom/print.h"
 #include "probe/format_spec.h"
 

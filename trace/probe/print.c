@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c -- helpers of TP_printk: flags, symbols, hex, arrays, masks; and strings going into records. */
+#include "wire/cold.h"
 #include "fathom/print.h"
 #include "wire/div.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* printk.c -- trace_printk(), trace_puts() and markers: text that the program writes into its own trace. */
+#include "wire/cold.h"
 #include "fathom/emit.h"
 #include "fathom/errno.h"
 #include "fathom/internal.h"
@@ -16,10 +17,15 @@ static const char *printk_no_format __attribute__((section("fathom_formats"), us
 
 const char *fathom_printk_format(uint32_t index)
 {
-	for (const char **f = __start_fathom_formats;
-	     (uintptr_t)f < (uintptr_t)__stop_fathom_formats; f++)
-		if (*f && !index--)
+	const char **f = __start_fathom_formats;
+
+	for (; (uintptr_t)f < (uintptr_t)__stop_fathom_formats; f++) {
+		if (!*f)
+			continue;
+		if (!index)
 			return *f;
+		index--;
+	}
 	return NULL;
 }
 
@@ -36,13 +42,13 @@ void fathom_printk(uintptr_t ip, const char *fmt, ...)
 	if (bytes > PRINTK_MAX)
 		bytes = PRINTK_MAX;
 	bytes = (bytes + 3) & ~(size_t)3;
-	r = fathom_emit_begin(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
+	r = fathom_emit_far(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
 	if (r) {
 		r->ip = ip;
 		r->fmt = fmt;
 		__builtin_memset((char *)r + sizeof(*r), 0, bytes);
 		fathom_pack((char *)r + sizeof(*r), bytes, fmt, ap);
-		fathom_emit_end(&fathom_ev_bprint, &e);
+		fathom_emit_far_end(&fathom_ev_bprint, &e);
 	}
 	va_end(ap);
 }
@@ -50,14 +56,20 @@ void fathom_printk(uintptr_t ip, const char *fmt, ...)
 int fathom_bputs(uintptr_t ip, const char *text)
 {
 	struct fathom_emit e;
-	struct fathom_rec_bputs *r = fathom_emit_begin(&fathom_ev_bputs, sizeof(*r), &e);
+	struct fathom_rec_bputs *r = fathom_emit_far(&fathom_ev_bputs, sizeof(*r), &e);
 
 	if (!r)
 		return 0;
 	r->ip = ip;
 	r->str = text;
-	fathom_emit_end(&fathom_ev_bputs, &e);
+	fathom_emit_far_end(&fathom_ev_bputs, &e);
 	return (int)fathom_strlen(text);
+}
+
+/* Where a marker that names no place of its own comes from. */
+uintptr_t fathom_marker_ip(void)
+{
+	return (uintptr_t)fathom_marker_ip;
 }
 
 /* A line's end is added where it is missing, and a NUL always. */
@@ -70,8 +82,7 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
 	if (bytes > FATHOM_MARKER_MAX)
 		bytes = FATHOM_MARKER_MAX;
 	add = !bytes || text[bytes - 1] != '\n';
-	r = fathom_emit_begin(&fathom_ev_print, (uint32_t)(sizeof(*r) + bytes + 1 + (size_t)add),
-			      &e);
+	r = fathom_emit_far(&fathom_ev_print, (uint32_t)(sizeof(*r) + bytes + 1 + (size_t)add), &e);
 	if (!r)
 		return 0;
 	r->ip = ip;
@@ -79,7 +90,7 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
 	if (add)
 		r->buf[bytes] = '\n';
 	r->buf[bytes + (size_t)add] = 0;
-	fathom_emit_end(&fathom_ev_print, &e);
+	fathom_emit_far_end(&fathom_ev_print, &e);
 	return (int)bytes;
 }
 
@@ -90,10 +101,10 @@ int fathom_marker_raw(const void *data, size_t bytes)
 
 	if (bytes < sizeof(r->id) || bytes > 3072)
 		return -FATHOM_EINVAL;
-	r = fathom_emit_begin(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
+	r = fathom_emit_far(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
 	if (!r)
 		return 0;
 	__builtin_memcpy(&r->id, data, bytes);
-	fathom_emit_end(&fathom_ev_raw_data, &e);
+	fathom_emit_far_end(&fathom_ev_raw_data, &e);
 	return (int)bytes;
 }

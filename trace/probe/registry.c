@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c -- the events of the program: ids, lookup, on and off. */
+#include "wire/cold.h"
 #include "fathom/errno.h"
 #include "fathom/patch.h"
 #include "fathom/site.h"

@@ -87,6 +87,10 @@ static inline void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
 	return fathom_emit_start(ev, fathom_event_state(ev), bytes, e);
 }
 
+/* The same two out of line, for writers that count bytes, not nanoseconds. */
+void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e);
+void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e);
+
 static inline void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
 {
 	if (FATHOM_UNLIKELY(e->scratch)) {

@@ -47,10 +47,12 @@ struct fathom_core {
 	struct fathom_ring *ring[FATHOM_CPUS_MAX];
 	uint8_t *scratch[FATHOM_CPUS_MAX];	/* records under a gate are built here */
 	uint32_t scratch_used[FATHOM_CPUS_MAX]; /* by nested events; own CPU only */
-	uint32_t ns_mult, ns_shift;		/* ns = ticks * mult >> shift */
-	uint64_t boot;				/* the clock at init */
-	uint32_t off;				/* fathom_tracing_off() */
-	unsigned long no_cpu; /* events refused: the CPU number was out of range */
+	uint8_t *dump;				/* memory of fathom_dump() */
+	size_t dump_bytes;
+	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift */
+	uint64_t boot;		    /* the clock at init */
+	uint32_t off;		    /* fathom_tracing_off() */
+	unsigned long no_cpu;	    /* events refused: the CPU number was out of range */
 	struct fathom_config config;
 	uint8_t *spare; /* what is left of the memory block, for fathom_memory_take() */
 	size_t spare_bytes;
@@ -116,6 +118,8 @@ int fathom_bputs(uintptr_t ip, const char *text);
 #define FATHOM_MARKER_MAX 1024
 int fathom_marker(uintptr_t ip, const char *text, size_t bytes);
 /* trace_marker_raw: the first 4 bytes are an id. */
+uintptr_t fathom_marker_ip(
+	void); /* the ip of text that came from outside: shown as tracing_mark_write */
 int fathom_marker_raw(const void *data, size_t bytes);
 /* Formats that trace_printk() uses, by index; NULL past the end. For printk_formats. */
 const char *fathom_printk_format(uint32_t index);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* view_graph.c -- the function_graph layout of a view: plugged in by whoever shows a graph, so others need not link it. */
+#include "wire/cold.h"
+#include "fathom/internal.h"
+#include "fathom/view.h"
+
+static const char *view_graph_comm(void *arg, int32_t pid)
+{
+	struct fathom_view *v = arg;
+
+	return fathom_text_comm(pid, fathom_view_comm(v, pid, v->graph_comm));
+}
+
+static void view_graph_start(struct fathom_view *v, void *per_cpu)
+{
+	v->graph.view = &v->text;
+	v->graph.cpus = per_cpu;
+	v->graph.nr_cpus = v->config.nr_cpus;
+	v->graph.comm = view_graph_comm;
+	v->graph.arg = v;
+	fathom_graph_init(&v->graph);
+}
+
+/* An entry whose exit is the next record of its CPU is a leaf: both are one line. The exit is then taken. */
+static const struct fathom_rec_funcgraph_exit *view_leaf_exit(struct fathom_view *v)
+{
+	const struct fathom_rec_funcgraph_entry *in = (const void *)v->record;
+	struct fathom_view_cpu *c = &v->cpus[v->cpu];
+	const struct fathom_rec_funcgraph_exit *ex = c->rec.data;
+
+	if (!c->has || c->rec.lost || c->rec.bytes < sizeof(*ex))
+		return NULL;
+	if (ex->ent.type != WIRE_ID_FUNCGRAPH_EXIT || ex->func != in->func ||
+	    ex->ent.pid != in->ent.pid)
+		return NULL;
+	return ex;
+}
+
+static void view_call(struct fathom_view *v, struct fathom_graph_call *c, uintptr_t func)
+{
+	uintptr_t offset, size;
+
+	__builtin_memset(c, 0, sizeof(*c));
+	c->func = func;
+	if (fathom_core.config.symbol)
+		c->name = fathom_core.config.symbol(func, &offset, &size);
+	c->is_irq = v->config.is_irq_entry && v->config.is_irq_entry(func);
+}
+
+static void view_graph_entry(struct fathom_view *v, struct fathom_text *out,
+			     const struct fathom_text_entry *e)
+{
+	const struct fathom_rec_funcgraph_entry *in = (const void *)v->record;
+	const struct fathom_rec_funcgraph_exit *ex = view_leaf_exit(v);
+	struct fathom_graph_call c;
+
+	view_call(v, &c, in->func);
+	c.depth = in->depth;
+	if (!ex) {
+		fathom_graph_entry(out, &v->graph, e, &c);
+		return;
+	}
+	c.duration_ns = fathom_ticks_to_ns(ex->rettime) - fathom_ticks_to_ns(ex->calltime);
+	c.overrun = ex->overrun;
+	fathom_graph_leaf(out, &v->graph, e, &c);
+	if (v->config.flags & FATHOM_VIEW_CONSUME)
+		fathom_ring_consume(v->config.rings[v->cpu], &v->cpus[v->cpu].rec);
+	fathom_view_advance(v, v->cpu);
+}
+
+static void view_graph(struct fathom_view *v, struct fathom_text *out,
+		       const struct fathom_text_entry *e)
+{
+	const struct fathom_rec_funcgraph_exit *ex = (const void *)v->record;
+	struct fathom_graph_call c;
+
+	switch (ex->ent.type) {
+	case WIRE_ID_FUNCGRAPH_ENTRY: view_graph_entry(v, out, e); break;
+	case WIRE_ID_FUNCGRAPH_EXIT:
+		view_call(v, &c, ex->func);
+		c.depth = ex->depth;
+		c.overrun = ex->overrun;
+		c.duration_ns = fathom_ticks_to_ns(ex->rettime) - fathom_ticks_to_ns(ex->calltime);
+		fathom_graph_exit(out, &v->graph, e, &c);
+		break;
+	case WIRE_ID_FUNCTION:
+	case WIRE_ID_KERNEL_STACK:
+	case WIRE_ID_USER_STACK:
+		fathom_text_prefix(out, &v->text, e);
+		fathom_view_body(v, out);
+		break;
+	default:
+		fathom_graph_comment(out, &v->graph, e);
+		fathom_view_body(v, out);
+		fathom_graph_comment_end(out);
+	}
+}
+
+const struct fathom_view_graph fathom_view_graph = {
+	.bytes_per_cpu = sizeof(struct fathom_graph_cpu),
+	.start = view_graph_start,
+	.header = fathom_graph_header,
+	.entry = view_graph,
+};
