@@ -83,7 +83,9 @@ $(B)/user/%.o: %.c
 	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(B)/user/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(CC) $(filter-out -mgeneral-regs-only,$(USER_CFLAGS)) $(DEPFLAGS) -c $< -o $@
+# Traced functions have live vector registers and any stack alignment when they call into the library.
+$(B)/user/trace/%.o $(B)/user/wire/%.o: USER_CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-mgeneral-regs-only)
 $(B)/user/libfathom.a: $(USER_OBJ)
 	@rm -f $@
 	ar rcs $@ $^

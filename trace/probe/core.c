@@ -6,6 +6,7 @@
 #include "fathom/patch.h"
 #include "fathom/view.h"
 #include "probe/registry.h"
+#include "probe/tracers.h"
 
 struct fathom_core fathom_core;
 
@@ -168,6 +169,7 @@ void fathom_exit(void)
 {
 	if (!fathom_core.nr_cpus)
 		return;
+	fathom_tracer_exit();
 	fathom_registry_exit();
 	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {

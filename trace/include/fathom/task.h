@@ -5,19 +5,27 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/port_default.h"
 
 /* Calls followed per task; deeper ones run untraced and are counted. A port may define its own number. */
 #ifndef FATHOM_SHADOW_DEPTH
 #define FATHOM_SHADOW_DEPTH 64
 #endif
 
+/* The largest stack a task runs on: frames further apart are taken to be on different stacks. */
+#ifndef FATHOM_STACK_BYTES
+#define FATHOM_STACK_BYTES 16384
+#endif
+
 /* One call that has not returned yet. */
 struct fathom_shadow {
-	uintptr_t slot; /* where its return address lies on the stack: names the frame */
+	uintptr_t
+		slot; /* where its return address lies on the stack: names the frame; 0: not in use */
 	uintptr_t func;
 	uint64_t calltime;
 	uintptr_t ret;	   /* the return address that was replaced; 0: none was (return sites) */
 	uint64_t children; /* time spent in traced callees, for the profile */
+	uint32_t flags;
 };
 
 /*
@@ -25,11 +33,12 @@ struct fathom_shadow {
  * Written by the task it belongs to and by interrupts on top of it; nobody else.
  */
 struct fathom_task {
-	uint32_t
-		depth; /* entries of shadow[] in use; may exceed the array: those calls are only counted */
-	uint32_t busy;	  /* one bit per context that is inside the tracer: the recursion guard */
-	uint32_t limit;	  /* depth at which a set_graph_function call was met, + 1; 0: none */
-	uint32_t overrun; /* calls lost since the task began, as funcgraph_exit reports it */
+	uint32_t depth; /* entries of shadow[] in use */
+	uint32_t busy;	/* one bit per context that is inside the tracer: the recursion guard */
+	uint32_t generation; /* of the tracing that filled shadow[] */
+	uint32_t overrun;    /* calls lost since the task began, as funcgraph_exit reports it */
+	uint32_t inside; /* set_graph_function: depth of the call that began it, + 1; 0: outside */
+	uint32_t quiet;	 /* set_graph_notrace: the same for the call that silenced it */
 	uint64_t switched_out; /* when it last left the CPU; 0: it runs */
 	struct fathom_shadow shadow[FATHOM_SHADOW_DEPTH];
 };
@@ -60,7 +69,8 @@ struct fathom_sched_task {
 
 void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 			     const struct fathom_sched_task *next);
-void fathom_note_wakeup_slow(const struct fathom_sched_task *woken, uint32_t cpu);
+void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
+			     const struct fathom_sched_task *woken, uint32_t cpu);
 void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);
 void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip);
 
@@ -77,11 +87,12 @@ static inline void fathom_note_switch(const struct fathom_sched_task *prev,
 		fathom_note_switch_slow(prev, next);
 }
 
-/* A task was made runnable, to run on `cpu`. */
-static inline void fathom_note_wakeup(const struct fathom_sched_task *woken, uint32_t cpu)
+/* `woken` was made runnable, to run on `cpu`, while `current` runs here. Context: as the scheduler's own lock asks. */
+static inline void fathom_note_wakeup(const struct fathom_sched_task *current,
+				      const struct fathom_sched_task *woken, uint32_t cpu)
 {
 	if (fathom_wanted(FATHOM_WANT_WAKEUP))
-		fathom_note_wakeup_slow(woken, cpu);
+		fathom_note_wakeup_slow(current, woken, cpu);
 }
 
 /* Interrupts were just turned off (1) or are about to be turned on (0), at `ip`, called from `parent_ip`. */

@@ -77,6 +77,12 @@ const char *fathom_function_name(uint32_t index);
 /* For enabled_functions: number of users of the site now; `*graph` says whether returns are traced too. */
 uint32_t fathom_function_users(uint32_t index, int *graph);
 
+/*
+ * The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
+ * sites turn off for good.
+ */
+void fathom_function_forget(uintptr_t from, uintptr_t to);
+
 /* Sets over the functions. An empty FILTER, GRAPH or PROFILE set means all of them. */
 enum fathom_function_set {
 	FATHOM_SET_FILTER,	  /* set_ftrace_filter */
@@ -94,7 +100,7 @@ enum fathom_function_set {
  * -EBUSY: set_graph_function has no room. Takes effect on the running tracer at once.
  */
 int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes);
-/* What opening with O_TRUNC does. For FILTER also removes the function probes. */
+/* What opening with O_TRUNC does; function probes stay, as in Linux. */
 void fathom_function_set_clear(enum fathom_function_set set);
 int fathom_function_set_is_empty(enum fathom_function_set set);
 /* The first member with index >= from, or -1. */

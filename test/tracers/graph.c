@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* graph.c -- the tracers in a process: calls and returns form a forest, registers survive, nothing is lost. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include "fathom/tracer.h"
+#include "fathom_port.h"
+#include "harness.h"
+#include "port.h"
+#include "traced.h"
+
+struct rec {
+	uint16_t type;
+	int32_t depth;
+	uint64_t func, parent, calltime, rettime;
+};
+
+/* Take every function, entry and exit record of a CPU out of its ring. */
+static size_t drain(uint32_t cpu, struct rec *out, size_t max)
+{
+	struct fathom_record r;
+	size_t n = 0;
+
+	while (fathom_ring_consume(fathom_ring_of(cpu), &r)) {
+		const uint8_t *d = r.data;
+		struct rec x = {0};
+
+		memcpy(&x.type, d, 2);
+		memcpy(&x.func, d + 8, 8);
+		if (x.type == WIRE_ID_FUNCTION)
+			memcpy(&x.parent, d + 16, 8);
+		else
+			memcpy(&x.depth, d + 16, 4);
+		if (x.type == WIRE_ID_FUNCGRAPH_EXIT) {
+			memcpy(&x.calltime, d + 24, 8);
+			memcpy(&x.rettime, d + 32, 8);
+		}
+		if (n < max)
+			out[n] = x;
+		n++;
+	}
+	return n < max ? n : max;
+}
+
+static struct rec recs[1 << 20];
+
+static const char *name_of(uint64_t ip)
+{
+	uintptr_t offset, size;
+	const char *name = port_symbol(ip, &offset, &size);
+
+	return name ? name : "?";
+}
+
+/* `a{b{}}`: what was called, nested. */
+static const char *shape(size_t n)
+{
+	static char text[1 << 16];
+	size_t len = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < n && len < sizeof(text) - 64; i++) {
+		if (recs[i].type == WIRE_ID_FUNCGRAPH_ENTRY)
+			len += (size_t)sprintf(text + len, "%s{", name_of(recs[i].func));
+		else if (recs[i].type == WIRE_ID_FUNCGRAPH_EXIT)
+			len += (size_t)sprintf(text + len, "}");
+	}
+	return text;
+}
+
+/* Entries and exits nest, names match, children are within their parents. Number of faults. */
+static int forest_faults(size_t n, size_t *open_ends)
+{
+	static struct rec stack[4096];
+	static uint64_t child[4096];
+	size_t depth = 0;
+	int faults = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (recs[i].type == WIRE_ID_FUNCGRAPH_ENTRY) {
+			child[depth] = 0;
+			stack[depth++] = recs[i];
+		} else if (recs[i].type == WIRE_ID_FUNCGRAPH_EXIT) {
+			uint64_t took = recs[i].rettime - recs[i].calltime;
+
+			if (!depth || stack[depth - 1].func != recs[i].func ||
+			    stack[depth - 1].depth != recs[i].depth) {
+				faults++;
+				continue;
+			}
+			depth--;
+			if (child[depth] > took)
+				faults++;
+			if (depth)
+				child[depth - 1] += took;
+		}
+	}
+	*open_ends = depth;
+	return faults;
+}
+
+static void clean(void)
+{
+	for (int i = 0; i < FATHOM_SET_NR; i++)
+		fathom_function_set_clear((enum fathom_function_set)i);
+	fathom_tracer_set("nop");
+	for (uint32_t i = 0; i < 4; i++)
+		fathom_ring_reset(fathom_ring_of(i));
+	fathom_tracing_on();
+}
+
+static int filter(const char *token)
+{
+	return fathom_function_set_write(FATHOM_SET_FILTER, token, strlen(token));
+}
+
+TEST(init)
+{
+	struct fathom_tracer_stats st;
+
+	CHECK_EQ(port_init(4), 0);
+	CHECK_EQ(fathom_tracer_set("function"), 0);
+	CHECK(fathom_function_count() >= 22);
+	fathom_tracer_stats(&st);
+	CHECK_EQ(st.sites_dropped, 0);
+	clean();
+}
+
+TEST(function_records)
+{
+	size_t n;
+
+	CHECK_EQ(filter("ret_*"), 0);
+	CHECK_EQ(filter("hij_*"), 0);
+	CHECK_EQ(fathom_tracer_set("function"), 0);
+	ret_mid(1);
+	hij_mid(1);
+	fathom_tracer_set("nop");
+	ret_mid(1);
+	n = drain(0, recs, 1000);
+	CHECK_EQ(n, 6);
+	CHECK_STR(name_of(recs[0].func), "ret_mid");
+	CHECK_STR(name_of(recs[1].func), "ret_leaf");
+	CHECK_STR(name_of(recs[1].parent), "ret_mid");
+	CHECK_STR(name_of(recs[5].func), "hij_leaf");
+	CHECK_STR(name_of(recs[5].parent), "hij_mid");
+	clean();
+}
+
+TEST(graph_shape)
+{
+	size_t n, open_ends;
+
+	filter("ret_*");
+	filter("hij_*");
+	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
+	CHECK_EQ(ret_mid(1), 6);
+	CHECK_EQ(hij_mid(1), 6);
+	fathom_tracer_set("nop");
+	n = drain(0, recs, 1000);
+	CHECK_STR(shape(n), "ret_mid{ret_leaf{}ret_leaf{}}hij_mid{hij_leaf{}hij_leaf{}}");
+	CHECK_EQ(forest_faults(n, &open_ends), 0);
+	CHECK_EQ(open_ends, 0);
+	clean();
+}
+
+TEST(graph_tail_calls)
+{
+	filter("ret_*");
+	filter("hij_*");
+	fathom_tracer_set("function_graph");
+	CHECK_EQ(ret_tail(4), 20);
+	fathom_tracer_set("nop");
+	/* with return sites the caller is seen to leave before the tail call, without them after it */
+	CHECK_STR(shape(drain(0, recs, 1000)), "ret_tail{}ret_mid{ret_leaf{}ret_leaf{}}");
+	fathom_tracer_set("function_graph");
+	CHECK_EQ(hij_tail(4), 20);
+	fathom_tracer_set("nop");
+	CHECK_STR(shape(drain(0, recs, 1000)), "hij_tail{hij_mid{hij_leaf{}hij_leaf{}}}");
+	clean();
+}
+
+TEST(graph_longjmp)
+{
+	struct fathom_tracer_stats st;
+
+	filter("ret_*");
+	filter("hij_*");
+	for (int i = 0; i < 300; i++) {
+		fathom_tracer_set("function_graph");
+		CHECK_EQ(ret_catcher(3), 11);
+		CHECK_EQ(hij_catcher(3), 11);
+		CHECK_EQ(ret_mid(1) + hij_mid(1), 12);
+		fathom_tracer_set("nop");
+	}
+	fathom_tracer_stats(&st);
+	CHECK(st.unwound > 0);
+	CHECK_EQ(st.shadow_full, 0);
+	clean();
+}
+
+TEST(graph_longjmp_without_restart)
+{
+	struct fathom_tracer_stats a, b;
+
+	filter("ret_*");
+	filter("hij_*");
+	fathom_tracer_set("function_graph");
+	fathom_tracer_stats(&a);
+	for (int i = 0; i < 10000; i++) {
+		CHECK_EQ(ret_catcher(i % 7), 7 + i % 7 + 1);
+		CHECK_EQ(hij_catcher(i % 7), 7 + i % 7 + 1);
+	}
+	fathom_tracer_stats(&b);
+	fathom_tracer_set("nop");
+	CHECK_EQ(b.shadow_full - a.shadow_full, 0);
+	CHECK(b.unwound - a.unwound > 10000);
+	clean();
+}
+
+TEST(graph_deep)
+{
+	struct fathom_tracer_stats a, b;
+	size_t n, open_ends;
+
+	filter("ret_recurse");
+	filter("hij_recurse");
+	fathom_tracer_stats(&a);
+	fathom_tracer_set("function_graph");
+	CHECK_EQ(ret_recurse(200), 200);
+	CHECK_EQ(hij_recurse(200), 200);
+	fathom_tracer_set("nop");
+	fathom_tracer_stats(&b);
+	CHECK_EQ(b.shadow_full - a.shadow_full, 2 * (201 - 64));
+	n = drain(0, recs, 1 << 20);
+	CHECK_EQ(n, 4 * 64);
+	CHECK_EQ(forest_faults(n, &open_ends), 0);
+	CHECK_EQ(open_ends, 0);
+	clean();
+}
+
+TEST(registers_survive)
+{
+	static const char *const tracers[] = {"function", "function_graph", "nop"};
+
+	for (int slow = 0; slow < 2; slow++) {
+		fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+		if (slow)
+			fathom_function_pid_add(FATHOM_PIDS_NOTRACE, 99999999);
+		for (int i = 0; i < 3; i++) {
+			struct pair p;
+
+			CHECK_EQ(fathom_tracer_set(tracers[i]), 0);
+			CHECK(ret_mix(2.5, 4.0, 2, 1.0, 2, 3.0, 4) == 20.0);
+			CHECK(hij_mix(2.5, 4.0, 2, 1.0, 2, 3.0, 4) == 20.0);
+			p = ret_pair(1, 2, 3, 4);
+			CHECK(p.a == 1002 && p.b == 3004);
+			p = hij_pair(1, 2, 3, 4);
+			CHECK(p.a == 1002 && p.b == 3004);
+			for (int x = -2; x < 110; x += 3)
+				CHECK_EQ(ret_branchy(x), hij_branchy(x));
+		}
+	}
+	fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+	clean();
+}
+
+/* ---- threads and signals ---- */
+
+static atomic_int stop_now;
+static atomic_llong rounds, bad;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	if (hij_mid(1) != 6 || ret_mid(1) != 6)
+		atomic_fetch_add(&bad, 1);
+}
+
+static void *worker(void *arg)
+{
+	fathom_user_cpu = (uint32_t)(uintptr_t)arg;
+	while (!atomic_load(&stop_now)) {
+		if (ret_top(3) != hij_top(3) || ret_recurse(30) != 30 || hij_recurse(30) != 30 ||
+		    ret_tail(4) != 20 || hij_tail(4) != 20 || hij_catcher(2) != 10)
+			atomic_fetch_add(&bad, 1);
+		atomic_fetch_add_explicit(&rounds, 1, memory_order_relaxed);
+	}
+	return 0;
+}
+
+/* The tracers go on and off a thousand times while threads run traced code and signals interrupt them. */
+TEST(toggle_under_threads)
+{
+	struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	pthread_t t[3];
+
+	sigaction(SIGUSR1, &sa, 0);
+	filter("ret_*");
+	filter("hij_*");
+	atomic_store(&stop_now, 0);
+	for (uintptr_t i = 0; i < 3; i++)
+		pthread_create(&t[i], 0, worker, (void *)(i + 1));
+	while (!atomic_load(&rounds))
+		usleep(100);
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(fathom_tracer_set(i & 1   ? "nop"
+					   : i & 2 ? "function"
+						   : "function_graph"),
+			 0);
+		pthread_kill(t[i % 3], SIGUSR1);
+		if (i % 16 == 0)
+			usleep(200);
+	}
+	fathom_tracer_set("nop");
+	atomic_store(&stop_now, 1);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], 0);
+	CHECK_EQ(atomic_load(&bad), 0);
+	CHECK_EQ(port_strangers, 0);
+	printf("  %lld rounds\n", (long long)atomic_load(&rounds));
+	clean();
+}
+
+TEST_MAIN

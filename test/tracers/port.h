@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* port.h -- sets the library up in the test's own process: text is written through /proc/self/mem, symbols from the ELF file. */
+#ifndef TEST_TRACERS_PORT_H
+#define TEST_TRACERS_PORT_H
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "fathom/errno.h"
+#include "fathom/patch.h"
+#include "fathom/trace.h"
+
+static const Elf64_Sym *port_sym;
+static size_t port_nr_sym;
+static const char *port_str;
+static int port_strangers;
+
+static inline void port_load_symbols(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct stat st;
+	const char *image;
+	const Elf64_Ehdr *eh;
+	const Elf64_Shdr *sh;
+
+	if (fd < 0 || fstat(fd, &st))
+		exit(2);
+	image = mmap(0, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	eh = (const void *)image;
+	sh = (const void *)(image + eh->e_shoff);
+	for (int i = 0; i < eh->e_shnum; i++) {
+		if (sh[i].sh_type != SHT_SYMTAB)
+			continue;
+		port_sym = (const void *)(image + sh[i].sh_offset);
+		port_nr_sym = sh[i].sh_size / sizeof(*port_sym);
+		port_str = image + sh[sh[i].sh_link].sh_offset;
+	}
+}
+
+/* The programs are linked without PIE, so symbol values are addresses. */
+static inline const char *port_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size)
+{
+	for (size_t i = 0; i < port_nr_sym; i++) {
+		const Elf64_Sym *s = &port_sym[i];
+
+		if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || at < s->st_value ||
+		    at >= s->st_value + s->st_size)
+			continue;
+		*offset = at - s->st_value;
+		*size = s->st_size;
+		return port_str + s->st_name;
+	}
+	return 0;
+}
+
+/* One syscall per write is atomic enough: the patcher never relies on more than one byte at a time. */
+static inline int port_poke(void *at, const void *code, size_t bytes)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	return pwrite(fd, code, bytes, (off_t)(uintptr_t)at) == (ssize_t)bytes ? 0 : -FATHOM_EFAULT;
+}
+
+static inline void port_sync(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+static inline void port_trap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	uintptr_t ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	(void)sig, (void)info;
+	if (!fathom_arch_breakpoint(&ip))
+		port_strangers++;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)ip;
+}
+
+#define PORT_BYTES (64u << 20)
+
+static inline int port_init(uint32_t nr_cpus)
+{
+	static void *memory;
+	struct sigaction sa = {.sa_sigaction = port_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct fathom_config config = {
+		.memory_bytes = PORT_BYTES,
+		.nr_cpus = nr_cpus,
+		.pages_per_cpu = 1024,
+		.poke = port_poke,
+		.sync = port_sync,
+		.symbol = port_symbol,
+	};
+
+	if (!memory) {
+		memory = mmap(0, PORT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+		port_load_symbols();
+		sigfillset(&sa.sa_mask); /* a handler on top of it could run into a breakpoint too */
+		sigaction(SIGTRAP, &sa, 0);
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	}
+	config.memory = memory;
+	return fathom_init(&config);
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* traced.h -- the functions the tracer tests trace, once with return sites (ret_) and once without (hij_). */
+#ifndef TEST_TRACED_H
+#define TEST_TRACED_H
+
+#include <setjmp.h>
+
+struct pair {
+	long a, b;
+};
+
+#define TRACED_FUNCTIONS(p)                                   \
+	int p##_leaf(int x);                                  \
+	int p##_mid(int x);                                   \
+	int p##_top(int x);                                   \
+	int p##_recurse(int n);                               \
+	int p##_tail(int x);                                  \
+	int p##_branchy(int x);                               \
+	void p##_jumper(jmp_buf env, int n);                  \
+	int p##_catcher(int n);                               \
+	double p##_mix(double a, double b, int n, ...);       \
+	struct pair p##_pair(long a, long b, long c, long d); \
+	void p##_work(void)
+
+TRACED_FUNCTIONS(ret);
+TRACED_FUNCTIONS(hij);
+
+extern volatile int traced_sink;
+
+#endif

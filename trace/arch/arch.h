@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* arch.h -- what each architecture gives the function tracers: sites that can be switched, and where they lead. */
+#ifndef FATHOM_ARCH_H
+#define FATHOM_ARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "fathom/patch.h"
+
+/*
+ * Where a site leads. All but EXIT stand at the entry of a function. FUNCTION, GRAPH and HIJACK go to C functions that
+ * do one thing to every call they see; ANY looks the function up and does what its users want.
+ */
+enum fathom_entry {
+	FATHOM_ENTRY_OFF,
+	FATHOM_ENTRY_FUNCTION, /* fathom_function_enter(ip, parent_ip) */
+	FATHOM_ENTRY_GRAPH,    /* fathom_graph_enter(ip, slot): the function has return sites */
+	FATHOM_ENTRY_HIJACK,   /* fathom_graph_enter_hijack(ip, slot): it has none */
+	FATHOM_ENTRY_ANY,      /* fathom_function_any(ip, slot, frame pointer) */
+	FATHOM_ENTRY_EXIT,     /* fathom_graph_leave(slot), at a return site */
+};
+
+/* Whether the bytes at `at` are something a compiler leaves for us. Others are dropped from the table. */
+int fathom_arch_site_ok(uintptr_t at);
+/* The code that makes the site lead to `entry`; its length, 0 if the entry is out of reach. */
+size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
+			     uint8_t out[FATHOM_PATCH_BYTES_MAX]);
+size_t fathom_arch_site_bytes(void);
+
+/* Where hijacked returns arrive. */
+uintptr_t fathom_arch_return_address(void);
+
+/* What the entries call; probe/ defines them. `slot` is where the function's return address lies. */
+void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip);
+void fathom_graph_enter(uintptr_t ip, uintptr_t *slot);
+void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot);
+void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp);
+void fathom_graph_leave(uintptr_t *slot);
+uintptr_t fathom_graph_return(uintptr_t *slot);
+
+#endif

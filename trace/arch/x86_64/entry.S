@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* entry.S -- x86_64: from a patched site into C and back, with every register as it was. */
+
+/*
+ * The C side is compiled for general registers only (-mgeneral-regs-only): vector and x87 state needs no saving, and the
+ * stack may have any 8-byte alignment, as gcc leaves it for callees it knows (-fipa-stack-alignment).
+ *
+ * At a function's entry all arguments are live: rdi rsi rdx rcx r8 r9, rax (variadic calls), r10 (static chain), and
+ * r11 because a caller that knows the function (-fipa-ra) may rely on it. At a `ret` only rax and rdx are. In front of
+ * a tail call's `jmp` the arguments are live again.
+ *
+ * Stack at an entry, from the top: address behind the site, return address of the function (the slot).
+ */
+
+#define SITE_BYTES 5
+
+	.macro save_arguments
+	pushq	%rax
+	pushq	%rcx
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	.endm
+
+	.macro restore_arguments
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rdx
+	popq	%rcx
+	popq	%rax
+	.endm
+
+#define SAVED_ARGUMENTS 72
+
+	.macro entry name, target
+	.globl	\name
+	.type	\name, @function
+	.balign	16
+\name:
+	save_arguments
+	movq	SAVED_ARGUMENTS(%rsp), %rdi
+	leaq	SAVED_ARGUMENTS + 8(%rsp), %rsi
+	subq	$SITE_BYTES, %rdi
+	call	\target
+	restore_arguments
+	ret
+	.size	\name, . - \name
+	.endm
+
+	.text
+	entry	fathom_arch_entry_graph, fathom_graph_enter
+	entry	fathom_arch_entry_hijack, fathom_graph_enter_hijack
+
+	.globl	fathom_arch_entry_function
+	.type	fathom_arch_entry_function, @function
+	.balign	16
+fathom_arch_entry_function:
+	save_arguments
+	movq	SAVED_ARGUMENTS(%rsp), %rdi
+	movq	SAVED_ARGUMENTS + 8(%rsp), %rsi
+	subq	$SITE_BYTES, %rdi
+	call	fathom_function_enter
+	restore_arguments
+	ret
+	.size	fathom_arch_entry_function, . - fathom_arch_entry_function
+
+/*
+ * The general entry. Commands may run here (a dump, a snapshot) that end in the C library's memcpy in a process; there,
+ * the stack is aligned and the vector registers that carry arguments are kept. A kernel has none to keep.
+ */
+	.globl	fathom_arch_entry_any
+	.type	fathom_arch_entry_any, @function
+	.balign	16
+fathom_arch_entry_any:
+	save_arguments
+	movq	SAVED_ARGUMENTS(%rsp), %rdi
+	leaq	SAVED_ARGUMENTS + 8(%rsp), %rsi
+	movq	%rbp, %rdx
+	subq	$SITE_BYTES, %rdi
+	pushq	%rbx
+	movq	%rsp, %rbx
+	andq	$-16, %rsp
+#ifdef __SSE2__
+	subq	$128, %rsp
+	movaps	%xmm0, 0(%rsp)
+	movaps	%xmm1, 16(%rsp)
+	movaps	%xmm2, 32(%rsp)
+	movaps	%xmm3, 48(%rsp)
+	movaps	%xmm4, 64(%rsp)
+	movaps	%xmm5, 80(%rsp)
+	movaps	%xmm6, 96(%rsp)
+	movaps	%xmm7, 112(%rsp)
+#endif
+	call	fathom_function_any
+#ifdef __SSE2__
+	movaps	0(%rsp), %xmm0
+	movaps	16(%rsp), %xmm1
+	movaps	32(%rsp), %xmm2
+	movaps	48(%rsp), %xmm3
+	movaps	64(%rsp), %xmm4
+	movaps	80(%rsp), %xmm5
+	movaps	96(%rsp), %xmm6
+	movaps	112(%rsp), %xmm7
+#endif
+	movq	%rbx, %rsp
+	popq	%rbx
+	restore_arguments
+	ret
+	.size	fathom_arch_entry_any, . - fathom_arch_entry_any
+
+/* In front of `ret`: the slot lies right behind our own return address. */
+	.globl	fathom_arch_exit_ret
+	.type	fathom_arch_exit_ret, @function
+	.balign	16
+fathom_arch_exit_ret:
+	pushq	%rax
+	pushq	%rdx
+	leaq	24(%rsp), %rdi
+	call	fathom_graph_leave
+	popq	%rdx
+	popq	%rax
+	ret
+	.size	fathom_arch_exit_ret, . - fathom_arch_exit_ret
+
+/* In front of a tail call. */
+	.globl	fathom_arch_exit_tail
+	.type	fathom_arch_exit_tail, @function
+	.balign	16
+fathom_arch_exit_tail:
+	save_arguments
+	leaq	SAVED_ARGUMENTS + 8(%rsp), %rdi
+	call	fathom_graph_leave
+	restore_arguments
+	ret
+	.size	fathom_arch_exit_tail, . - fathom_arch_exit_tail
+
+/*
+ * A function whose return address was replaced arrives here by its own `ret`: the slot is right above the stack. It is
+ * left by jmp, not by a second ret: the return predictor has already used up this call's entry, and a ret would spend
+ * (and miss) the caller's too.
+ */
+	.globl	fathom_arch_return
+	.type	fathom_arch_return, @function
+	.balign	16
+fathom_arch_return:
+	subq	$8, %rsp
+	pushq	%rax
+	pushq	%rdx
+	leaq	16(%rsp), %rdi
+	call	fathom_graph_return
+	movq	%rax, %rcx
+	popq	%rdx
+	popq	%rax
+	addq	$8, %rsp
+	jmp	*%rcx
+	.size	fathom_arch_return, . - fathom_arch_return
+
+	.section .note.GNU-stack, "", @progbits

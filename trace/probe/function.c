@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c -- the function tracer: one record per call, and the general entry that serves every user of a site. */
+#include "fathom/errno.h"
+#include "probe/probes.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
+
+#define FUNCTION_BYTES 24 /* common, ip, parent_ip */
+
+/* The last call of each CPU, for func-no-repeats. */
+static struct {
+	uintptr_t ip, parent_ip;
+	uint64_t last_ts;
+	uint32_t count;
+} function_last[FATHOM_CPUS_MAX];
+
+static inline void function_write(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, FUNCTION_BYTES, &slot))) {
+		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCTION, context));
+		fathom_put64(to + 8, ip);
+		fathom_put64(to + 16, parent_ip);
+		fathom_ring_commit(ring, &slot);
+	}
+	fathom_port_unpin(pin);
+}
+
+void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+{
+	function_write(ip, parent_ip, context);
+}
+
+/* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
+void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context();
+	uint32_t bit = fathom_context_bit(context);
+
+	if (fathom_unlikely(!task))
+		return;
+	if (fathom_unlikely(task->busy & bit)) {
+		fathom_counts()->recursion++;
+		return;
+	}
+	task->busy |= bit;
+	fathom_local_barrier();
+	function_write(ip, parent_ip, context);
+	fathom_local_barrier();
+	task->busy &= ~bit;
+}
+
+#define REPEATS_BYTES \
+	32 /* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */
+
+/* Say how often the last call came again, before another one is recorded. */
+static void function_flush_repeats(uint32_t cpu, uint32_t context)
+{
+	struct fathom_ring *ring = fathom_core.ring[cpu];
+	struct fathom_slot slot;
+	uint8_t *to;
+	uint64_t ago;
+
+	if (!function_last[cpu].count)
+		return;
+	to = fathom_ring_reserve(ring, REPEATS_BYTES, &slot);
+	if (!to)
+		return;
+	ago = fathom_to_ns(slot.time - function_last[cpu].last_ts);
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNC_REPEATS, context));
+	fathom_put64(to + 8, function_last[cpu].ip);
+	fathom_put64(to + 16, function_last[cpu].parent_ip);
+	fathom_put32(to + 24, function_last[cpu].count | (uint32_t)(ago >> 32) << 16);
+	fathom_put32(to + 28, (uint32_t)ago);
+	fathom_ring_commit(ring, &slot);
+	function_last[cpu].count = 0;
+}
+
+/* 1 if the call is the last one again and was only counted. Linux's counter has 16 bits. */
+static int function_repeats(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+{
+	uint32_t cpu = fathom_port_cpu();
+
+	if (cpu >= fathom_core.nr_cpus)
+		return 0;
+	if (function_last[cpu].ip == ip && function_last[cpu].parent_ip == parent_ip &&
+	    function_last[cpu].count < 0xffff) {
+		function_last[cpu].count++;
+		function_last[cpu].last_ts = fathom_port_clock();
+		return 1;
+	}
+	function_flush_repeats(cpu, context);
+	function_last[cpu].ip = ip;
+	function_last[cpu].parent_ip = parent_ip;
+	return 0;
+}
+
+static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint32_t context)
+{
+	uint32_t options = fathom_load(&fathom_tracer_option_bits);
+	int skip = 0;
+
+	if (options & FATHOM_OPT_FUNC_NO_REPEATS) {
+		uintptr_t pin = fathom_port_pin();
+
+		skip = function_repeats(ip, parent_ip, context);
+		fathom_port_unpin(pin);
+	}
+	if (skip)
+		return;
+	function_write(ip, parent_ip, context);
+	if (options & FATHOM_OPT_FUNC_STACK)
+		fathom_stack_record(ip, parent_ip, fp);
+}
+
+static int call_is_traced(void)
+{
+	int (*gate)(void) = fathom_load(&fathom_tracer_wants.gate);
+
+	return (!fathom_pids_any() || fathom_pid_traced(fathom_port_task())) && (!gate || gate());
+}
+
+static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t context)
+{
+	int index = fathom_site_find(ip), traced;
+	uint32_t users, flags = 0;
+	uintptr_t parent_ip = *slot;
+	int hijack;
+
+	if (index < 0)
+		return;
+	users = fathom_load(&fathom_sites.site[index].users);
+	hijack = !(fathom_sites.site[index].flags & SITE_HAS_RETURNS);
+	traced = call_is_traced();
+	if (users & SITE_PROBE)
+		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);
+	if (users & SITE_STACK)
+		fathom_stack_check(ip, slot, fp);
+	if (users & SITE_FUNCTION && traced)
+		function_slow(ip, parent_ip, fp, context);
+	if (users & SITE_GRAPH && traced)
+		flags |= fathom_graph_wanted((uint32_t)index);
+	if (users & SITE_PROFILE) {
+		fathom_profile_enter((uint32_t)index);
+		flags |= GRAPH_PROFILE;
+	}
+	if (flags)
+		fathom_graph_push(ip, slot, flags, hijack);
+}
+
+/* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */
+void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context();
+	uint32_t bit = fathom_context_bit(context);
+
+	if (fathom_unlikely(!task))
+		return;
+	if (fathom_unlikely(task->busy & bit)) {
+		fathom_counts()->recursion++;
+		return;
+	}
+	task->busy |= bit;
+	fathom_local_barrier();
+	function_serve(ip, slot, fp, context);
+	fathom_local_barrier();
+	task->busy &= ~bit;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
+#include "arch/arch.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
+
+/*
+ * A call is pushed at its entry and popped at its return. Where the compiler gave return sites these are patched and
+ * nothing is replaced; elsewhere the return address is, and the shadow stack keeps the right one.
+ *
+ * A frame is named by the address of its return address (the slot), so a return finds its call even if others were left
+ * without one (longjmp, a task switch inside a function, a site that was off): entries above it are dropped.
+ *
+ * G1. Entries at and above task->depth have slot 0. So a pop clears the slot before it lowers depth, and a push raises
+ *     depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
+ * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
+ * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
+ *     stack that has returned, or its slot is in use by another call. A return address is never lost.
+ */
+
+#define ENTRY_BYTES 20 /* common, func, depth */
+#define EXIT_BYTES  40 /* common, func, depth, overrun, calltime, rettime */
+
+uint32_t fathom_graph_depth_max;
+uint64_t fathom_thresh_ns;
+static uint32_t graph_generation = 1;
+
+void fathom_task_init(struct fathom_task *task)
+{
+	uint8_t *p = (uint8_t *)task;
+
+	for (size_t i = 0; i < sizeof(*task); i++)
+		((volatile uint8_t *)p)[i] = 0;
+}
+
+void fathom_graph_reset(void)
+{
+	fathom_store(&graph_generation, graph_generation + 1);
+}
+
+/* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
+static void shadow_compact(struct fathom_task *task, uint32_t from,
+			   int (*dead)(const struct fathom_shadow *e, uintptr_t arg), uintptr_t arg)
+{
+	uint32_t kept = from, depth = task->depth;
+
+	for (uint32_t i = from; i < depth; i++) {
+		if (dead(&task->shadow[i], arg))
+			continue;
+		if (kept != i)
+			task->shadow[kept] = task->shadow[i];
+		kept++;
+	}
+	for (uint32_t i = kept; i < depth; i++)
+		task->shadow[i].slot = 0;
+	fathom_local_barrier();
+	task->depth = kept;
+}
+
+static int dead_if_plain(const struct fathom_shadow *e, uintptr_t arg)
+{
+	(void)arg;
+	return !e->ret;
+}
+
+/* Below a frame that has returned, on what must be the same stack. Return sites have nothing to lose: drop them all. */
+static int dead_below(const struct fathom_shadow *e, uintptr_t slot)
+{
+	return !e->ret || (e->slot <= slot && slot - e->slot < FATHOM_STACK_BYTES);
+}
+
+/* What was left over by the tracing before this one. */
+static __attribute__((noinline)) void shadow_renew(struct fathom_task *task)
+{
+	shadow_compact(task, 0, dead_if_plain, 0);
+	task->generation = fathom_load(&graph_generation);
+	task->inside = task->quiet = 0;
+}
+
+static int shadow_find(const struct fathom_task *task, uintptr_t slot)
+{
+	for (uint32_t i = task->depth; i-- > 0;)
+		if (task->shadow[i].slot == slot)
+			return (int)i;
+	return -1;
+}
+
+/*
+ * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
+ * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.
+ */
+static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot,
+						   uint32_t bit)
+{
+	int i = shadow_find(task, (uintptr_t)slot);
+
+	if (i < 0 || task->busy & ~bit)
+		return;
+	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
+		return; /* tail call: the caller's return is still to come, from here */
+	fathom_counts()->unwound += task->depth - (uint32_t)i;
+	task->shadow[i].ret = 0;
+	shadow_compact(task, (uint32_t)i, dead_below, (uintptr_t)slot);
+}
+
+/* Room for one more entry, or NULL. */
+static inline struct fathom_shadow *shadow_push(struct fathom_task *task, uintptr_t *slot,
+						uint32_t bit)
+{
+	uint32_t depth = task->depth;
+
+	if (fathom_unlikely(task->generation != fathom_load(&graph_generation))) {
+		if (!(task->busy & ~bit))
+			shadow_renew(task);
+		depth = task->depth;
+	}
+	if (depth && fathom_unlikely(task->shadow[depth - 1].slot <= (uintptr_t)slot)) {
+		shadow_reuse(task, slot, bit);
+		depth = task->depth;
+	}
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH)) {
+		task->overrun++;
+		fathom_counts()->shadow_full++;
+		return 0;
+	}
+	task->depth = depth + 1;
+	fathom_local_barrier(); /* G1 */
+	return &task->shadow[depth];
+}
+
+/* Time of the call, recorded or not. */
+static inline uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint64_t time;
+	uint8_t *to;
+
+	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot))) {
+		time = slot.time;
+		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
+		fathom_put64(to + 8, ip);
+		fathom_put32(to + 16, depth);
+		fathom_ring_commit(ring, &slot);
+	} else {
+		time = fathom_port_clock();
+	}
+	fathom_port_unpin(pin);
+	return time;
+}
+
+static inline void graph_write_exit(const struct fathom_shadow *e, uint32_t depth, uint32_t overrun,
+				    uint32_t context)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, EXIT_BYTES, &slot))) {
+		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
+		fathom_put64(to + 8, e->func);
+		fathom_put32(to + 16, depth);
+		fathom_put32(to + 20, overrun);
+		fathom_put64(to + 24, fathom_to_ns(e->calltime));
+		fathom_put64(to + 32, fathom_to_ns(slot.time));
+		fathom_ring_commit(ring, &slot);
+	}
+	fathom_port_unpin(pin);
+}
+
+/* The fast entries: no filter beyond the set of patched functions. */
+static inline __attribute__((always_inline)) void graph_enter(uintptr_t ip, uintptr_t *slot,
+							      int hijack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context();
+	uint32_t bit = fathom_context_bit(context);
+	struct fathom_shadow *e;
+
+	if (fathom_unlikely(!task))
+		return;
+	if (fathom_unlikely(task->busy & bit)) {
+		fathom_counts()->recursion++;
+		return;
+	}
+	task->busy |= bit;
+	fathom_local_barrier();
+	e = shadow_push(task, slot, bit);
+	if (fathom_likely(e)) {
+		e->func = ip;
+		e->flags = GRAPH_RECORD;
+		e->ret = hijack ? *slot : 0;
+		e->slot = (uintptr_t)slot;
+		e->calltime = graph_write_entry(ip, (uint32_t)(e - task->shadow), context);
+		fathom_local_barrier();
+		if (hijack)
+			*(volatile uintptr_t *)slot = fathom_arch_return_address();
+	}
+	fathom_local_barrier();
+	task->busy &= ~bit;
+}
+
+void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
+{
+	graph_enter(ip, slot, 0);
+}
+
+void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
+{
+	graph_enter(ip, slot, 1);
+}
+
+/* ---- the slow entry ---- */
+
+uint32_t fathom_graph_wanted(uint32_t index)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t flags = fathom_thresh_ns ? GRAPH_THRESH : GRAPH_RECORD;
+	uint32_t limit = fathom_load(&fathom_graph_depth_max);
+
+	if (task->generation != fathom_load(&graph_generation) && !(task->busy & (task->busy - 1)))
+		shadow_renew(task); /* no other context is in the middle of a push */
+	if (task->inside > task->depth)
+		task->inside = 0;
+	if (task->quiet > task->depth)
+		task->quiet = 0;
+	if (task->quiet || (limit && task->depth >= limit))
+		return 0;
+	if (fathom_sites.set_count[FATHOM_SET_GRAPH] && !task->inside) {
+		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
+			return 0;
+		flags |= GRAPH_INSIDE;
+	}
+	if (fathom_set_has(FATHOM_SET_GRAPH_NOTRACE, index))
+		return GRAPH_QUIET;
+	return flags;
+}
+
+/* The caller holds the recursion guard. */
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), depth;
+	struct fathom_shadow *e = shadow_push(task, slot, fathom_context_bit(context));
+
+	if (!e)
+		return;
+	depth = (uint32_t)(e - task->shadow);
+	if (flags & GRAPH_INSIDE)
+		task->inside = depth + 1;
+	if (flags & GRAPH_QUIET)
+		task->quiet = depth + 1;
+	e->func = ip;
+	e->flags = flags;
+	e->children = 0;
+	e->ret = hijack ? *slot : 0;
+	e->slot = (uintptr_t)slot;
+	e->calltime =
+		flags & GRAPH_RECORD ? graph_write_entry(ip, depth, context) : fathom_port_clock();
+	fathom_local_barrier();
+	if (hijack)
+		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+}
+
+/* ---- returns ---- */
+
+static __attribute__((noinline)) void graph_exit_slow(struct fathom_task *task,
+						      const struct fathom_shadow *e, uint32_t depth,
+						      uint32_t context)
+{
+	uint64_t now = fathom_port_clock(), took = now - e->calltime;
+
+	if (task->inside > depth)
+		task->inside = 0;
+	if (task->quiet > depth)
+		task->quiet = 0;
+	if (e->flags & GRAPH_PROFILE) {
+		if (depth)
+			task->shadow[depth - 1].children += took;
+		fathom_profile_leave(e->func, took, took - e->children);
+	}
+	if (e->flags & GRAPH_RECORD ||
+	    (e->flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
+		graph_write_exit(e, depth, task->overrun, context);
+}
+
+/* The call that returns is not on top: others above it never returned. Its index, or -1 if it was not followed. */
+static __attribute__((noinline)) int shadow_unwind(struct fathom_task *task, uintptr_t slot)
+{
+	int i = shadow_find(task, slot);
+
+	if (i < 0) {
+		fathom_counts()->unmatched++;
+		return -1;
+	}
+	fathom_counts()->unwound += task->depth - 1 - (uint32_t)i;
+	shadow_compact(task, (uint32_t)i + 1, dead_below, slot);
+	return i;
+}
+
+/* Take the call that returns at `slot` off the stack, record it, and give back its return address. */
+static inline __attribute__((always_inline)) uintptr_t graph_leave(uintptr_t *slot)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	struct fathom_shadow e;
+	uint32_t context, bit, depth;
+
+	if (fathom_unlikely(!task))
+		return 0;
+	depth = task->depth - 1;
+	if (fathom_unlikely(!task->depth || task->shadow[depth].slot != (uintptr_t)slot)) {
+		int i = shadow_unwind(task, (uintptr_t)slot);
+
+		if (i < 0)
+			return 0;
+		depth = (uint32_t)i;
+	}
+	e = task->shadow[depth];
+	task->shadow[depth].slot = 0; /* G1 */
+	fathom_local_barrier();
+	if (fathom_likely(task->depth == depth + 1))
+		task->depth = depth;
+	else
+		task->shadow[depth].ret =
+			0; /* a hole below another stack's calls; compacted later */
+	context = fathom_port_context();
+	bit = fathom_context_bit(context);
+	if (fathom_unlikely(task->busy & bit)) {
+		fathom_counts()->recursion++;
+		return e.ret;
+	}
+	task->busy |= bit;
+	fathom_local_barrier();
+	if (fathom_unlikely(task->generation != fathom_load(&graph_generation)))
+		; /* called under an earlier tracing, whose trace this is not */
+	else if (fathom_likely(e.flags == GRAPH_RECORD))
+		graph_write_exit(&e, depth, task->overrun, context);
+	else
+		graph_exit_slow(task, &e, depth, context);
+	fathom_local_barrier();
+	task->busy &= ~bit;
+	return e.ret;
+}
+
+/* At a return site. Context: any. */
+void fathom_graph_leave(uintptr_t *slot)
+{
+	graph_leave(slot);
+}
+
+/* At a replaced return. Context: any. G3 says the entry is there. */
+uintptr_t fathom_graph_return(uintptr_t *slot)
+{
+	return graph_leave(slot);
+}
+
+uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
+{
+	struct fathom_task *task;
+	int i;
+
+	if (!ret || ret != fathom_arch_return_address())
+		return ret;
+	task = fathom_port_task_state();
+	i = task ? shadow_find(task, slot) : -1;
+	return i >= 0 && task->shadow[i].ret ? task->shadow[i].ret : ret;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* latency.c -- irqsoff, preemptoff, preemptirqsoff, wakeup, wakeup_rt, wakeup_dl: the worst case, with its trace. */
+#include "fathom/errno.h"
+#include "fathom/snapshot.h"
+#include "probe/tracers.h"
+
+/*
+ * While a section is open on a CPU (or a task waits to run) the functions of that CPU are recorded. When it ends and
+ * was the longest so far, the live ring is exchanged with the spare: what current_tracer's `trace` shows then is the
+ * spare, from report.start on.
+ */
+
+#define SWITCH_BYTES 24 /* context_switch and wakeup: common, pids, cpu, prios and states */
+
+enum critical_cause {
+	CRITICAL_IRQS = 1,
+	CRITICAL_PREEMPT = 2,
+};
+
+/* One CPU's open section. Own CPU only. */
+static struct {
+	uint32_t causes; /* enum critical_cause that hold now */
+	uint32_t open;
+	uint64_t start;
+	uintptr_t started_at;
+} critical[FATHOM_CPUS_MAX];
+static uint32_t critical_watch; /* causes that the tracer looks at */
+
+/* The task whose wakeup is followed. Under wakeup_lock; read without it by the gate. */
+static struct {
+	struct fathom_sched_task task;
+	uint64_t start;
+	uint32_t cpu;
+	uint32_t active;
+} waking;
+static uint32_t wakeup_lock;
+static uint8_t wakeup_rt_only, wakeup_dl_only;
+
+static struct fathom_latency_report report;
+static uint64_t max_latency_ns;
+
+void fathom_latency_report(struct fathom_latency_report *out)
+{
+	*out = report;
+}
+
+uint64_t fathom_max_latency(void)
+{
+	return fathom_load(&max_latency_ns);
+}
+
+void fathom_max_latency_set(uint64_t ns)
+{
+	fathom_store(&max_latency_ns, ns);
+}
+
+/* Linux's report_latency(). */
+static int latency_counts(uint64_t ns)
+{
+	uint64_t thresh = fathom_load(&fathom_thresh_ns);
+
+	return thresh ? ns >= thresh : ns > fathom_load(&max_latency_ns);
+}
+
+static int latency_begin(uint32_t want, int (*gate)(void))
+{
+	int err = fathom_snapshot_alloc();
+	uint32_t options = fathom_tracer_option_bits;
+
+	if (err)
+		return err;
+	fathom_snapshot_clear();
+	report = (struct fathom_latency_report){.prio = -1};
+	max_latency_ns = 0;
+	if (options & (FATHOM_OPT_FUNCTION_TRACE | FATHOM_OPT_DISPLAY_GRAPH)) {
+		uint8_t graph = (options & FATHOM_OPT_DISPLAY_GRAPH) != 0;
+
+		err = fathom_tracer_want_sites(!graph, graph, gate);
+		if (err && err != -FATHOM_ENOSYS) /* a kernel without sites has latencies too */
+			return err;
+	}
+	fathom_want_change(want, 0);
+	return 0;
+}
+
+static void latency_end(void)
+{
+	fathom_want_change(0, FATHOM_WANT_SWITCH | FATHOM_WANT_WAKEUP | FATHOM_WANT_IRQS |
+				      FATHOM_WANT_PREEMPT);
+	fathom_tracer_want_sites(0, 0, 0);
+}
+
+/* ---- interrupts or preemption off ---- */
+
+static int critical_gate(void)
+{
+	uint32_t cpu = fathom_port_cpu();
+
+	return cpu < FATHOM_CPUS_MAX && critical[cpu].open;
+}
+
+static int critical_start(uint32_t watch, uint32_t want)
+{
+	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++)
+		critical[i].causes = critical[i].open = 0;
+	critical_watch = watch;
+	return latency_begin(want, critical_gate);
+}
+
+int fathom_irqsoff_start(void)
+{
+	return critical_start(CRITICAL_IRQS, FATHOM_WANT_IRQS);
+}
+
+int fathom_preemptoff_start(void)
+{
+	return critical_start(CRITICAL_PREEMPT, FATHOM_WANT_PREEMPT);
+}
+
+int fathom_preemptirqsoff_start(void)
+{
+	return critical_start(CRITICAL_IRQS | CRITICAL_PREEMPT,
+			      FATHOM_WANT_IRQS | FATHOM_WANT_PREEMPT);
+}
+
+void fathom_critical_stop(void)
+{
+	latency_end();
+	critical_watch = 0;
+}
+
+static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
+{
+	critical[cpu].started_at = parent_ip ? parent_ip : ip;
+	critical[cpu].start = fathom_port_clock();
+	fathom_function_record(ip, parent_ip, fathom_port_context());
+	fathom_store(&critical[cpu].open, 1);
+}
+
+static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
+{
+	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
+
+	fathom_store(&critical[cpu].open, 0);
+	fathom_function_record(ip, parent_ip, fathom_port_context());
+	if (!latency_counts(ns) || __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (latency_counts(ns)) { /* still, now that nobody else reports */
+		fathom_stack_record(ip, parent_ip, (uintptr_t)__builtin_frame_address(0));
+		if (!fathom_snapshot_take(cpu)) {
+			report = (struct fathom_latency_report){
+				ns,  critical[cpu].start,      fathom_port_task(),	  -1,
+				cpu, critical[cpu].started_at, parent_ip ? parent_ip : ip};
+			fathom_store(&max_latency_ns, ns);
+		}
+	}
+	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	uint32_t cpu = fathom_port_cpu(), before;
+
+	if (cpu >= fathom_core.nr_cpus || !(critical_watch & cause))
+		return;
+	before = critical[cpu].causes;
+	critical[cpu].causes = off ? before | cause : before & ~cause;
+	if (!before && critical[cpu].causes)
+		critical_open(cpu, ip, parent_ip);
+	else if (before && !critical[cpu].causes && critical[cpu].open)
+		critical_close(cpu, ip, parent_ip);
+}
+
+void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	critical_note(CRITICAL_IRQS, off, ip, parent_ip);
+}
+
+void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	critical_note(CRITICAL_PREEMPT, off, ip, parent_ip);
+}
+
+/* ---- wakeup ---- */
+
+static int wakeup_gate(void)
+{
+	return fathom_load(&waking.active) && fathom_port_cpu() == fathom_load(&waking.cpu);
+}
+
+static int wakeup_begin(uint8_t rt_only, uint8_t dl_only)
+{
+	waking.active = 0;
+	wakeup_rt_only = rt_only;
+	wakeup_dl_only = dl_only;
+	return latency_begin(FATHOM_WANT_SWITCH | FATHOM_WANT_WAKEUP, wakeup_gate);
+}
+
+int fathom_wakeup_start(void)
+{
+	return wakeup_begin(0, 0);
+}
+
+int fathom_wakeup_rt_start(void)
+{
+	return wakeup_begin(1, 0);
+}
+
+int fathom_wakeup_dl_start(void)
+{
+	return wakeup_begin(1, 1);
+}
+
+void fathom_wakeup_stop(void)
+{
+	latency_end();
+	waking.active = 0;
+}
+
+static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
+			 const struct fathom_sched_task *next, uint32_t next_cpu)
+{
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint8_t *to = ring ? fathom_ring_reserve(ring, SWITCH_BYTES, &slot) : 0;
+
+	if (!to)
+		return;
+	fathom_put64(to, fathom_common_word(id, fathom_port_context()));
+	fathom_put32(to + 8, (uint32_t)prev->pid);
+	fathom_put32(to + 12, (uint32_t)next->pid);
+	fathom_put32(to + 16, next_cpu);
+	to[20] = (uint8_t)prev->prio;
+	to[21] = prev->state;
+	to[22] = (uint8_t)next->prio;
+	to[23] = next->state;
+	fathom_ring_commit(ring, &slot);
+}
+
+static int wakeup_follows(const struct fathom_sched_task *t)
+{
+	if (wakeup_dl_only ? !t->is_dl : wakeup_rt_only && !t->is_rt && !t->is_dl)
+		return 0;
+	return !waking.active || t->prio < waking.task.prio;
+}
+
+/* Context: where the kernel wakes; interrupts are off or the scheduler's lock is held. */
+void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
+			     const struct fathom_sched_task *woken, uint32_t cpu)
+{
+	uintptr_t here = (uintptr_t)__builtin_return_address(0);
+
+	if (!wakeup_follows(woken) || woken->prio >= current->prio ||
+	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (wakeup_follows(woken)) {
+		waking.task = *woken;
+		waking.start = fathom_port_clock();
+		fathom_store(&waking.cpu, cpu);
+		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
+		fathom_stack_record(here, 0, (uintptr_t)__builtin_frame_address(0));
+		fathom_function_record(here, 0, fathom_port_context());
+		fathom_store(&waking.active, 1);
+	}
+	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next)
+{
+	uint32_t cpu = fathom_port_cpu();
+	uint64_t ns;
+
+	fathom_function_record((uintptr_t)__builtin_return_address(0), 0, fathom_port_context());
+	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
+	fathom_stack_record((uintptr_t)__builtin_return_address(0), 0,
+			    (uintptr_t)__builtin_frame_address(0));
+	ns = fathom_to_ns(fathom_port_clock() - waking.start);
+	if (latency_counts(ns) && !fathom_snapshot_take(FATHOM_SNAPSHOT_ALL)) {
+		report = (struct fathom_latency_report){
+			ns, waking.start, next->pid, next->prio, cpu, 0, 0};
+		fathom_store(&max_latency_ns, ns);
+	}
+	fathom_store(&waking.active, 0);
+}
+
+/* sleep-time off: what a task slept is not part of the calls it slept in. */
+static void switch_sleep_time(const struct fathom_sched_task *prev,
+			      const struct fathom_sched_task *next)
+{
+	uint64_t now = fathom_port_clock(), slept;
+
+	if (prev->task)
+		prev->task->switched_out = now;
+	if (!next->task || !next->task->switched_out)
+		return;
+	slept = now - next->task->switched_out;
+	next->task->switched_out = 0;
+	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_GRAPH_SLEEP_TIME)
+		return;
+	for (uint32_t i = 0; i < next->task->depth && i < FATHOM_SHADOW_DEPTH; i++)
+		next->task->shadow[i].calltime += slept;
+}
+
+void fathom_note_switch_slow(const struct fathom_sched_task *prev,
+			     const struct fathom_sched_task *next)
+{
+	switch_sleep_time(prev, next);
+	if (!fathom_load(&waking.active) || waking.task.pid != next->pid ||
+	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (waking.active && waking.task.pid == next->pid)
+		wakeup_done(prev, next);
+	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* probes.c -- commands that hang on functions: set_ftrace_filter's `function:command:count`. */
+#include "fathom/errno.h"
+#include "fathom/event.h"
+#include "fathom/trace.h"
+#include "probe/probes.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
+
+#define PROBES_MAX   512
+#define COMMANDS_MAX 16
+
+/*
+ * As in Linux, probes come in groups of one command, one argument, and counted or not: that is what `!` removes by. The
+ * group that was made last is listed first.
+ */
+struct function_probe {
+	uint32_t function;
+	uint32_t group; /* ascending; 0: free */
+	int32_t left;	/* runs left; -1: unlimited. Any CPU lowers it */
+	uint8_t command;
+	uint8_t counted;
+	void *data;
+};
+
+static struct function_probe probes[PROBES_MAX];
+static uint32_t probe_groups;
+static const struct fathom_function_command *commands[COMMANDS_MAX];
+static uint32_t nr_commands;
+
+/* ---- built in ---- */
+
+static void command_traceon(uintptr_t ip, uintptr_t parent_ip, void *data)
+{
+	(void)ip, (void)parent_ip, (void)data;
+	fathom_tracing_on();
+}
+
+static void command_traceoff(uintptr_t ip, uintptr_t parent_ip, void *data)
+{
+	(void)ip, (void)parent_ip, (void)data;
+	fathom_tracing_off();
+}
+
+static void command_stacktrace(uintptr_t ip, uintptr_t parent_ip, void *data)
+{
+	(void)data;
+	fathom_stack_record(ip, parent_ip, fathom_probe_frame());
+}
+
+static const struct fathom_function_command built_in[] = {
+	{"traceon", 0, 0, command_traceon, 0},
+	{"traceoff", 0, 0, command_traceoff, 0},
+	{"stacktrace", 0, 0, command_stacktrace, 0},
+};
+
+static void commands_init(void)
+{
+	if (nr_commands)
+		return;
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		commands[nr_commands++] = &built_in[i];
+}
+
+int fathom_function_command_add(const struct fathom_function_command *command)
+{
+	commands_init();
+	for (uint32_t i = 0; i < nr_commands; i++)
+		if (commands[i] == command)
+			return 0;
+	if (nr_commands == COMMANDS_MAX)
+		return -FATHOM_ENOSPC;
+	commands[nr_commands++] = command;
+	return 0;
+}
+
+/* ---- running ---- */
+
+/* Frame pointer of the traced function's caller while its probes run; per CPU, nested calls save and restore it. */
+static uintptr_t probe_frame[FATHOM_CPUS_MAX];
+
+uintptr_t fathom_probe_frame(void)
+{
+	uint32_t cpu = fathom_port_cpu();
+
+	return cpu < FATHOM_CPUS_MAX ? probe_frame[cpu] : 0;
+}
+
+/* traceon and traceoff count only when they change something. */
+static int command_idle(const struct fathom_function_command *c)
+{
+	return (c->run == command_traceon && fathom_tracing_is_on()) ||
+	       (c->run == command_traceoff && !fathom_tracing_is_on());
+}
+
+static int probe_take_one(struct function_probe *p)
+{
+	int32_t left = fathom_load(&p->left);
+
+	while (left > 0)
+		if (__atomic_compare_exchange_n(&p->left, &left, left - 1, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return 1;
+	return left < 0;
+}
+
+void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+{
+	uint32_t cpu = fathom_port_cpu();
+	uintptr_t outer;
+
+	if (cpu >= FATHOM_CPUS_MAX)
+		return;
+	outer = probe_frame[cpu];
+	probe_frame[cpu] = fp;
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		struct function_probe *p = &probes[i];
+		const struct fathom_function_command *c;
+
+		if (!__atomic_load_n(&p->group, __ATOMIC_ACQUIRE) || p->function != function)
+			continue;
+		c = commands[p->command];
+		if (!command_idle(c) && probe_take_one(p))
+			c->run(ip, parent_ip, p->data);
+	}
+	probe_frame[cpu] = outer;
+}
+
+int fathom_probe_on(uint32_t function)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].group && probes[i].function == function)
+			return 1;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* `function:command[:arg][:count]`, taken apart. */
+struct probe_line {
+	const char *pattern, *arg;
+	size_t pattern_bytes, arg_bytes;
+	uint8_t command;
+	uint8_t counted;
+	uint8_t remove;
+	int32_t count;
+};
+
+static size_t part_length(const char *s, size_t bytes)
+{
+	size_t n = 0;
+
+	while (n < bytes && s[n] != ':')
+		n++;
+	return n;
+}
+
+static int find_command(const char *s, size_t bytes)
+{
+	commands_init();
+	for (uint32_t i = 0; i < nr_commands; i++) {
+		size_t k = 0;
+
+		while (k < bytes && commands[i]->name[k] == s[k] && s[k])
+			k++;
+		if (k == bytes && !commands[i]->name[k])
+			return (int)i;
+	}
+	return -1;
+}
+
+static int parse_count(const char *s, size_t bytes, struct probe_line *l)
+{
+	uint64_t n = 0;
+
+	if (!bytes || bytes > 9)
+		return -FATHOM_EINVAL;
+	for (size_t i = 0; i < bytes; i++) {
+		if (s[i] < '0' || s[i] > '9')
+			return -FATHOM_EINVAL;
+		n = n * 10 + (uint64_t)(s[i] - '0');
+	}
+	l->counted = 1;
+	l->count = (int32_t)n;
+	return 0;
+}
+
+/* What is behind the command: an argument of two parts (system:event) if it takes one, and the count. */
+static int parse_rest(const char *s, size_t bytes, struct probe_line *l)
+{
+	if (commands[l->command]->open) {
+		size_t first = part_length(s, bytes), second;
+
+		if (first == bytes)
+			return -FATHOM_EINVAL;
+		second = part_length(s + first + 1, bytes - first - 1);
+		l->arg = s;
+		l->arg_bytes = first + 1 + second;
+		s += l->arg_bytes;
+		bytes -= l->arg_bytes;
+		if (bytes) {
+			s++;
+			bytes--;
+		}
+	}
+	return bytes ? parse_count(s, bytes, l) : 0;
+}
+
+static int parse_probe(const char *s, size_t bytes, struct probe_line *l)
+{
+	size_t n;
+	int command;
+
+	*l = (struct probe_line){.count = -1};
+	if (bytes && s[0] == '!') {
+		l->remove = 1;
+		s++;
+		bytes--;
+	}
+	n = part_length(s, bytes);
+	l->pattern = s;
+	l->pattern_bytes = n;
+	if (!n || n == bytes)
+		return -FATHOM_EINVAL;
+	s += n + 1;
+	bytes -= n + 1;
+	n = part_length(s, bytes);
+	command = find_command(s, n);
+	if (command < 0)
+		return -FATHOM_EINVAL;
+	l->command = (uint8_t)command;
+	s += n;
+	bytes -= n;
+	if (bytes) {
+		s++;
+		bytes--;
+	}
+	return parse_rest(s, bytes, l);
+}
+
+static int same_group(const struct function_probe *p, const struct probe_line *l, void *data)
+{
+	return p->group && p->command == l->command && p->data == data && p->counted == l->counted;
+}
+
+static struct function_probe *free_probe(void)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (!probes[i].group)
+			return &probes[i];
+	return 0;
+}
+
+static int has_probe(uint32_t function, const struct probe_line *l, void *data)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].function == function && same_group(&probes[i], l, data))
+			return 1;
+	return 0;
+}
+
+static uint32_t group_of(const struct probe_line *l, void *data)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (same_group(&probes[i], l, data))
+			return probes[i].group;
+	return ++probe_groups;
+}
+
+static int probe_add(const struct probe_line *l, void *data)
+{
+	uint32_t group = group_of(l, data);
+	struct function_match m;
+	int i, found = 0;
+
+	fathom_match_init(&m, l->pattern, l->pattern_bytes);
+	while ((i = fathom_match_next(&m)) >= 0) {
+		struct function_probe *p = free_probe();
+
+		found++;
+		if (has_probe((uint32_t)i, l, data))
+			continue;
+		if (!p)
+			return -FATHOM_ENOSPC;
+		p->function = (uint32_t)i;
+		p->command = l->command;
+		p->counted = l->counted;
+		p->left = l->count;
+		p->data = data;
+		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
+	}
+	return found ? 0 : -FATHOM_EINVAL;
+}
+
+static void probe_free(struct function_probe *p)
+{
+	__atomic_store_n(&p->group, 0, __ATOMIC_RELEASE);
+}
+
+static int probe_remove(const struct probe_line *l, void *data)
+{
+	struct function_match m;
+	int i, any = 0, found = 0;
+
+	for (uint32_t k = 0; k < PROBES_MAX; k++)
+		any |= same_group(&probes[k], l, data);
+	if (!any)
+		return -FATHOM_ENODEV;
+	fathom_match_init(&m, l->pattern, l->pattern_bytes);
+	while ((i = fathom_match_next(&m)) >= 0)
+		for (uint32_t k = 0; k < PROBES_MAX; k++)
+			if (probes[k].function == (uint32_t)i && same_group(&probes[k], l, data)) {
+				probe_free(&probes[k]);
+				found = 1;
+			}
+	return found ? 0 : -FATHOM_EINVAL;
+}
+
+int fathom_probe_write(const char *token, size_t bytes)
+{
+	struct probe_line l;
+	void *data = 0;
+	int err = parse_probe(token, bytes, &l), refreshed;
+
+	if (!err && l.arg)
+		err = commands[l.command]->open(l.arg, l.arg_bytes, &data);
+	if (err)
+		return err;
+	err = l.remove ? probe_remove(&l, data) : probe_add(&l, data);
+	refreshed = fathom_tracer_refresh();
+	return err ? err : refreshed;
+}
+
+void fathom_probe_clear(void)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].group)
+			probe_free(&probes[i]);
+}
+
+/* Newest group first, and within a group by address. */
+static int listed_before(const struct function_probe *a, const struct function_probe *b)
+{
+	return a->group != b->group ? a->group > b->group : a->function < b->function;
+}
+
+int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
+{
+	const struct function_probe *last = 0;
+
+	for (uint32_t n = 0; n <= index; n++) {
+		const struct function_probe *best = 0;
+
+		for (uint32_t i = 0; i < PROBES_MAX; i++) {
+			const struct function_probe *p = &probes[i];
+
+			if (p->group && (!last || listed_before(last, p)) &&
+			    (!best || listed_before(p, best)))
+				best = p;
+		}
+		if (!best)
+			return 0;
+		last = best;
+	}
+	out->function = last->function;
+	out->left = last->left;
+	out->command = commands[last->command]->name;
+	out->arg = commands[last->command]->describe ? commands[last->command]->describe(last->data)
+						     : 0;
+	return 1;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* sets.c -- sets of functions and of tasks: what set_ftrace_filter and its kin hold. */
+#include "fathom/errno.h"
+#include "fathom/event.h"
+#include "probe/probes.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
+
+static struct {
+	int32_t pid[FATHOM_PIDS_MAX];
+	uint32_t nr;
+} pid_sets[FATHOM_PIDS_NR];
+
+static int set_test(enum fathom_function_set set, uint32_t i)
+{
+	return fathom_sites.set[set][i / 32] >> (i % 32) & 1;
+}
+
+static void set_change(enum fathom_function_set set, uint32_t i, int on)
+{
+	uint32_t *word = &fathom_sites.set[set][i / 32], bit = 1u << (i % 32);
+
+	if (on == !!(*word & bit))
+		return;
+	*word ^= bit;
+	fathom_sites.set_count[set] += on ? 1u : -1u;
+}
+
+int fathom_set_has(enum fathom_function_set set, uint32_t index)
+{
+	if (!fathom_sites.set_count[set])
+		return set == FATHOM_SET_FILTER || set == FATHOM_SET_GRAPH ||
+		       set == FATHOM_SET_STACK;
+	return set_test(set, index);
+}
+
+static int has_glob(const char *s, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (s[i] == '*' || s[i] == '?' || s[i] == '[')
+			return 1;
+	return 0;
+}
+
+static int same_name(const char *name, const char *s, size_t bytes)
+{
+	size_t i = 0;
+
+	while (i < bytes && name[i] && name[i] == s[i])
+		i++;
+	return i == bytes && !name[i];
+}
+
+/* A number N is the N-th function of available_filter_functions, from 1. 0: not a number, or none such. */
+static uint32_t function_number(const char *s, size_t bytes)
+{
+	uint64_t n = 0;
+
+	if (!bytes || bytes > 9)
+		return 0;
+	for (size_t i = 0; i < bytes; i++) {
+		if (s[i] < '0' || s[i] > '9')
+			return 0;
+		n = n * 10 + (uint64_t)(s[i] - '0');
+	}
+	return n <= fathom_sites.nr_sites ? (uint32_t)n : 0;
+}
+
+void fathom_match_init(struct function_match *m, const char *pattern, size_t bytes)
+{
+	m->pattern = pattern;
+	m->bytes = bytes;
+	m->number = function_number(pattern, bytes);
+	m->glob = has_glob(pattern, bytes);
+	m->hash = fathom_site_hash(pattern, bytes);
+	m->next = 0;
+}
+
+int fathom_match_next(struct function_match *m)
+{
+	for (; m->next < fathom_sites.nr_sites; m->next++) {
+		const struct site *s = &fathom_sites.site[m->next];
+		const char *name;
+
+		if (s->flags & SITE_GONE)
+			continue;
+		if (m->number) {
+			if (m->next + 1 == m->number)
+				return (int)m->next++;
+			continue;
+		}
+		if (!m->glob && s->hash != m->hash)
+			continue;
+		name = fathom_function_name(m->next);
+		if (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name)
+				     : same_name(name, m->pattern, m->bytes)))
+			return (int)m->next++;
+	}
+	return -1;
+}
+
+int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes)
+{
+	struct function_match m;
+	int on = 1, found = 0, i;
+
+	if (set >= FATHOM_SET_NR)
+		return -FATHOM_EINVAL;
+	if (set == FATHOM_SET_FILTER || set == FATHOM_SET_NOTRACE)
+		for (size_t k = 0; k < bytes; k++)
+			if (token[k] == ':')
+				return set == FATHOM_SET_FILTER ? fathom_probe_write(token, bytes)
+								: -FATHOM_EINVAL;
+	if (bytes && token[0] == '!') {
+		on = 0;
+		token++;
+		bytes--;
+	}
+	if (!bytes)
+		return -FATHOM_EINVAL;
+	fathom_match_init(&m, token, bytes);
+	while ((i = fathom_match_next(&m)) >= 0) {
+		set_change(set, (uint32_t)i, on);
+		found = 1;
+	}
+	return found ? fathom_tracer_refresh() : -FATHOM_EINVAL;
+}
+
+void fathom_function_set_clear(enum fathom_function_set set)
+{
+	if (set >= FATHOM_SET_NR || !fathom_sites.nr_sites)
+		return;
+	for (uint32_t i = 0; i < (fathom_sites.nr_sites + 31) / 32; i++)
+		fathom_sites.set[set][i] = 0;
+	fathom_sites.set_count[set] = 0;
+	fathom_tracer_refresh();
+}
+
+int fathom_function_set_is_empty(enum fathom_function_set set)
+{
+	return set >= FATHOM_SET_NR || !fathom_sites.set_count[set];
+}
+
+int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
+{
+	if (fathom_function_set_is_empty(set))
+		return -1;
+	for (uint32_t i = from; i < fathom_sites.nr_sites; i++)
+		if (set_test(set, i))
+			return (int)i;
+	return -1;
+}
+
+/* ---- tasks ---- */
+
+int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
+{
+	uint32_t i, nr;
+
+	if (set >= FATHOM_PIDS_NR || pid < 0)
+		return -FATHOM_EINVAL;
+	nr = pid_sets[set].nr;
+	for (i = 0; i < nr && pid_sets[set].pid[i] < pid; i++)
+		;
+	if (i < nr && pid_sets[set].pid[i] == pid)
+		return 0;
+	if (nr == FATHOM_PIDS_MAX)
+		return -FATHOM_ENOSPC;
+	for (uint32_t k = nr; k > i; k--)
+		pid_sets[set].pid[k] = pid_sets[set].pid[k - 1];
+	pid_sets[set].pid[i] = pid;
+	__atomic_store_n(&pid_sets[set].nr, nr + 1, __ATOMIC_RELEASE);
+	return fathom_tracer_refresh();
+}
+
+void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid)
+{
+	uint32_t kept = 0;
+
+	if (set >= FATHOM_PIDS_NR)
+		return;
+	for (uint32_t i = 0; i < pid_sets[set].nr; i++)
+		if (pid_sets[set].pid[i] != pid)
+			pid_sets[set].pid[kept++] = pid_sets[set].pid[i];
+	__atomic_store_n(&pid_sets[set].nr, kept, __ATOMIC_RELEASE);
+	fathom_tracer_refresh();
+}
+
+void fathom_function_pid_clear(enum fathom_pid_set set)
+{
+	if (set >= FATHOM_PIDS_NR)
+		return;
+	__atomic_store_n(&pid_sets[set].nr, 0, __ATOMIC_RELEASE);
+	fathom_tracer_refresh();
+}
+
+int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index)
+{
+	if (set >= FATHOM_PIDS_NR || index >= pid_sets[set].nr)
+		return -1;
+	return pid_sets[set].pid[index];
+}
+
+int fathom_pids_any(void)
+{
+	return pid_sets[FATHOM_PIDS_TRACE].nr || pid_sets[FATHOM_PIDS_NOTRACE].nr;
+}
+
+/* Any context; a list that changes meanwhile answers for the old or the new one. */
+static int pid_in(enum fathom_pid_set set, int32_t pid)
+{
+	uint32_t nr = __atomic_load_n(&pid_sets[set].nr, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (pid_sets[set].pid[i] == pid)
+			return 1;
+	return 0;
+}
+
+int fathom_pid_traced(int32_t pid)
+{
+	if (pid_sets[FATHOM_PIDS_TRACE].nr && !pid_in(FATHOM_PIDS_TRACE, pid))
+		return 0;
+	return !pid_sets[FATHOM_PIDS_NOTRACE].nr || !pid_in(FATHOM_PIDS_NOTRACE, pid);
+}

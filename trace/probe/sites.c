@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* sites.c -- the table of function sites: built from the compiler's sections, patched to what their users want. */
+#include "fathom/errno.h"
+#include "fathom/trace.h"
+#include "probe/sites.h"
+
+/*
+ * -mrecord-mcount and -mrecord-return give one address per site in __mcount_loc and __return_loc, clang and
+ * -fpatchable-function-entry in __patchable_function_entries. Entries may be unaligned, zero (ours, so that the
+ * sections exist), doubled, or point to code that was garbage-collected or is no NOP: those are dropped and counted.
+ */
+extern const uint8_t __start___mcount_loc[], __stop___mcount_loc[];
+extern const uint8_t __start___return_loc[], __stop___return_loc[];
+extern const uint8_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
+
+#define SITES_PLACEHOLDER(name, sect) \
+	static uintptr_t const name __attribute__((section(sect), used)) = 0
+SITES_PLACEHOLDER(sites_no_entry, "__mcount_loc");
+SITES_PLACEHOLDER(sites_no_return, "__return_loc");
+static uintptr_t sites_no_patchable __attribute__((section("__patchable_function_entries"), used)) =
+	0;
+
+struct fathom_sites fathom_sites;
+
+uint32_t fathom_site_hash(const char *name, size_t bytes)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	for (size_t i = 0; i < bytes; i++)
+		h = (h ^ (uint8_t)name[i]) * 16777619u;
+	return h;
+}
+
+static uintptr_t table_entry(const uint8_t *at)
+{
+	uintptr_t v = 0;
+
+	for (unsigned int i = 0; i < sizeof(v); i++)
+		v |= (uintptr_t)at[i] << (8 * i); /* these targets are little endian */
+	return v;
+}
+
+static uint32_t table_entries(const uint8_t *from, const uint8_t *to)
+{
+	return (uint32_t)((size_t)(to - from) / sizeof(uintptr_t));
+}
+
+/* Sort by the address that both kinds of element begin with: heapsort, since nothing may recurse or allocate. */
+static uintptr_t element_at(const uint8_t *base, size_t size, uint32_t i)
+{
+	return *(const uintptr_t *)(base + size * i);
+}
+
+static void element_swap(uint8_t *base, size_t size, uint32_t i, uint32_t j)
+{
+	for (size_t k = 0; k < size; k++) {
+		uint8_t t = base[size * i + k];
+
+		base[size * i + k] = base[size * j + k];
+		base[size * j + k] = t;
+	}
+}
+
+static void element_sink(uint8_t *base, size_t size, uint32_t i, uint32_t nr)
+{
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= nr)
+			return;
+		if (child + 1 < nr &&
+		    element_at(base, size, child) < element_at(base, size, child + 1))
+			child++;
+		if (element_at(base, size, i) >= element_at(base, size, child))
+			return;
+		element_swap(base, size, i, child);
+		i = child;
+	}
+}
+
+static void element_sort(void *mem, size_t size, uint32_t nr)
+{
+	uint8_t *base = mem;
+
+	for (uint32_t i = nr / 2; i-- > 0;)
+		element_sink(base, size, i, nr);
+	for (uint32_t end = nr; end > 1; end--) {
+		element_swap(base, size, 0, end - 1);
+		element_sink(base, size, 0, end - 1);
+	}
+}
+
+int fathom_site_find(uintptr_t ip)
+{
+	uint32_t lo = 0, hi = fathom_sites.nr_sites;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (fathom_sites.site[mid].at == ip)
+			return (int)mid;
+		if (fathom_sites.site[mid].at < ip)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return -1;
+}
+
+/* The last function at or before `at`, or -1. */
+static int site_before(uintptr_t at)
+{
+	uint32_t lo = 0, hi = fathom_sites.nr_sites;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (fathom_sites.site[mid].at <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (int)lo - 1;
+}
+
+static int site_usable(uintptr_t at)
+{
+	uint8_t code[FATHOM_PATCH_BYTES_MAX];
+
+	return fathom_arch_site_ok(at) && fathom_arch_site_code(at, FATHOM_ENTRY_ANY, code);
+}
+
+static uint32_t sites_collect(const uint8_t *from, const uint8_t *to, struct site *out, uint32_t nr)
+{
+	for (; (size_t)(to - from) >= sizeof(uintptr_t); from += sizeof(uintptr_t)) {
+		uintptr_t at = table_entry(from);
+
+		if (!at)
+			continue;
+		if (!site_usable(at)) {
+			fathom_sites.dropped++;
+			continue;
+		}
+		out[nr++].at = at;
+	}
+	return nr;
+}
+
+static uint32_t sites_unique(struct site *s, uint32_t nr)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!kept || s[kept - 1].at != s[i].at)
+			s[kept++] = s[i];
+	return kept;
+}
+
+static size_t name_length(const char *name)
+{
+	size_t n = 0;
+
+	while (name[n])
+		n++;
+	return n;
+}
+
+/* gcc moves unlikely code of `f` away and calls it `f.cold`: returns there belong to f. */
+static int cold_owner(const char *name)
+{
+	size_t n = name_length(name);
+	uint32_t hash;
+
+	if (n < 6 || name[n - 5] != '.' || name[n - 4] != 'c' || name[n - 3] != 'o' ||
+	    name[n - 2] != 'l' || name[n - 1] != 'd')
+		return -1;
+	hash = fathom_site_hash(name, n - 5);
+	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
+		if (fathom_sites.site[i].hash == hash)
+			return (int)i;
+	return -1;
+}
+
+static int return_owner(uintptr_t at)
+{
+	uintptr_t offset, size;
+	const char *name = 0;
+	int owner = -1;
+
+	if (fathom_core.config.symbol)
+		name = fathom_core.config.symbol(at, &offset, &size);
+	if (name)
+		owner = cold_owner(name);
+	return owner >= 0 ? owner : site_before(at);
+}
+
+static void returns_collect(void)
+{
+	uint32_t nr = 0, all = table_entries(__start___return_loc, __stop___return_loc);
+
+	for (uint32_t i = 0; i < all; i++) {
+		uintptr_t at = table_entry(__start___return_loc + i * sizeof(uintptr_t));
+		int owner;
+
+		if (!at)
+			continue;
+		owner = site_usable(at) ? return_owner(at) : -1;
+		if (owner < 0) {
+			fathom_sites.dropped++;
+			continue;
+		}
+		fathom_sites.ret[nr].at = at;
+		fathom_sites.ret[nr++].owner = (uint32_t)owner;
+		fathom_sites.site[owner].flags |= SITE_HAS_RETURNS;
+	}
+	fathom_sites.nr_rets = nr;
+	element_sort(fathom_sites.ret, sizeof(*fathom_sites.ret), nr);
+}
+
+static void sites_name(void)
+{
+	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
+		const char *name = fathom_function_name(i);
+
+		if (name)
+			fathom_sites.site[i].hash = fathom_site_hash(name, name_length(name));
+	}
+}
+
+/* ---- patching ---- */
+
+static enum fathom_entry site_entry(const struct site *s)
+{
+	if (!s->users || s->flags & SITE_GONE)
+		return FATHOM_ENTRY_OFF;
+	if (s->users == SITE_FUNCTION && !fathom_sites.function_slow)
+		return FATHOM_ENTRY_FUNCTION;
+	if (s->users == SITE_GRAPH && !fathom_sites.graph_slow)
+		return s->flags & SITE_HAS_RETURNS ? FATHOM_ENTRY_GRAPH : FATHOM_ENTRY_HIJACK;
+	return FATHOM_ENTRY_ANY;
+}
+
+static uint8_t return_wanted(const struct return_site *r)
+{
+	const struct site *s = &fathom_sites.site[r->owner];
+
+	return s->users & SITE_RETURNS && !(s->flags & SITE_GONE);
+}
+
+static uintptr_t entries_at(const void *arg, uint32_t i, size_t *bytes)
+{
+	(void)arg;
+	*bytes = fathom_arch_site_bytes();
+	return fathom_sites.site[i].at;
+}
+
+static size_t entries_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
+{
+	const struct site *s = &fathom_sites.site[i];
+	enum fathom_entry entry = site_entry(s);
+
+	(void)arg;
+	if (entry == s->entry)
+		return 0;
+	return fathom_arch_site_code(s->at, entry, out);
+}
+
+static uintptr_t returns_at(const void *arg, uint32_t i, size_t *bytes)
+{
+	(void)arg;
+	*bytes = fathom_arch_site_bytes();
+	return fathom_sites.ret[i].at;
+}
+
+static size_t returns_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
+{
+	const struct return_site *r = &fathom_sites.ret[i];
+
+	if (return_wanted(r) == r->on || (r->on && arg))
+		return 0;
+	return fathom_arch_site_code(r->at, r->on ? FATHOM_ENTRY_OFF : FATHOM_ENTRY_EXIT, out);
+}
+
+static int entries_patch(void)
+{
+	struct fathom_patch_set set = {fathom_sites.nr_sites, entries_at, entries_code, 0};
+	int err = fathom_arch_patch_many(&set);
+
+	for (uint32_t i = 0; err >= 0 && i < fathom_sites.nr_sites; i++)
+		fathom_sites.site[i].entry = (uint8_t)site_entry(&fathom_sites.site[i]);
+	return err < 0 ? err : 0;
+}
+
+/* Turn return sites on, and off too unless `only_on`. */
+static int returns_patch(int only_on)
+{
+	static const uint8_t marker; /* any address that lives for ever */
+	struct fathom_patch_set set = {fathom_sites.nr_rets, returns_at, returns_code,
+				       only_on ? &marker : 0};
+	int err = fathom_arch_patch_many(&set);
+
+	for (uint32_t i = 0; err >= 0 && i < fathom_sites.nr_rets; i++)
+		if (!only_on || !fathom_sites.ret[i].on)
+			fathom_sites.ret[i].on = return_wanted(&fathom_sites.ret[i]);
+	return err < 0 ? err : 0;
+}
+
+/* Returns go on before entries and off after them: a call whose entry is seen will be seen to return. */
+static int sites_patch(void)
+{
+	int err = returns_patch(1);
+
+	if (!err)
+		err = entries_patch();
+	return err ? err : returns_patch(0);
+}
+
+int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
+{
+	if (!fathom_sites.nr_sites)
+		return 0;
+	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
+		struct site *s = &fathom_sites.site[i];
+		uint8_t wanted = want ? (uint8_t)(want(i) & mask) : 0;
+
+		__atomic_store_n(&s->users, (uint8_t)((s->users & ~mask) | wanted),
+				 __ATOMIC_RELAXED);
+	}
+	return sites_patch();
+}
+
+/* ---- set-up ---- */
+
+/* Best NOPs everywhere, while no other CPU runs traced code yet. */
+static int sites_normalise(void)
+{
+	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
+		fathom_sites.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
+	return entries_patch();
+}
+
+/* Pieces of one block: 16-aligned, and `*at` may run past the end when only measuring. */
+static void *block_piece(uint8_t *block, size_t *at, size_t bytes)
+{
+	void *piece = block + *at;
+
+	*at += (bytes + 15) & ~(size_t)15;
+	return piece;
+}
+
+static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
+{
+	size_t at = 0;
+
+	fathom_sites.site = block_piece(block, &at, nr_sites * sizeof(struct site));
+	fathom_sites.ret = block_piece(block, &at, nr_rets * sizeof(struct return_site));
+	for (int i = 0; i < FATHOM_SET_NR; i++)
+		fathom_sites.set[i] = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
+	return at;
+}
+
+int fathom_sites_init(void)
+{
+	uint32_t nr = table_entries(__start___mcount_loc, __stop___mcount_loc) +
+		      table_entries(__start___patchable_function_entries,
+				    __stop___patchable_function_entries);
+	uint32_t nr_rets = table_entries(__start___return_loc, __stop___return_loc);
+	uint8_t *block;
+
+	if (fathom_sites.ready)
+		return fathom_sites.nr_sites ? 0 : -FATHOM_ENOSYS;
+	if (!fathom_arch_can_patch())
+		return -FATHOM_ENOSYS;
+	block = fathom_memory_take(sites_lay_out(0, nr, nr_rets));
+	if (!block)
+		return -FATHOM_ENOMEM;
+	sites_lay_out(block, nr, nr_rets);
+	nr = sites_collect(__start___mcount_loc, __stop___mcount_loc, fathom_sites.site, 0);
+	nr = sites_collect(__start___patchable_function_entries,
+			   __stop___patchable_function_entries, fathom_sites.site, nr);
+	element_sort(fathom_sites.site, sizeof(struct site), nr);
+	fathom_sites.nr_sites = sites_unique(fathom_sites.site, nr);
+	sites_name();
+	returns_collect();
+	fathom_sites.ready = 1;
+	return fathom_sites.nr_sites ? sites_normalise() : -FATHOM_ENOSYS;
+}
+
+void fathom_sites_exit(void)
+{
+	fathom_sites_update(0xff, 0);
+	fathom_sites = (struct fathom_sites){0};
+}
+
+/* ---- what control/ lists ---- */
+
+uint32_t fathom_function_count(void)
+{
+	return fathom_sites.nr_sites;
+}
+
+uintptr_t fathom_function_address(uint32_t index)
+{
+	return index < fathom_sites.nr_sites ? fathom_sites.site[index].at : 0;
+}
+
+const char *fathom_function_name(uint32_t index)
+{
+	uintptr_t offset, size;
+	const char *name = 0;
+
+	if (index < fathom_sites.nr_sites && fathom_core.config.symbol)
+		name = fathom_core.config.symbol(fathom_sites.site[index].at, &offset, &size);
+	return name; /* cppcheck-suppress returnDanglingLifetime ; the port's string, not &offset */
+}
+
+uint32_t fathom_function_users(uint32_t index, int *graph)
+{
+	uint32_t n = 0;
+	uint8_t users = index < fathom_sites.nr_sites ? fathom_sites.site[index].users : 0;
+
+	for (int i = 0; i < 8; i++)
+		n += (uint32_t)users >> i & 1;
+	*graph = (users & SITE_RETURNS) != 0;
+	return n;
+}
+
+void fathom_function_forget(uintptr_t from, uintptr_t to)
+{
+	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
+		if (fathom_sites.site[i].at >= from && fathom_sites.site[i].at < to)
+			fathom_sites.site[i].flags |= SITE_GONE;
+	if (fathom_sites.nr_sites)
+		sites_patch();
+}

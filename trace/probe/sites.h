@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* sites.h -- the table of function sites, and who wants which of them. */
+#ifndef PROBE_SITES_H
+#define PROBE_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "arch/arch.h"
+#include "fathom/tracer.h"
+
+/* Who wants a function's entry (and its returns). A site that nobody wants is a NOP. */
+enum site_user {
+	SITE_FUNCTION = 1, /* the function tracer, or a latency tracer's function-trace */
+	SITE_GRAPH = 2,
+	SITE_PROBE = 4, /* a `fn:command` */
+	SITE_STACK = 8,
+	SITE_PROFILE = 16,
+};
+#define SITE_RETURNS (SITE_GRAPH | SITE_PROFILE) /* these need to see the function return */
+
+enum site_flag {
+	SITE_HAS_RETURNS = 1, /* it has return sites; else its return address is replaced */
+	SITE_GONE = 2,	      /* its memory was given away: fathom_function_forget() */
+};
+
+struct site {
+	uintptr_t at;
+	uint32_t hash; /* of its name */
+	uint8_t users; /* enum site_user: read by fathom_function_any() on any CPU */
+	uint8_t entry; /* enum fathom_entry that is in the text now */
+	uint8_t flags;
+};
+
+struct return_site {
+	uintptr_t at;
+	uint32_t owner; /* index of the function it belongs to */
+	uint8_t on;
+};
+
+/*
+ * S1. site[] and ret[] ascend by address; nr_* never change after init.
+ * S2. users is set before the text leads to fathom_function_any() and cleared after the text has left it.
+ */
+struct fathom_sites {
+	struct site *site;
+	uint32_t nr_sites;
+	struct return_site *ret;
+	uint32_t nr_rets;
+	uint32_t dropped;
+	uint32_t ready;
+	uint32_t *set[FATHOM_SET_NR]; /* bitmaps over site[] */
+	uint32_t set_count[FATHOM_SET_NR];
+	/* Which of two entries a site with only that user gets: set by the tracers, see fathom_sites_update(). */
+	uint8_t function_slow;
+	uint8_t graph_slow;
+};
+extern struct fathom_sites fathom_sites;
+
+/* The site whose entry is `ip`, or -1. Any context. */
+int fathom_site_find(uintptr_t ip);
+uint32_t fathom_site_hash(const char *name, size_t bytes);
+
+/* Members of `set`, with "empty means all" for those where Linux has it so. */
+int fathom_set_has(enum fathom_function_set set, uint32_t index);
+
+/*
+ * Give the users `mask` of every site anew (`want` answers for one), and patch what differs. 0 or the patcher's error:
+ * users and text still agree then.
+ */
+int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index));
+
+/*
+ * Build the table: once, from what fathom_init() left of its memory. 0, -ENOSYS (text cannot be written, or there are no
+ * sites), -ENOMEM. Context: task; no CPU may stand inside a site (gcc's five single NOPs), so early.
+ */
+int fathom_sites_init(void);
+void fathom_sites_exit(void);
+
+#endif

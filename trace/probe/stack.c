@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.c -- stacks in the trace, and the stack tracer: the deepest stack seen, frame by frame. */
+#include "fathom/errno.h"
+#include "fathom/event.h"
+#include "fathom/unwind.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
+
+#define STACK_FRAMES   64 /* in a record */
+#define DEEPEST_FRAMES 128
+
+/* The stack of the deepest call seen. Written under `lock` by whoever found it, read in task context. */
+static struct {
+	uint64_t bytes;
+	uint32_t nr;
+	uint32_t lock;
+	uint8_t on;
+	uintptr_t ip[DEEPEST_FRAMES];
+	uintptr_t at[DEEPEST_FRAMES]; /* where on the stack ip[i] lies */
+	uintptr_t top;		      /* end of the stack */
+} deepest;
+
+/*
+ * The frames are counted first and then written into the ring where they belong: no array on a stack that may be 4 KiB,
+ * and no memcpy. The frame pointers do not change in between, since they are our callers'.
+ */
+void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_ring *ring = fathom_tracer_ring();
+	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
+	struct fathom_unwind u;
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	fathom_unwind_kernel(&u, fp);
+	while (n < STACK_FRAMES && fathom_unwind_next(&u, 0))
+		n++;
+	to = ring ? fathom_ring_reserve(ring, 16 + 8 * n, &slot) : 0;
+	if (to) {
+		fathom_put64(to, fathom_common_word(WIRE_ID_KERNEL_STACK, fathom_port_context()));
+		fathom_put64(to + 8, n); /* int size, then the padding in front of caller[] */
+		if (ip)
+			fathom_put64(to + 16, ip);
+		if (parent_ip)
+			fathom_put64(to + 16 + 8 * (head - 1), parent_ip);
+		fathom_unwind_kernel(&u, fp);
+		for (uint32_t i = head; i < n; i++)
+			fathom_put64(to + 16 + 8 * i, fathom_unwind_next(&u, 0));
+		fathom_ring_commit(ring, &slot);
+	}
+	fathom_port_unpin(pin);
+}
+
+/* ---- the deepest stack ---- */
+
+static void deepest_note(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uintptr_t hi)
+{
+	struct fathom_unwind u;
+	uintptr_t at = 0, ret;
+	uint32_t n = 2;
+
+	deepest.ip[0] = ip + fathom_arch_site_bytes();
+	deepest.at[0] = (uintptr_t)(slot - 1);
+	deepest.ip[1] = fathom_graph_see_through((uintptr_t)slot, *slot);
+	deepest.at[1] = (uintptr_t)slot;
+	fathom_unwind_kernel(&u, fp);
+	while (n < DEEPEST_FRAMES && (ret = fathom_unwind_next(&u, &at)) != 0) {
+		deepest.at[n] = at;
+		deepest.ip[n++] = ret;
+	}
+	deepest.nr = n;
+	deepest.top = hi;
+}
+
+/* Asked at each call while the stack tracer is on. Context: any; nested and concurrent finders leave it to the first. */
+void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
+{
+	struct fathom_unwind u;
+	uint64_t used;
+
+	fathom_unwind_kernel(&u, (uintptr_t)slot);
+	used = u.hi - (uintptr_t)(slot - 1);
+	if (u.hi < (uintptr_t)slot || used <= fathom_load(&deepest.bytes) ||
+	    fathom_port_context() & WIRE_FLAG_NMI)
+		return;
+	if (__atomic_exchange_n(&deepest.lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (used > deepest.bytes) {
+		deepest_note(ip, slot, fp, u.hi);
+		fathom_store(&deepest.bytes, used);
+	}
+	__atomic_store_n(&deepest.lock, 0, __ATOMIC_RELEASE);
+}
+
+int fathom_stack_tracer_set(int on)
+{
+	int err = on ? fathom_sites_init() : 0;
+
+	if (err)
+		return err;
+	deepest.on = on != 0;
+	return fathom_tracer_refresh();
+}
+
+int fathom_stack_tracer_is_on(void)
+{
+	return deepest.on;
+}
+
+uint64_t fathom_stack_max(void)
+{
+	return fathom_load(&deepest.bytes);
+}
+
+void fathom_stack_max_set(uint64_t bytes)
+{
+	fathom_store(&deepest.bytes, bytes);
+}
+
+static void stack_line(struct fathom_text *out, uint32_t i)
+{
+	uintptr_t offset = 0, size = 0, end = i + 1 < deepest.nr ? deepest.at[i + 1] : deepest.top;
+	const char *name = 0;
+
+	if (fathom_core.config.symbol)
+		name = fathom_core.config.symbol(deepest.ip[i], &offset, &size);
+	fathom_text_u64(out, i, 3, ' ');
+	fathom_text_str(out, ") ");
+	fathom_text_u64(out, deepest.top - deepest.at[i], 8, ' ');
+	fathom_text_str(out, "   ");
+	fathom_text_u64(out, end - deepest.at[i], 5, ' ');
+	fathom_text_str(out, "   ");
+	if (name) {
+		fathom_text_str(out, name);
+		fathom_text_str(out, "+0x");
+		fathom_text_hex(out, offset, 0, ' ');
+		fathom_text_str(out, "/0x");
+		fathom_text_hex(out, size, 0, ' ');
+	} else {
+		fathom_text_str(out, "0x");
+		fathom_text_hex(out, deepest.ip[i], 0, ' ');
+	}
+	fathom_text_char(out, '\n');
+}
+
+void fathom_stack_text(struct fathom_text *out)
+{
+	uint32_t nr = deepest.nr;
+
+	fathom_text_str(out, "        Depth    Size   Location    (");
+	fathom_text_u64(out, nr, 0, ' ');
+	fathom_text_str(out, " entries)\n        -----    ----   --------\n");
+	if (!deepest.bytes && !deepest.on) {
+		fathom_text_str(out,
+				"#\n#  Stack tracer disabled\n#\n"
+				"# To enable the stack tracer, either add 'stacktrace' to the\n"
+				"# kernel command line\n"
+				"# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n#\n");
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		stack_line(out, i);
+}

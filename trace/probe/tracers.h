@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* tracers.h -- what the tracers share: the running task's state, the recursion guard, records on the fast path. */
+#ifndef PROBE_TRACERS_H
+#define PROBE_TRACERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "fathom/port_default.h"
+#include "fathom/ring.h"
+#include "fathom/task.h"
+#include "fathom/trace.h"
+#include "fathom/tracer.h"
+#include "wire/record.h"
+
+/*
+ * The state of the running task. A kernel with tasks gives fathom_port_task_state(); one without has a state per CPU,
+ * made by the first tracer. NULL: not traced.
+ */
+#ifndef fathom_port_task_state
+extern struct fathom_task *fathom_cpu_task; /* [nr_cpus] */
+static inline struct fathom_task *fathom_port_task_state(void)
+{
+	return fathom_cpu_task ? fathom_cpu_task + fathom_port_cpu() : 0;
+}
+#define FATHOM_TASK_PER_CPU 1
+#endif
+
+/* Counters of fathom_tracer_stats(), per CPU to keep writers apart; the last one is for CPUs that do not exist. */
+struct tracer_counts {
+	uint64_t shadow_full;
+	uint64_t unmatched;
+	uint64_t unwound;
+	uint64_t recursion;
+} __attribute__((aligned(64)));
+extern struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
+
+static inline struct tracer_counts *fathom_counts(void)
+{
+	uint32_t cpu = fathom_port_cpu();
+
+	return &fathom_tracer_counts[cpu < FATHOM_CPUS_MAX ? cpu : FATHOM_CPUS_MAX];
+}
+
+/*
+ * The recursion guard: one bit of task->busy for each combination of contexts (soft irq, hard irq, NMI). A tracer that
+ * is entered again in the same context was called by its own port hooks, and stays out. An interrupt that comes in
+ * between leaves `busy` as it found it, so plain loads and stores do.
+ */
+static inline uint32_t fathom_context_bit(uint32_t context)
+{
+	return 1u << (context >> 3 & 0xf);
+}
+
+/* The eight bytes every record begins with, from a context that is already known. */
+static inline uint64_t fathom_common_word(uint16_t id, uint32_t context)
+{
+	return id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)fathom_port_task() << 32;
+}
+
+/* Payloads lie at 4-aligned addresses. */
+static inline void fathom_put64(void *at, uint64_t v)
+{
+	__builtin_memcpy(at, &v, sizeof(v));
+}
+
+static inline void fathom_put32(void *at, uint32_t v)
+{
+	__builtin_memcpy(at, &v, sizeof(v));
+}
+
+static inline uint64_t fathom_to_ns(uint64_t ticks)
+{
+#ifdef __SIZEOF_INT128__
+	return (uint64_t)((unsigned __int128)ticks * fathom_core.ns_mult >> fathom_core.ns_shift);
+#else
+	return fathom_ticks_to_ns(ticks);
+#endif
+}
+
+/* The ring of the running CPU, NULL if it has none. The caller is pinned. */
+static inline struct fathom_ring *fathom_tracer_ring(void)
+{
+	uint32_t cpu = fathom_port_cpu();
+
+	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_core.ring[cpu]) : 0;
+}
+
+/* ---- tracer.c ---- */
+
+/* Ask every user of sites anew and patch: after any change of sets, pids, options, limits. 0 or -errno. */
+int fathom_tracer_refresh(void);
+extern uint32_t fathom_tracer_option_bits;
+void fathom_want_change(uint32_t set, uint32_t clear);
+
+/* What the current tracer wants of the function sites; tracers set it in start() and refresh. */
+struct tracer_wants {
+	uint8_t function; /* calls are recorded by fathom_function_record() */
+	uint8_t graph;
+	/* Asked per call on the slow path; 0: not this one. NULL: always. */
+	int (*gate)(void);
+};
+extern struct tracer_wants fathom_tracer_wants;
+/* Set them and patch; makes the site table and the tasks' states on first use. 0, -ENOSYS, -ENOMEM, ... */
+int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void));
+/* Everything off; fathom_exit() calls it. */
+void fathom_tracer_exit(void);
+
+/* ---- function.c ---- */
+
+void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
+
+/* ---- graph.c ---- */
+
+enum graph_flag {
+	GRAPH_RECORD = 1,
+	GRAPH_PROFILE = 2,
+	GRAPH_THRESH = 4,  /* only the return is recorded, and only if it took long */
+	GRAPH_QUIET = 8,   /* set_graph_notrace: followed to know where it ends */
+	GRAPH_INSIDE = 16, /* set_graph_function: this call begins it */
+};
+/* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
+uint32_t fathom_graph_wanted(uint32_t index);
+/* Follow a call with these flags; hijack if its function has no return sites. */
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack);
+/* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
+void fathom_graph_reset(void);
+extern uint32_t fathom_graph_depth_max;
+extern uint64_t fathom_thresh_ns;
+/* The return address that lies behind a hijacked slot of the running task, else `ret`. Any context. */
+uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
+
+/* ---- latency.c ---- */
+
+int fathom_irqsoff_start(void);
+int fathom_preemptoff_start(void);
+int fathom_preemptirqsoff_start(void);
+void fathom_critical_stop(void);
+int fathom_wakeup_start(void);
+int fathom_wakeup_rt_start(void);
+int fathom_wakeup_dl_start(void);
+void fathom_wakeup_stop(void);
+
+/* ---- stack.c, profile.c ---- */
+
+void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp);
+void fathom_profile_enter(uint32_t site);
+void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks);
+void fathom_profile_exit(void);
+
+/* A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
+void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
+
+#endif
