@@ -108,7 +108,8 @@ static inline int port_init(uint32_t nr_cpus)
 		memory = mmap(0, PORT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			      -1, 0);
 		port_load_symbols();
-		sigfillset(&sa.sa_mask); /* a handler on top of it could run into a breakpoint too */
+		sigfillset(
+			&sa.sa_mask); /* a handler on top of it could run into a breakpoint too */
 		sigaction(SIGTRAP, &sa, 0);
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	}

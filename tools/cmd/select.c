@@ -3,6 +3,7 @@
 #include "cmd/select.h"
 #include "base/diag.h"
 #include "query/filter.h"
+#include "view/eventline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,27 +16,6 @@ struct select {
 	struct expr_env env;
 	char scratch[EXPR_SCRATCH_MAX];
 };
-
-static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size)
-{
-	struct symbol sym;
-
-	if (!source_symbol(arg, addr, &sym))
-		return NULL;
-	*offset = sym.offset;
-	*size = sym.size;
-	return sym.name;
-}
-
-static const char *env_comm(void *arg, int32_t pid)
-{
-	return source_comm(arg, pid);
-}
-
-static const char *env_printk(void *arg, uint64_t addr)
-{
-	return source_printk(arg, addr);
-}
 
 struct select *select_open(struct source *s, const struct options *o)
 {
@@ -56,13 +36,7 @@ struct select *select_open(struct source *s, const struct options *o)
 		select_close(sel);
 		return NULL;
 	}
-	sel->env =
-		(struct expr_env){.symbol = env_symbol,
-				  .comm = env_comm,
-				  .printk = env_printk,
-				  .arg = s,
-				  .swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
-				  .long_bytes = (uint8_t)s->long_bytes};
+	eventline_env(s, &sel->env);
 	return sel;
 }
 

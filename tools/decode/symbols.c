@@ -21,7 +21,7 @@ struct symbols {
 	size_t nr, cap;
 	char *pool;
 	size_t pool_bytes, pool_cap;
-	struct entry *tc; /* the order trace-cmd searches in: by address, then last added first */
+	uint32_t *tc; /* the order trace-cmd searches in: by address, then last added first */
 	size_t nr_tc;
 	bool sorted;
 };
@@ -43,19 +43,31 @@ void symbols_free(struct symbols *t)
 	free(t);
 }
 
+/* Room for n more bytes of strings; the first byte of the pool is an empty string. */
+static int pool_room(struct symbols *t, size_t n)
+{
+	size_t cap = t->pool_cap ? t->pool_cap : 4096;
+	char *p;
+
+	if (t->pool_cap && n <= t->pool_cap - t->pool_bytes)
+		return 0;
+	while (cap - t->pool_bytes < n + 1)
+		cap *= 2;
+	if (cap > POOL_MAX || !(p = realloc(t->pool, cap)))
+		return -ENOMEM;
+	t->pool = p;
+	t->pool_cap = cap;
+	if (!t->pool_bytes) {
+		p[0] = 0;
+		t->pool_bytes = 1;
+	}
+	return 0;
+}
+
 static int pool_add(struct symbols *t, const char *s, size_t bytes, uint32_t *at)
 {
-	if (t->pool_bytes + bytes + 1 > t->pool_cap) {
-		size_t cap = t->pool_cap ? t->pool_cap * 2 : 65536;
-		char *p;
-
-		while (cap < t->pool_bytes + bytes + 1)
-			cap *= 2;
-		if (cap > POOL_MAX || !(p = realloc(t->pool, cap)))
-			return -ENOMEM;
-		t->pool = p;
-		t->pool_cap = cap;
-	}
+	if (pool_room(t, bytes + 1))
+		return -ENOMEM;
 	*at = (uint32_t)t->pool_bytes;
 	memcpy(t->pool + t->pool_bytes, s, bytes);
 	t->pool[t->pool_bytes + bytes] = 0;
@@ -63,8 +75,7 @@ static int pool_add(struct symbols *t, const char *s, size_t bytes, uint32_t *at
 	return 0;
 }
 
-int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *name,
-		size_t name_bytes, const char *module, size_t module_bytes)
+static struct entry *new_entry(struct symbols *t, uint64_t addr, uint64_t size)
 {
 	struct entry *n;
 
@@ -73,82 +84,97 @@ int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *nam
 
 		n = realloc(t->e, cap * sizeof(*n));
 		if (!n)
-			return -ENOMEM;
+			return NULL;
 		t->e = n;
 		t->cap = cap;
 	}
 	n = &t->e[t->nr];
 	*n = (struct entry){.addr = addr, .size = size, .order = (uint32_t)t->nr};
-	if (!t->pool_bytes && pool_add(t, "", 0, &n->module))
-		return -ENOMEM;
-	if (pool_add(t, name, name_bytes, &n->name))
-		return -ENOMEM;
-	if (module && module_bytes && pool_add(t, module, module_bytes, &n->module))
-		return -ENOMEM;
 	t->nr++;
 	t->sorted = false;
+	return n;
+}
+
+int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *name,
+		size_t name_bytes, const char *module, size_t module_bytes)
+{
+	uint32_t n = 0, m = 0;
+	struct entry *e;
+
+	if (pool_add(t, name, name_bytes, &n) ||
+	    (module && module_bytes && pool_add(t, module, module_bytes, &m)))
+		return -ENOMEM;
+	e = new_entry(t, addr, size);
+	if (!e)
+		return -ENOMEM;
+	e->name = n;
+	e->module = m;
 	return 0;
 }
 
-static const char *hex(const char *p, const char *end, uint64_t *v)
+/* Up to 16 hex digits; what stands behind them, or NULL if there are none. */
+static char *hex(char *p, const char *end, uint64_t *v)
 {
-	const char *start = p;
+	char *start = p;
 
 	for (*v = 0; p < end && p - start < 16; p++) {
-		unsigned d = (unsigned char)*p;
+		unsigned d = (unsigned char)*p, n = d - '0';
 
-		if (d - '0' < 10)
-			d -= '0';
-		else if ((d | 32) - 'a' < 6)
-			d = (d | 32) - 'a' + 10;
-		else
-			break;
-		*v = *v << 4 | d;
+		if (n > 9) {
+			n = (d | 32) - 'a' + 10;
+			if (n < 10 || n > 15)
+				break;
+		}
+		*v = *v << 4 | n;
 	}
 	return p == start ? NULL : p;
 }
 
-/* "ffffffff81000000 T name\t[module]" */
-static bool kallsyms_line(struct symbols *t, const char *p, const char *end)
+/* "ffffffff81000000 T name\t[module]\n", in the pool: names are ended in place. */
+static bool kallsyms_line(struct symbols *t, char *p, char *end)
 {
-	const char *name, *name_end, *mod = NULL;
-	size_t mod_bytes = 0;
+	char *name, *name_end = end, *open = NULL, type;
+	struct entry *e;
 	uint64_t addr;
-	char type;
 
 	p = hex(p, end, &addr);
 	if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return false;
 	type = p[1];
 	name = p + 3;
-	for (name_end = name; name_end < end && *name_end != '\t' && *name_end != ' ';)
-		name_end++;
-	if (name_end == name)
-		return false;
-	for (p = name_end; p < end && (*p == '\t' || *p == ' ');)
-		p++;
-	if (p < end && *p == '[') {
-		const char *close = memchr(p, ']', (size_t)(end - p));
-
-		if (close) {
-			mod = p + 1;
-			mod_bytes = (size_t)(close - mod);
-		}
+	if (end[-1] == ']') {
+		open = memrchr(name, '[', (size_t)(end - name));
+		for (name_end = open ? open : end; name_end > name && name_end[-1] <= ' ';)
+			name_end--;
 	}
-	if (symbols_add(t, addr, 0, name, (size_t)(name_end - name), mod, mod_bytes))
+	e = name_end > name ? new_entry(t, addr, 0) : NULL;
+	if (!e)
 		return false;
-	t->e[t->nr - 1].skip = *name == '$' || type == 'a' || type == 'A';
+	*name_end = 0;
+	e->name = (uint32_t)(name - t->pool);
+	if (open && open > name) {
+		end[-1] = 0;
+		e->module = (uint32_t)(open + 1 - t->pool);
+	}
+	e->skip = *name == '$' || type == 'a' || type == 'A';
 	return true;
 }
 
 size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes)
 {
-	const char *p = text, *end = text + bytes;
+	char *p, *end;
 	size_t n = 0;
 
+	if (pool_room(t, bytes + 1))
+		return 0;
+	p = t->pool + t->pool_bytes;
+	end = p + bytes;
+	memcpy(p, text, bytes);
+	*end = 0;
+	t->pool_bytes += bytes + 1;
 	while (p < end) {
-		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		const char *stop = nl ? nl : end;
+		char *nl = memchr(p, '\n', (size_t)(end - p));
+		char *stop = nl ? nl : end;
 
 		n += kallsyms_line(t, p, stop);
 		p = stop + 1;
@@ -165,28 +191,51 @@ static int by_address(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int by_address_last_first(const void *a, const void *b)
+/* The kernel's own symbols come sorted, those of modules do not: sort what is not, then merge the two runs. */
+static void sort_entries(struct symbols *t)
 {
-	const struct entry *x = a, *y = b;
+	size_t run = 1, a = 0, b, at = 0;
+	struct entry *out;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->order > y->order ? -1 : x->order < y->order;
+	while (run < t->nr && t->e[run - 1].addr <= t->e[run].addr)
+		run++;
+	if (run >= t->nr)
+		return;
+	qsort(t->e + run, t->nr - run, sizeof(*t->e), by_address);
+	if (t->e[run - 1].addr <= t->e[run].addr)
+		return;
+	out = malloc(t->cap * sizeof(*out));
+	if (!out) {
+		qsort(t->e, t->nr, sizeof(*t->e), by_address);
+		return;
+	}
+	for (b = run; a < run || b < t->nr;)
+		if (b == t->nr || (a < run && t->e[a].addr <= t->e[b].addr))
+			out[at++] = t->e[a++];
+		else
+			out[at++] = t->e[b++];
+	free(t->e);
+	t->e = out;
 }
 
 static void sort(struct symbols *t)
 {
 	if (t->sorted)
 		return;
-	qsort(t->e, t->nr, sizeof(*t->e), by_address);
+	sort_entries(t);
 	free(t->tc);
 	t->nr_tc = 0;
 	t->tc = malloc((t->nr + 1) * sizeof(*t->tc));
-	for (size_t i = 0; t->tc && i < t->nr; i++)
-		if (!t->e[i].skip)
-			t->tc[t->nr_tc++] = t->e[i];
-	if (t->tc)
-		qsort(t->tc, t->nr_tc, sizeof(*t->tc), by_address_last_first);
+	for (size_t i = 0; t->tc && i < t->nr;) {
+		size_t next = i + 1;
+
+		while (next < t->nr && t->e[next].addr == t->e[i].addr)
+			next++;
+		for (size_t k = next; k-- > i;)
+			if (!t->e[k].skip)
+				t->tc[t->nr_tc++] = (uint32_t)k;
+		i = next;
+	}
 	t->sorted = true;
 }
 
@@ -213,12 +262,12 @@ static size_t trace_cmd_search(const struct symbols *t, uint64_t addr)
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		const struct entry *e = &t->tc[mid];
-		bool last = mid + 1 == t->nr_tc;
+		uint64_t here = t->e[t->tc[mid]].addr;
 
-		if (addr == e->addr || (addr > e->addr && !last && addr < e[1].addr))
+		if (addr == here ||
+		    (addr > here && mid + 1 < t->nr_tc && addr < t->e[t->tc[mid + 1]].addr))
 			return mid;
-		if (addr < e->addr)
+		if (addr < here)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -226,18 +275,17 @@ static size_t trace_cmd_search(const struct symbols *t, uint64_t addr)
 	return t->nr_tc;
 }
 
-static void fill(const struct symbols *t, const struct entry *list, size_t nr, size_t i,
-		 uint64_t addr, struct symbol *out)
+static void fill(const struct symbols *t, size_t i, uint64_t addr, struct symbol *out)
 {
 	size_t n = i + 1;
 
-	while (n < nr && list[n].addr == list[i].addr)
+	while (n < t->nr && t->e[n].addr == t->e[i].addr)
 		n++;
-	out->name = t->pool + list[i].name;
-	out->module = t->pool + list[i].module;
-	out->start = list[i].addr;
-	out->size = list[i].size ? list[i].size : n < nr ? list[n].addr - list[i].addr : 0;
-	out->offset = addr - list[i].addr;
+	out->name = t->pool + t->e[i].name;
+	out->module = t->pool + t->e[i].module;
+	out->start = t->e[i].addr;
+	out->size = t->e[i].size ? t->e[i].size : n < t->nr ? t->e[n].addr - t->e[i].addr : 0;
+	out->offset = addr - t->e[i].addr;
 }
 
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out)
@@ -251,7 +299,7 @@ bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, st
 		i = t->tc ? trace_cmd_search(t, addr) : t->nr_tc;
 		if (i == t->nr_tc)
 			return false;
-		fill(t, t->tc, t->nr_tc, i, addr, out);
+		fill(t, t->tc[i], addr, out);
 		return true;
 	}
 	i = last_before(t->e, t->nr, addr);
@@ -259,7 +307,7 @@ bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, st
 		return false;
 	while (i && t->e[i - 1].addr == t->e[i].addr)
 		i--;
-	fill(t, t->e, t->nr, i, addr, out);
+	fill(t, i, addr, out);
 	return !out->size || out->offset < out->size || !t->e[i].size;
 }
 
@@ -273,6 +321,6 @@ bool symbols_at(struct symbols *t, size_t i, struct symbol *out)
 	if (i >= symbols_count(t))
 		return false;
 	sort(t);
-	fill(t, t->e, t->nr, i, t->e[i].addr, out);
+	fill(t, i, t->e[i].addr, out);
 	return true;
 }

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""query.py -- fathom query finds what is where trace-cmd lists it."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import Traces, check, done, fathom, need
+
+LINE = re.compile(r"^\s*(?:\S+:\s)?\s*(.*)-(\d+)\s+\[(\d+)\]\s*([\d.]+):\s+(\S+?):")
+
+
+def listed(path):
+    """(pid, cpu, ns, event) of every line of trace-cmd report, in its order."""
+    text = subprocess.run(["trace-cmd", "report", "-R", "-t", path], capture_output=True).stdout.decode(errors="replace")
+    rows = [LINE.match(line) for line in text.splitlines()]
+    return [(int(m[2]), int(m[3]), int(m[4].replace(".", "")), m[5]) for m in rows if m]
+
+
+def query(*args):
+    rc, out, err = fathom("query", "-j", *args)
+    return rc, [json.loads(line) for line in out.splitlines()], err
+
+
+def row(e):
+    return e["pid"], e["cpu"], e["time"], e["event"]
+
+
+with Traces() as t:
+    for path in t.files if need("trace-cmd", "trace-cmd", "query_equals_trace_cmd") else []:
+        name = os.path.basename(path)
+        want = listed(path)
+        rc, got, err = query(path)
+        check(f"query_{name}_all", [row(e) for e in got] == want, f"{len(got)} of {len(want)} rows, or other ones")
+        check(f"query_{name}_numbers", [e["n"] for e in got] == list(range(len(want))))
+        bad = []
+        for n in (0, 1, len(want) // 3, len(want) - 2, len(want) - 1):
+            rc, got, err = query(path, "--event", str(n), "--context", "2")
+            lo, hi = max(0, n - 2), n + 3
+            if [row(e) for e in got] != want[lo:hi]:
+                bad.append(n)
+        check(f"query_{name}_by_number", not bad, bad)
+        types = sorted({w[3] for w in want})
+        for kind in types[:3]:
+            of = [w for w in want if w[3] == kind]
+            rc, got, err = query(path, "--type", kind, "--offset", str(len(of) // 2), "--limit", "5")
+            if [row(e) for e in got] != of[len(of) // 2 :][:5]:
+                bad.append(kind)
+        check(f"query_{name}_by_type", not bad, bad)
+
+    path = t.path("events_v6.dat")
+    rc, all_events, err = query(path)
+    rc, got, err = query(path, "--filter", 'next_comm ~ "p*ng" && prev_pid != 0')
+    want = [e for e in all_events if e["event"] == "sched_switch" and e["fields"]["next_comm"] in ("ping", "pong") and e["fields"]["prev_pid"] != 0]
+    check("query_filter_is_true_for_all_it_shows", [e["n"] for e in got] == [e["n"] for e in want] and want, f"{len(got)} of {len(want)}")
+    middle = all_events[len(all_events) // 2]["time"]
+    rc, got, err = query(path, "--from", f"{middle}ns", "--limit", "4")
+    check("query_from", [e["n"] for e in got] == [e["n"] for e in all_events if e["time"] >= middle][:4], got)
+    rc, got, err = query(path, "--to", f"{middle}ns", "--cpu", "1")
+    check("query_to_and_cpu", [e["time"] for e in got] == [e["time"] for e in all_events if e["time"] <= middle and e["cpu"] == 1])
+    rc, out, err = fathom("query", path, "--event", "123456789")
+    check("query_no_such_event", rc == 1 and "there is no event 123456789" in err and str(len(all_events)) in err, err)
+    rc, out, err = fathom("query", path, "--type", "sched_swich")
+    check("query_no_such_type", rc == 1 and "no event type 'sched_swich'" in err, err)
+    rc, out, err = fathom("query", path, "--event", "x")
+    check("query_not_a_number", rc == 2 and "wants a number" in err, err)
+    rc, out, err = fathom("query", path, "--count", "--type", "sched_switch")
+    check("query_count", int(out) == sum(e["event"] == "sched_switch" for e in all_events), out)
+done()

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* query.c -- fathom query: events by number, by type, by filter. */
+#include "base/diag.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/select.h"
+#include "store/store.h"
+#include "view/eventline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool as_json, event_given, limit_given, count_only;
+static uint64_t event_number, context, limit, offset;
+static const char *type_name;
+
+static const struct option_spec own[] = {
+	{"event", 'e', "N", "the event with this number; the first is 0", OPTION_NUMBER,
+	 &event_number, &event_given},
+	{"context", 'C', "K", "with --event: K events before and behind it", OPTION_NUMBER,
+	 &context, NULL},
+	{"type", 't', "NAME", "only events of this type: sched_switch, sched:sched_switch",
+	 OPTION_STRING, &type_name, NULL},
+	{"limit", 'n', "L", "stop after L events", OPTION_NUMBER, &limit, &limit_given},
+	{"offset", 'o', "K", "leave the first K out", OPTION_NUMBER, &offset, NULL},
+	{"count", 0, NULL, "print only how many there are", OPTION_FLAG, &count_only, NULL},
+	{"json", 'j', NULL, "one JSON object per line", OPTION_FLAG, &as_json, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "query",
+	.args = "FILE",
+	.about = "Events of a trace, found by number, type, time or filter. Each line begins with "
+		 "the\n"
+		 "event's number where it is known.",
+	.more = "examples:\n"
+		"  fathom query trace.dat --event 500000 --context 3\n"
+		"  fathom query trace.dat --type sched_switch --limit 10 --offset 100\n"
+		"  fathom query trace.dat --filter 'prev_pid == 13 && next_comm ~ \"ker*\"'",
+	.own = own,
+	.trace = true,
+	.min_args = 1,
+	.max_args = 1,
+};
+
+struct query {
+	struct source *source;
+	struct options *o;
+	struct store *store; /* NULL: not needed */
+	struct merge *merge;
+	struct select *select;
+	struct eventline *line;
+	const struct schema *type; /* NULL: any */
+	bool numbered;
+	uint64_t matched, printed;
+	bool colour;
+};
+
+static void print(struct query *q, const struct event *e, bool mark)
+{
+	uint64_t n = q->merge->number - 1;
+
+	q->printed++;
+	if (as_json) {
+		struct json j;
+
+		json_init(&j, stdout, false);
+		json_open(&j, NULL, '{');
+		eventline_json(q->line, e, q->numbered ? n : UINT64_MAX, &j);
+		json_close(&j, '}');
+		json_end(&j);
+		return;
+	}
+	if (mark && q->colour)
+		fputs("\033[1m", stdout);
+	if (q->numbered)
+		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
+	eventline_text(q->line, e, stdout);
+	if (mark && q->colour)
+		fputs("\033[0m", stdout);
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct progress *bar = arg;
+
+	bar->total = total ? total : 1;
+	progress_at(bar, done);
+}
+
+static int need_store(struct query *q)
+{
+	struct progress bar;
+	struct store_options so = {
+		.no_file = q->o->no_index, .progress = show_progress, .arg = &bar};
+	int err;
+
+	if (q->store)
+		return 0;
+	progress_start(&bar, "indexing", 1);
+	err = store_open(q->source, &so, &q->store);
+	progress_end(&bar);
+	return err;
+}
+
+/* ---- by number ---- */
+
+static int by_number(struct query *q)
+{
+	uint64_t first = event_number > context ? event_number - context : 0;
+	const struct event *e;
+
+	if (need_store(q))
+		return EXIT_FAIL;
+	if (store_seek_number(q->store, q->merge, first) || event_number >= q->store->nr_events) {
+		diag_error("%s: there is no event %" PRIu64 ": it has %" PRIu64 ", from 0 on",
+			   q->source->path, event_number, q->store->nr_events);
+		return EXIT_FAIL;
+	}
+	q->numbered = true;
+	while ((e = merge_next(q->merge)) && q->merge->number - 1 <= event_number + context)
+		print(q, e, context && q->merge->number - 1 == event_number);
+	return EXIT_OK;
+}
+
+/* ---- by type, filter, time ---- */
+
+static bool enough(const struct query *q)
+{
+	return limit_given && q->matched >= offset && q->matched - offset >= limit;
+}
+
+static bool wanted(struct query *q, const struct event *e)
+{
+	return (!q->type || e->type == q->type->id) && options_cpu(q->o, e->cpu) &&
+	       options_keep(q->source, e->stream, q->o) && options_time(q->o, e->time) &&
+	       select_match(q->select, e);
+}
+
+static void take(struct query *q, const struct event *e)
+{
+	if (q->matched++ >= offset && !count_only)
+		print(q, e, false);
+}
+
+/* Only a type is asked for: the index knows where it is. */
+static bool type_alone(const struct query *q)
+{
+	return q->type && !options_restrict(q->o);
+}
+
+/* Of a type that is rarer than this, going to each by the index is less work than reading what lies between. */
+#define RARE 20000
+
+static int rare_type(struct query *q, uint64_t total)
+{
+	const struct event *e;
+
+	for (uint64_t i = offset; i < total && !enough(q); i++) {
+		if (store_seek_type(q->store, q->merge, q->type->id, i) ||
+		    !(e = merge_next(q->merge)))
+			return EXIT_FAIL;
+		q->matched = i;
+		take(q, e);
+	}
+	return EXIT_OK;
+}
+
+static int scan(struct query *q)
+{
+	struct progress bar;
+	const struct event *e;
+	uint64_t blocks = 0, seen = 0;
+
+	for (size_t i = 0; i < q->source->nr_streams; i++)
+		blocks += q->source->streams[i].nr_blocks;
+	progress_start(&bar, "searching", blocks);
+	while (!enough(q) && (e = merge_next(q->merge))) {
+		if (e->time > q->o->to)
+			break;
+		if (!e->at.skip)
+			progress_at(&bar, ++seen);
+		if (wanted(q, e))
+			take(q, e);
+	}
+	progress_end(&bar);
+	return EXIT_OK;
+}
+
+static int by_type(struct query *q)
+{
+	const struct store_type *t;
+	uint64_t total;
+
+	if (need_store(q) || store_complete(q->store))
+		return EXIT_FAIL;
+	t = store_type(q->store, q->type->id);
+	total = t ? t->count : 0;
+	q->numbered = !q->source->ops->seek_type;
+	if (count_only) {
+		q->matched = total;
+		return EXIT_OK;
+	}
+	if (offset >= total)
+		return EXIT_OK;
+	if (q->store->nr_events / total >= RARE)
+		return rare_type(q, total);
+	if (offset && !store_seek_type(q->store, q->merge, q->type->id, offset))
+		q->matched = offset;
+	return scan(q);
+}
+
+static int search(struct query *q)
+{
+	if (type_alone(q))
+		return by_type(q);
+	/* Numbers are of all events: with some streams left out they are not known. */
+	q->numbered = !q->o->cpus && !q->o->buffer;
+	if (q->o->from_text && q->numbered) {
+		if (need_store(q))
+			return EXIT_FAIL;
+		store_seek_time(q->store, q->merge, q->o->from);
+	} else if (q->o->from_text) {
+		merge_seek_time(q->merge, q->o->from);
+	}
+	return scan(q);
+}
+
+static int run(struct query *q)
+{
+	int rc;
+
+	if (event_given && (type_name || q->o->filter || limit_given || offset)) {
+		diag_error("query: --event N asks for one event; it does not go with --type, "
+			   "--filter, --limit or --offset");
+		return EXIT_USAGE;
+	}
+	if (type_name && !(q->type = source_schema_named(q->source, type_name))) {
+		diag_error("%s: no event type '%s'", q->source->path, type_name);
+		return EXIT_FAIL;
+	}
+	rc = event_given ? by_number(q) : search(q);
+	if (rc == EXIT_OK && count_only)
+		printf("%" PRIu64 "\n", q->matched);
+	return rc;
+}
+
+int cmd_query(int argc, char **argv)
+{
+	struct options o;
+	struct query q = {.o = &o};
+	int rc = options_parse(&spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	q.source = options_open(&o);
+	if (!q.source)
+		return EXIT_FAIL;
+	q.colour = isatty(1) && !getenv("NO_COLOR");
+	q.select = select_open(q.source, &o);
+	q.line = eventline_new(q.source);
+	/* Numbers count all streams, so by number or type all are merged; else only those asked for. */
+	q.merge = merge_open(q.source, o.cpus || o.buffer ? options_keep : NULL, &o);
+	if (q.select && q.line && q.merge) {
+		if (event_given && (o.cpus || o.buffer)) {
+			diag_error(
+				"query: --event N counts all events: leave --cpu and --buffer out");
+			rc = EXIT_USAGE;
+		} else {
+			rc = run(&q);
+		}
+	} else {
+		rc = EXIT_FAIL;
+	}
+	store_close(q.store);
+	merge_close(q.merge);
+	eventline_free(q.line);
+	select_close(q.select);
+	source_close(q.source);
+	options_close(&o);
+	return rc;
+}
