@@ -470,6 +470,26 @@ const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint
 	return l;
 }
 
+bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out)
+{
+	for (size_t i = 0; i < n->nr_tasks; i++) {
+		struct task *t = &n->tasks[i];
+
+		for (size_t k = 0; k < t->nr; k++) {
+			struct mapping *m = &t->maps[k];
+
+			load(n, m->binary);
+			if (m->binary->symbols &&
+			    symbols_find(m->binary->symbols, ip - m->base, ALIAS_FIRST, out) &&
+			    out->offset < out->size) {
+				out->start = ip - out->offset;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 const char *btb_names_task(struct btb_names *n, uint64_t task)
 {
 	struct task *t = task_of(n, task, false);

@@ -33,6 +33,9 @@ struct btb_label {
 };
 const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
 					uint64_t time);
+/* The symbol at an address of any task: the first that knows it. The name stays valid until close. */
+struct symbol;
+bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out);
 /* "rom/hello, KERNEL, rom/libc.so" or "<task 7 has no binaries>". */
 const char *btb_names_task(struct btb_names *n, uint64_t task);
 /* The task's program: its first binary, without the folder; NULL if none is known. */
