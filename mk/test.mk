@@ -9,7 +9,7 @@ UNIT_TOOLS := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(wildcard test/unit/too
 
 $(UNIT_TRACE): $(B)/test/unit/%: test/unit/%.c test/harness.h $(B)/user-san/libfathom.a
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(SAN) -Itest $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -pthread -o $@
+	$(CC) $(USER_CFLAGS) $(SAN) -Itest $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -pthread $(TEST_LIBS) -o $@
 
 $(UNIT_TOOLS): $(B)/test/unit/%: test/unit/%.c test/harness.h $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%)
 	@mkdir -p $(@D)

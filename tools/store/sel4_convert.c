@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* sel4_convert.c -- write a seL4 trace as ftrace.bin and ftrace.meta, and choose what to write by suffix. */
+#include "store/sel4_convert.h"
+#include "store/sel4_fixed.h"
+#include "decode/sel4.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sel4_convert_takes(const struct source *s, const char *to)
+{
+	return (s->ops == &source_sel4 || s->ops == &source_sel4_log) &&
+	       (!strcmp(to, "bin") || !strcmp(to, "idx"));
+}
+
+/* OUT for the first, then the number before the suffix: ftrace.bin, ftrace-2.bin. */
+static char *numbered(const char *out, size_t i)
+{
+	const char *suffix = source_suffix(out);
+	size_t stem = strlen(out) - (*suffix ? strlen(suffix) + 1 : 0);
+	char *path;
+
+	if (!i)
+		return strdup(out);
+	return asprintf(&path, "%.*s-%zu%s", (int)stem, out, i + 1, out + stem) < 0 ? NULL : path;
+}
+
+static int complain(const char *path, int err)
+{
+	if (err)
+		diag_error("%s: %s", path, strerror(-err));
+	return err;
+}
+
+static int write_file(const char *path, const void *data, size_t bytes)
+{
+	FILE *f = fopen(path, "wbe");
+	int err = 0;
+
+	if (!f)
+		return complain(path, -errno);
+	if (bytes && fwrite(data, 1, bytes, f) != bytes)
+		err = -EIO;
+	if (fclose(f) && !err)
+		err = -errno;
+	return complain(path, err);
+}
+
+static int write_meta(const struct sel4_meta *m, const char *bin)
+{
+	char *path = sel4_path(bin, ".meta");
+	FILE *f = path ? fopen(path, "wbe") : NULL;
+	int err;
+
+	if (!f) {
+		err = complain(path ? path : bin, path ? -errno : -ENOMEM);
+	} else {
+		err = sel4_meta_write(m, f);
+		if (fclose(f) && !err)
+			err = -errno;
+		complain(path, err);
+	}
+	free(path);
+	return err;
+}
+
+static int write_bin(const struct sel4_trace *t, const char *path)
+{
+	struct sel4_meta meta = t->meta;
+	uint64_t bytes = t->meta.raw_bytes ? t->meta.raw_bytes : t->nr_words * 2;
+	int err;
+
+	if (bytes > t->nr_words * 2 + 1)
+		bytes = t->nr_words * 2;
+	meta.raw_bytes = bytes;
+	err = write_file(path, t->words, bytes);
+	return err ? err : write_meta(&meta, path);
+}
+
+int sel4_convert(struct source *s, const char *out, const char *to)
+{
+	struct sel4 *p = s->priv;
+	int err = 0;
+
+	for (size_t i = 0; i < p->nr && !err; i++) {
+		char *path = numbered(out, i);
+
+		if (!path)
+			return -ENOMEM;
+		if (!strcmp(to, "bin"))
+			err = write_bin(&p->traces[i], path);
+		else
+			err = complain(path, sel4_fixed_write(&p->traces[i], path));
+		free(path);
+	}
+	return err;
+}
