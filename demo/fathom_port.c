@@ -45,13 +45,18 @@ static int name_of(int32_t pid, char buf[16])
 }
 #endif
 
-#if LEVEL >= 5 /* code patching: text is read-only, its alias in the direct map is not */
+#if LEVEL >= \
+	4 /* function tracing patches calls into text: it is read-only, its alias in the direct map is not */
 static int poke(void *at, const void *code, size_t bytes)
 {
 	memcpy(phys_to_virt(virt_to_phys(at)), code, bytes);
 	return 0;
 }
 
+#endif
+
+#if LEVEL >= \
+	5 /* text changes under running CPUs: a breakpoint goes first, and trap.c asks the library about it */
 static void sync(void)
 {
 	smp_call_all(serialize);
@@ -74,14 +79,14 @@ void port_init(uint32_t cpus)
 		.sink = to_console,
 		.task_name = name_of,
 #endif
-#if LEVEL >= 4 /* function tracing wants names */
+#if LEVEL >= 4
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
+		.poke = poke,
+		.stop_cpus = smp_stop_all,
 #endif
 #if LEVEL >= 5
-		.poke = poke,
 		.sync = sync,
-		.stop_cpus = smp_stop_all,
 #endif
 	};
 	int err = fathom_init(&config);

@@ -23,5 +23,10 @@ static inline uint32_t fathom_port_context(void)
 }
 #endif
 
+#if LEVEL >= 4 /* function tracing: what it keeps per task, and how far a stack reaches */
+#define fathom_port_task_state() (current_task()->trace)
+#define fathom_port_stack	 kstack_bounds
+#endif
+
 #define FATHOM_PATCH (LEVEL >= 5) /* an event that is off is a NOP; needs config.poke */
 #endif

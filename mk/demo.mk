@@ -9,6 +9,8 @@ DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -pr
 	-fno-stack-protector -fno-pic -fno-common -fno-asynchronous-unwind-tables -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -mno-red-zone -mgeneral-regs-only -mcmodel=kernel $(WARN)
 DEMO_CFLAGS := $(DEMO_FREE) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel
+# Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
+DEMO_TRACE_FLAGS := $(if $(filter 4 5 6,$(LEVEL)),-pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return)
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
 DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)))
 

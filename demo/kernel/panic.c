@@ -6,6 +6,7 @@
 #include "trace_points.h"
 
 #define BACKTRACE_MAX 24
+#define PANIC_EVENTS  40
 #define EXIT_PANIC    0x21
 
 void power_off(int code)
@@ -58,6 +59,8 @@ static void panic_begin(void)
 static void panic_end(void) __attribute__((noreturn));
 static void panic_end(void)
 {
+	kprintf("last events:\n");
+	fathom_dump(PANIC_EVENTS);
 	kprintf("---[ end of panic ]---\n");
 	power_off(EXIT_PANIC);
 }

@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "trace_points.h"
+#include "fathom/task.h"
 
 /*
  * S1. A ready task is in exactly one queue, that of its home CPU (task->cpu), or runs there.
@@ -46,6 +47,39 @@ static struct task *dequeue(struct runq *rq)
 	return t;
 }
 
+/* What the wakeup tracers want to know; filled in only when one of them runs. */
+static struct fathom_sched_task note(const struct task *t)
+{
+	struct fathom_sched_task n = {
+		.task = t->trace,
+		.pid = t->pid,
+		.prio = t->prio,
+		.state = t->state & TASK_SLEEPING  ? 1
+			 : t->state & TASK_BLOCKED ? 2
+			 : t->state		   ? 5
+						   : 0,
+		.is_rt = t->class == SCHED_REALTIME,
+		.is_dl = t->class == SCHED_DEADLINE,
+	};
+
+	copy_name(n.comm, t->name, sizeof(n.comm));
+	return n;
+}
+
+static void note_switch(const struct task *prev, const struct task *next)
+{
+	struct fathom_sched_task p = note(prev), n = note(next);
+
+	fathom_note_switch(&p, &n);
+}
+
+static void note_wakeup(const struct task *t, uint32_t cpu)
+{
+	struct fathom_sched_task me = note(current_task()), woken = note(t);
+
+	fathom_note_wakeup(&me, &woken, cpu);
+}
+
 /* The second half of every switch, run by the task that came (keeps S2). */
 static void finish_switch(void)
 {
@@ -68,6 +102,8 @@ static void switch_tasks(struct cpu *c, struct task *prev, struct task *next, in
 	trace_sched_switch(prev->name, prev->pid, prev->prio,
 			   preempted ? FATHOM_TASK_PREEMPTED : (long)prev->state, next->name,
 			   next->pid, next->prio);
+	if (fathom_wanted(FATHOM_WANT_SWITCH))
+		note_switch(prev, next);
 	c->current = next;
 	c->kstack = (uint64_t)next->kstack + KSTACK_SIZE;
 	c->tss.rsp[0] = c->kstack;
@@ -93,7 +129,7 @@ void schedule(void)
 			next = c->idle;
 		if (next->slice <= 0)
 			next->slice = SLICE;
-		switch_tasks(c, prev, next, prev->state == TASK_RUNNING);
+		switch_tasks(c, prev, next, prev->state == TASK_RUNNING && prev != c->idle);
 	} while (this_cpu()->need_resched);
 	irq_restore(flags);
 }
@@ -157,6 +193,8 @@ void wakeup(struct task *t)
 	if (t->state == TASK_SLEEPING || t->state == TASK_BLOCKED) {
 		t->state = TASK_RUNNING;
 		trace_sched_wakeup(t->name, t->pid, t->prio, (int)c->id);
+		if (fathom_wanted(FATHOM_WANT_WAKEUP))
+			note_wakeup(t, c->id);
 		if (c->current !=
 		    t) /* else it was on its way to schedule(), which will now keep it */
 			make_ready(c, t);

@@ -151,6 +151,7 @@ static int cmd_exit(int argc, char **argv)
 const struct shell_command shell_commands[] = {
 	{"help", "this list", cmd_help},
 	{"run", "PROGRAM [ARGUMENT] [&]: start a user program and wait for it", cmd_run},
+	{"trace", "on|off [PATTERN], dump [N], status", cmd_trace},
 	{"ps", "the tasks", cmd_ps},
 	{"cpus", "the CPUs and their counters", cmd_cpus},
 	{"mem", "free memory", cmd_mem},

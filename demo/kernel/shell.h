@@ -8,6 +8,8 @@ struct shell_command {
 	int (*run)(int argc, char **argv); /* 0, or what went wrong */
 };
 
+int cmd_trace(int argc, char **argv); /* shell_trace.c */
+
 extern const struct shell_command shell_commands[]; /* ends with a NULL name */
 
 #endif

@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "trace_points.h"
+#include "fathom/task.h"
 
 /*
  * Slots are handed out under tasks_lock. A slot is freed when nobody stands on its stack (task_died) and nobody will ask
@@ -13,11 +14,13 @@
 
 static struct task tasks[TASKS_MAX], idle_tasks[CPUS_MAX];
 static uint8_t stacks[TASKS_MAX + CPUS_MAX][KSTACK_SIZE] __attribute__((aligned(16)));
+static struct fathom_task traces[TASKS_MAX + CPUS_MAX];
 static char names[NAMES][NAME_MAX];
 static int32_t last_pid;
 static struct spinlock tasks_lock;
 
 extern void task_entry(void);
+extern uint8_t bsp_stack[];
 
 struct task *task_idle(uint32_t cpu)
 {
@@ -26,7 +29,9 @@ struct task *task_idle(uint32_t cpu)
 	ksnprintf(t->name, sizeof(t->name), "idle/%u", cpu);
 	t->cpu = cpu;
 	t->prio = PRIO_IDLE;
-	t->kstack = stacks[TASKS_MAX + cpu];
+	t->kstack = cpu ? stacks[TASKS_MAX + cpu]
+			: bsp_stack; /* CPU 0 idles on the stack it booted on */
+	t->trace = &traces[TASKS_MAX + cpu];
 	return t;
 }
 
@@ -35,6 +40,7 @@ void task_init(void)
 	for (int i = 0; i < TASKS_MAX; i++) {
 		tasks[i].state = TASK_FREE;
 		tasks[i].kstack = stacks[i];
+		tasks[i].trace = &traces[i];
 	}
 }
 
@@ -47,10 +53,10 @@ static struct task *take_slot(void)
 		if (tasks[i].state == TASK_FREE)
 			t = &tasks[i];
 	if (t) {
-		uint8_t *kstack = t->kstack;
+		struct task fresh = {.kstack = t->kstack, .trace = t->trace};
 
-		memset(t, 0, sizeof(*t));
-		t->kstack = kstack;
+		*t = fresh;
+		fathom_task_init(t->trace);
 		t->state = TASK_BLOCKED;
 		t->pid = ++last_pid;
 	}

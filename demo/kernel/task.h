@@ -21,6 +21,8 @@ enum task_state {
 #define CAPS_MAX  16
 #define NAME_MAX  16
 
+struct fathom_task;
+
 struct task {
 	uint64_t rsp; /* while it does not run: its stack, as switch_to() left it */
 	volatile uint32_t state;
@@ -47,7 +49,18 @@ struct task {
 	int32_t waits_for;   /* pid in task_wait(), -1: any */
 
 	uint8_t *kstack;
+	struct fathom_task *trace; /* what tracers keep for it */
 };
+
+/* The kernel stack that `at` is on, [at, *hi); an NMI's own stack is taken page by page. */
+static inline void kstack_bounds(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	uintptr_t base = (uintptr_t)current_task()->kstack;
+
+	*lo = at;
+	*hi = at >= base && at < base + KSTACK_SIZE ? base + KSTACK_SIZE
+						    : (at | (PAGE_SIZE - 1)) + 1;
+}
 
 /* fn runs in the kernel if `program` is NULL. Returns the pid or -errno. */
 struct spawn {

@@ -62,7 +62,7 @@ static void page_fault(struct trapframe *f)
 	panic_frame(f, "page fault in the kernel");
 }
 
-static void exception(struct trapframe *f)
+static NOTRACE void exception(struct trapframe *f)
 {
 	if (f->vector == VEC_BREAKPOINT && fathom_arch_breakpoint(&f->rip))
 		return; /* text is being patched on another CPU, and f->rip now leads around it */
@@ -121,7 +121,7 @@ static void interrupt(struct trapframe *f)
 }
 
 /* Every vector but NMI arrives here, with interrupts off. On the way out the scheduler may take over. */
-void trap(struct trapframe *f)
+NOTRACE void trap(struct trapframe *f)
 {
 	if (f->rflags & FLAGS_IF)
 		hook_irqs_off();

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* shell_trace.c -- the shell's `trace` command: switch events, show them, count them. */
+#include "kernel.h"
+#include "shell.h"
+#include "trace_points.h"
+
+static int trace_switch(const char *pattern, int on)
+{
+	int n = fathom_event_enable(pattern, on);
+
+	if (n < 0) {
+		kprintf("trace: %s: error %d\n", pattern, -n);
+		return n;
+	}
+	if (on)
+		tracing_on();
+	kprintf("%d events %s\n", n, on ? "on" : "off");
+	return 0;
+}
+
+/* Everything that was offered is in one of the columns: written + lost. */
+static void trace_status(void)
+{
+	struct fathom_ring_stats st;
+	const struct fathom_ring *r;
+
+	kprintf("recording is %s\ncpu  written     read    in ring  overwritten  refused\n",
+		fathom_tracing_is_on() ? "on" : "off");
+	for (uint32_t cpu = 0; (r = fathom_ring_of(cpu)); cpu++) {
+		fathom_ring_stats(r, &st);
+		kprintf("%3u %8lu %8lu %10lu %12lu %8lu\n", cpu, st.written, st.read, st.entries,
+			st.overwritten, st.full + st.nested + st.too_big);
+	}
+	for (uint32_t i = 0; i < fathom_event_count(); i++) {
+		const struct fathom_event *ev = fathom_event_at(i);
+
+		if (ev->state & FATHOM_EVENT_ON)
+			kprintf("  %s:%s\n", ev->system, ev->name);
+	}
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "status";
+
+	if (!strcmp(what, "on") || !strcmp(what, "off"))
+		return trace_switch(argc > 2 ? argv[2] : "*", !strcmp(what, "on"));
+	if (!strcmp(what, "dump"))
+		fathom_dump(argc > 2 ? (uint32_t)parse_u64(argv[2]) : 0);
+	else if (!strcmp(what, "status"))
+		trace_status();
+	else
+		kprintf("trace on|off [PATTERN], trace dump [N], trace status\n");
+	return 0;
+}
