@@ -340,6 +340,9 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	ring_find_common(s, &t->ring);
 	set_from(t, "trace_options", &s->info.options);
 	set_from(t, "current_tracer", &s->info.tracer);
+	if (!*s->info.tracer) /* a file of both: the tracer, then the clocks */
+		set_from(t, "tracer_clock", &s->info.tracer);
+	s->info.tracer[strcspn(s->info.tracer, "\n")] = 0;
 	side_stats(s);
 	t->o = NULL;
 	return add_streams(s);

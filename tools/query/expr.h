@@ -39,10 +39,10 @@ enum {
 #define TYPE_STRING (1 | TYPE_BYTES | TYPE_TEXT)
 
 enum op {
-	OP_CONST,	/* imm */
-	OP_LOAD,	/* a type, c offset */
-	OP_BYTES,	/* c offset, imm length: a part of the record */
-	OP_DYNAMIC,	/* c offset of the __data_loc, b 1: __rel_loc */
+	OP_CONST,   /* imm */
+	OP_LOAD,    /* a type, c offset */
+	OP_BYTES,   /* c offset, imm length: a part of the record */
+	OP_DYNAMIC, /* c offset of the __data_loc, b 1: __rel_loc, a 1: a text that ends at its NUL */
 	OP_DYNAMIC_LEN, /* the same, its length */
 	OP_STRING,	/* c index of a literal */
 	OP_INDEX,	/* a type: pop index, pop bytes, push the element */
@@ -182,6 +182,8 @@ uint64_t expr_load(const uint8_t *at, uint8_t type, bool swap);
 uint64_t expr_convert(uint64_t v, uint8_t type);
 /* The bytes of a __data_loc or __rel_loc at `offset`; length 0 if it points outside. */
 struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool relative);
+/* The same, but up to the first NUL or the end of the record, as a pointer to it would be read. */
+struct value expr_dynamic_text(const struct expr_record *r, uint32_t offset, bool relative);
 
 /* Bounded glob as the kernel's filters know it: * ? [a-z] and \\. */
 bool expr_glob(const char *pattern, uint32_t pattern_len, const char *s, uint32_t len);

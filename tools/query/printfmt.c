@@ -314,8 +314,8 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 		case PIECE_HEX: out_hex(o, field(r, n)); break;
 		case PIECE_FIELD: run_field(r, n, o); break;
 		case PIECE_DYNAMIC:
-			v = expr_dynamic(r, n->offset, n->relative);
-			out_bytes(o, v.s, strnlen(v.s, v.len));
+			v = expr_dynamic_text(r, n->offset, n->relative);
+			out_bytes(o, v.s, v.len);
 			break;
 		default: run_conv(p, n, r, o); break;
 		}

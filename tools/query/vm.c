@@ -55,6 +55,15 @@ struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool rel
 	return (struct value){0, (const char *)r->data + at, len};
 }
 
+struct value expr_dynamic_text(const struct expr_record *r, uint32_t offset, bool relative)
+{
+	struct value v = expr_dynamic(r, offset, relative);
+
+	if (v.len)
+		v.len = (uint32_t)strnlen(v.s, (size_t)((const char *)r->data + r->size - v.s));
+	return v;
+}
+
 /* Part of the record; what is outside is not there. */
 static struct value bytes(const struct expr_record *r, uint64_t offset, uint64_t len)
 {

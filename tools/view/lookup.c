@@ -131,6 +131,9 @@ const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, struct 
 	else
 		found = symbols_find(l->source->symbols, addr,
 				     l->trace_cmd ? ALIAS_TRACE_CMD : ALIAS_FIRST, &sym);
+	/* Behind its last symbol the kernel knows none, but trace-cmd takes that for a name. */
+	if (found && !l->trace_cmd && !strcmp(sym.name, "_end"))
+		found = false;
 	*slot = (struct lookup_symbol){.addr = addr};
 	if (found) {
 		slot->name = sym.name;

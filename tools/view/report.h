@@ -25,8 +25,9 @@ struct report_options {
 	const char *tracer; /* NULL: what the source says, or nop */
 	const char *
 		trace_options; /* "sym-offset,noirq-info": over what the source says; may be NULL */
-	const char *release, *model; /* of the latency banner; NULL: what the source says */
-	uint64_t start;		     /* when the buffer was cleared; UINT64_MAX: the first event */
+	const char *
+		banner; /* of the latency form: "release=6.1,cpu=1,...", over what the source says; may be NULL */
+	uint64_t start;	  /* when the buffer was cleared; UINT64_MAX: the first event */
 	uint64_t written; /* entries ever written; UINT64_MAX: what the source's stats say */
 };
 

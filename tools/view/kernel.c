@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel.c -- report as the kernel's `trace` file: header, lines in every form, function_graph's drawing. */
+#include "view/kernel.h"
+#include "base/diag.h"
+#include "wire/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FLUSH_BYTES (1u << 20)
+
+static const char *comm_of(void *arg, int32_t pid)
+{
+	struct kernel_view *k = arg;
+
+	return tasks_comm(k->source->tasks, pid);
+}
+
+static void type_free(struct kernel_event *t)
+{
+	if (!t)
+		return;
+	printfmt_free(t->fmt);
+	filter_event_free(t->filter);
+	free(t);
+}
+
+static void view_free(struct kernel_view *k)
+{
+	for (uint32_t i = 0; k->types && i < SOURCE_ID_FAST; i++)
+		type_free(k->types[i]);
+	free(k->types);
+	type_free(k->unknown);
+	free(k->graph.cpus);
+	free(k->tracer);
+	free(k->release);
+	free(k->banner_text);
+	free(k->data);
+	free(k->started);
+	merge_close(k->merge);
+	lookup_free(&k->lookup);
+	out_free(&k->out);
+	free(k);
+}
+
+static struct kernel_view *view_new(struct source *s, const struct report_options *o)
+{
+	struct kernel_view *k = calloc(1, sizeof(*k));
+	uint32_t cpus = s->info.nr_cpus;
+
+	if (!k)
+		return NULL;
+	k->source = s;
+	k->o = o;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		if (s->streams[i].cpu >= cpus)
+			cpus = s->streams[i].cpu + 1;
+	source_want_names(s);
+	k->merge = merge_open(s, o->keep, o->keep_arg);
+	k->types = calloc(SOURCE_ID_FAST, sizeof(*k->types));
+	k->unknown = calloc(1, sizeof(*k->unknown));
+	k->started = calloc(s->nr_streams + 1, 1);
+	k->graph =
+		(struct fathom_graph){.view = &k->view, .nr_cpus = cpus, .comm = comm_of, .arg = k};
+	k->graph.cpus = calloc(cpus ? cpus : 1, sizeof(*k->graph.cpus));
+	if (!k->merge || !k->types || !k->unknown || !k->started || !k->graph.cpus ||
+	    !lookup_init(&k->lookup, s, false, false)) {
+		diag_error("out of memory");
+		view_free(k);
+		return NULL;
+	}
+	kernel_choose(k, k->unknown);
+	fathom_graph_init(&k->graph);
+	return k;
+}
+
+static struct kernel_event *type_of(struct kernel_view *k, uint32_t id)
+{
+	struct kernel_event *t;
+
+	if (id >= SOURCE_ID_FAST)
+		return k->unknown;
+	if (k->types[id])
+		return k->types[id];
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return k->unknown;
+	t->schema = source_schema(k->source, id);
+	t->format = t->schema ? source_format(k->source, id) : NULL;
+	kernel_choose(k, t);
+	return k->types[id] = t;
+}
+
+/* Copy the record: what is printed looks ahead, and that makes the merge's data go. */
+static bool take(struct kernel_view *k, const struct event *e)
+{
+	if (e->size + 8u > k->data_cap) {
+		uint8_t *p = realloc(k->data, e->size + 4096u);
+
+		if (!p)
+			return false;
+		k->data = p;
+		k->data_cap = e->size + 4096u;
+	}
+	memcpy(k->data, e->data, e->size);
+	k->event = *e;
+	k->event.data = k->data;
+	return true;
+}
+
+static uint64_t next_time(struct kernel_view *k)
+{
+	const struct event *next = merge_next(k->merge);
+	uint64_t t = k->event.time;
+
+	if (next) {
+		t = next->time;
+		merge_unget(k->merge);
+	}
+	return t;
+}
+
+static struct fathom_text_entry entry_of(struct kernel_view *k)
+{
+	int32_t tgid = source_tgid(k->source, k->event.pid);
+	struct fathom_text_entry e = {
+		.comm = tasks_comm(k->source->tasks, k->event.pid),
+		.pid = k->event.pid,
+		.tgid = tgid < 0 ? 0 : tgid,
+		.cpu = k->event.cpu,
+		.time = k->event.time,
+		.next_time = k->event.time,
+		.index = k->index,
+	};
+
+	if (k->event.size >= 4) {
+		e.flags = k->data[2];
+		e.preempt_count = k->data[3];
+	}
+	return e;
+}
+
+/* ---- function_graph ---- */
+
+static struct fathom_graph_call call_of(struct kernel_view *k, const struct kernel_event *t)
+{
+	struct fathom_graph_call c = {
+		.func = kernel_number(k, t->field[0]),
+		.depth = (int32_t)kernel_number(k, t->field[1]),
+	};
+	const struct lookup_symbol *s = lookup_symbol(&k->lookup, c.func);
+
+	c.name = s->name;
+	c.is_irq = c.func >= k->irq_start && c.func < k->irq_end;
+	if (t->kind == KERNEL_GRAPH_EXIT) {
+		c.duration_ns = kernel_number(k, t->field[3]) - kernel_number(k, t->field[2]);
+		c.overrun = (uint32_t)kernel_number(k, t->field[4]);
+	}
+	return c;
+}
+
+/* Its exit is the next event of the CPU: take it away, and tell how long the call took. */
+static bool is_leaf(struct kernel_view *k, struct fathom_graph_call *c)
+{
+	const struct event *next = merge_peek(k->merge);
+	const struct kernel_event *t = next ? type_of(k, next->type) : NULL;
+	struct event entry = k->event;
+	struct fathom_graph_call exit;
+
+	if (!t || t->kind != KERNEL_GRAPH_EXIT || next->pid != k->event.pid || !take(k, next))
+		return false;
+	exit = call_of(k, t);
+	k->event = entry; /* its columns are still to be printed; its record has been read */
+	if (exit.func != c->func)
+		return false;
+	c->duration_ns = exit.duration_ns;
+	merge_drop(k->merge);
+	return true;
+}
+
+static bool draw(struct kernel_view *k, struct kernel_event *type)
+{
+	struct fathom_text_entry e;
+	struct fathom_graph_call c;
+	struct fathom_text t;
+
+	if (type->kind == KERNEL_STACK || type->kind == KERNEL_FUNCTION)
+		return false;
+	e = entry_of(k);
+	if (type->kind == KERNEL_GRAPH_ENTRY || type->kind == KERNEL_GRAPH_EXIT) {
+		bool leaf;
+
+		c = call_of(k, type);
+		leaf = type->kind == KERNEL_GRAPH_ENTRY && is_leaf(k, &c);
+		t = kernel_text(k, 8192);
+		if (type->kind == KERNEL_GRAPH_EXIT)
+			fathom_graph_exit(&t, &k->graph, &e, &c);
+		else if (leaf)
+			fathom_graph_leaf(&t, &k->graph, &e, &c);
+		else
+			fathom_graph_entry(&t, &k->graph, &e, &c);
+		kernel_text_end(k, &t);
+		return true;
+	}
+	t = kernel_text(k, 8192);
+	fathom_graph_comment(&t, &k->graph, &e);
+	kernel_text_end(k, &t);
+	k->message_only = type->kind == KERNEL_PRINT;
+	type->print(k, type);
+	k->message_only = false;
+	if (out_len(&k->out) && k->out.at[-1] == '\n')
+		k->out.at--;
+	out_str(&k->out, " */\n");
+	return true;
+}
+
+/* ---- lines ---- */
+
+static void line(struct kernel_view *k, struct kernel_event *type)
+{
+	uint32_t other = FATHOM_TEXT_BIN | FATHOM_TEXT_HEX | FATHOM_TEXT_RAW;
+	struct fathom_text_entry e = entry_of(k);
+	struct fathom_text t;
+
+	if (k->view.options & FATHOM_TEXT_LATENCY)
+		e.next_time = next_time(k);
+	if (type->kind == KERNEL_PRINT && k->view.options & FATHOM_TEXT_PRINTK_MSG_ONLY) {
+		k->message_only = true;
+		type->print(k, type);
+		k->message_only = false;
+		return;
+	}
+	t = kernel_text(k, 512);
+	fathom_text_prefix(&t, &k->view, &e);
+	kernel_text_end(k, &t);
+	if (!(k->view.options & other)) {
+		type->print(k, type);
+		return;
+	}
+	if (type->raw)
+		type->raw(k, type);
+	else if (type == k->unknown)
+		type->print(k, type);
+	else
+		out_printf(&k->out, "type: %u\n", k->event.type);
+	if (k->view.options & FATHOM_TEXT_HEX && !(k->view.options & FATHOM_TEXT_BIN))
+		out_char(&k->out, '\n');
+}
+
+/* What comes before an event: events lost in between, and the first event of a CPU in a buffer that overran. */
+static void announce(struct kernel_view *k)
+{
+	uint32_t n = k->event.stream;
+	const char *annotate = "##### CPU %u buffer started ####\n";
+
+	if (k->started[n] && k->event.lost) {
+		if (k->event.lost == LOST_UNKNOWN)
+			out_printf(&k->out, "CPU:%u [LOST EVENTS]\n", k->event.cpu);
+		else
+			out_printf(&k->out, "CPU:%u [LOST %llu EVENTS]\n", k->event.cpu,
+				   (unsigned long long)k->event.lost);
+	}
+	if (!k->started[n] && k->overrun && k->index && k->view.options & FATHOM_TEXT_ANNOTATE &&
+	    !k->draws_graph)
+		out_printf(&k->out, annotate, k->event.cpu);
+	k->started[n] = 1;
+}
+
+static bool wanted(struct kernel_view *k, const struct kernel_event *t)
+{
+	struct expr_record r = kernel_record(k);
+
+	if (k->event.time < k->o->from)
+		return false;
+	return !k->o->filter || (t->filter && filter_match(t->filter, &r));
+}
+
+static int flush(struct kernel_view *k)
+{
+	const char *s = k->out.base;
+	size_t n = out_len(&k->out);
+
+	if (k->out.failed) {
+		diag_error("out of memory");
+		return -ENOMEM;
+	}
+	while (n) {
+		ssize_t w = write(k->o->fd, s, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -errno;
+		s += w;
+		n -= (size_t)w;
+	}
+	k->out.at = k->out.base;
+	return 0;
+}
+
+static int print_all(struct kernel_view *k)
+{
+	const struct event *e;
+	int rc = 0;
+
+	while (!rc && (e = merge_next(k->merge)) && e->time <= k->o->to) {
+		struct kernel_event *t;
+
+		if (!take(k, e))
+			return -ENOMEM;
+		t = type_of(k, k->event.type);
+		if (!wanted(k, t))
+			continue;
+		announce(k);
+		if (!k->draws_graph || !draw(k, t))
+			line(k, t);
+		k->index++;
+		if (out_len(&k->out) > FLUSH_BYTES)
+			rc = flush(k);
+	}
+	return rc ? rc : flush(k);
+}
+
+int report_kernel(struct source *s, const struct report_options *o)
+{
+	struct kernel_view *k = view_new(s, o);
+	int rc = -EINVAL;
+
+	if (!k)
+		return -ENOMEM;
+	if (kernel_settle(k)) {
+		kernel_header(k);
+		if (o->from)
+			merge_seek_time(k->merge, o->from);
+		rc = print_all(k);
+		if (rc && rc != -EPIPE && rc != -ENOMEM)
+			diag_error("cannot write: %s", strerror(-rc));
+	}
+	view_free(k);
+	return rc;
+}

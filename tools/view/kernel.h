@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel.h -- inside tools/view: the kernel's own `trace` text from a source. */
+#ifndef VIEW_KERNEL_H
+#define VIEW_KERNEL_H
+
+#include "query/out.h"
+#include "query/printfmt.h"
+#include "view/lookup.h"
+#include "view/report.h"
+#include "wire/text_graph.h"
+
+struct kernel_view;
+struct kernel_event;
+
+/* The text of one event behind its columns, with the line's end. */
+typedef void (*kernel_print_fn)(struct kernel_view *k, const struct kernel_event *t);
+
+/* How the kernel prints one event type. */
+struct kernel_event {
+	const struct schema *schema;
+	const struct format *format;
+	struct printfmt *fmt;
+	struct filter_event *filter;
+	kernel_print_fn print;
+	kernel_print_fn raw; /* option raw; NULL: `type: N` */
+	enum {
+		KERNEL_OTHER,
+		KERNEL_FUNCTION,
+		KERNEL_GRAPH_ENTRY,
+		KERNEL_GRAPH_EXIT,
+		KERNEL_STACK,
+		KERNEL_PRINT, /* print, bprint, bputs: printk-msg-only leaves their text alone */
+	} kind;
+	const struct format_field *field[10];
+};
+
+struct kernel_view {
+	struct source *source;
+	const struct report_options *o;
+	struct merge *merge;
+	struct lookup lookup;
+	struct out out;
+	struct fathom_text_view view;
+	struct fathom_text_head head;
+	struct fathom_text_banner banner;
+	struct fathom_graph graph;
+	bool draws_graph;
+	bool message_only; /* the event being printed shows its message without the function */
+	char *tracer;
+	char *release;
+	char *banner_text;	     /* what --banner said, cut into strings */
+	struct kernel_event **types; /* by id */
+	struct kernel_event *unknown;
+	uint64_t irq_start, irq_end; /* of .irqentry.text */
+	/* The event being printed: its record is copied, for what looks ahead. */
+	struct event event;
+	uint8_t *data;
+	size_t data_cap;
+	uint64_t index;
+	bool overrun;	  /* events were overwritten: `buffer started` lines are printed */
+	uint8_t *started; /* per stream: an event of it was printed */
+	char scratch[EXPR_SCRATCH_MAX];
+};
+
+/* kernel_options.c: tracer, options, banner and header from what the source and the command say. False: said on stderr. */
+bool kernel_settle(struct kernel_view *k);
+/* The head of the text. */
+void kernel_header(struct kernel_view *k);
+
+/* kernel_events.c */
+void kernel_choose(struct kernel_view *k, struct kernel_event *t);
+uint64_t kernel_number(const struct kernel_view *k, const struct format_field *f);
+void kernel_symbol(struct kernel_view *k, uint64_t addr);
+struct expr_record kernel_record(struct kernel_view *k);
+/* Text of the layouts in wire/, written straight into the output. */
+struct fathom_text kernel_text(struct kernel_view *k, size_t room);
+void kernel_text_end(struct kernel_view *k, const struct fathom_text *t);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_options.c -- which tracer, options and clock a kernel text has; its head. */
+#include "view/kernel.h"
+#include "base/diag.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} names[] = {
+	{"print-parent", FATHOM_TEXT_PRINT_PARENT},
+	{"sym-offset", FATHOM_TEXT_SYM_OFFSET},
+	{"sym-addr", FATHOM_TEXT_SYM_ADDR},
+	{"verbose", FATHOM_TEXT_VERBOSE},
+	{"raw", FATHOM_TEXT_RAW},
+	{"hex", FATHOM_TEXT_HEX},
+	{"bin", FATHOM_TEXT_BIN},
+	{"annotate", FATHOM_TEXT_ANNOTATE},
+	{"sym-userobj", FATHOM_TEXT_SYM_USEROBJ},
+	{"printk-msg-only", FATHOM_TEXT_PRINTK_MSG_ONLY},
+	{"context-info", FATHOM_TEXT_CONTEXT_INFO},
+	{"latency-format", FATHOM_TEXT_LATENCY},
+	{"record-tgid", FATHOM_TEXT_RECORD_TGID},
+	{"irq-info", FATHOM_TEXT_IRQ_INFO},
+	{"funcgraph-overrun", FATHOM_TEXT_GRAPH_OVERRUN},
+	{"funcgraph-cpu", FATHOM_TEXT_GRAPH_CPU},
+	{"funcgraph-overhead", FATHOM_TEXT_GRAPH_OVERHEAD},
+	{"funcgraph-proc", FATHOM_TEXT_GRAPH_PROC},
+	{"funcgraph-duration", FATHOM_TEXT_GRAPH_DURATION},
+	{"funcgraph-abstime", FATHOM_TEXT_GRAPH_ABSTIME},
+	{"funcgraph-irqs", FATHOM_TEXT_GRAPH_IRQS},
+	{"funcgraph-tail", FATHOM_TEXT_GRAPH_TAIL},
+};
+
+/* Options that change what is recorded, not how it is printed: known, and without effect here. */
+static const char *const recording[] = {
+	"block",	   "trace_printk",     "userstacktrace",  "stacktrace",
+	"record-cmd",	   "overwrite",	       "disable_on_free", "markers",
+	"event-fork",	   "pause-on-trace",   "hash-ptr",	  "function-trace",
+	"function-fork",   "graph-time",       "sleep-time",	  "test_nop_accept",
+	"test_nop_refuse", "func_stack_trace", "func-no-repeats", "blk_classic",
+	"blk_cgroup",	   "blk_cgname",       "display-graph",	  "stacktrace_count",
+};
+
+static bool is_word(const char *s, size_t n, const char *name)
+{
+	return strlen(name) == n && !memcmp(s, name, n);
+}
+
+static bool set_option(struct kernel_view *k, const char *s, size_t n)
+{
+	bool off = n > 2 && !memcmp(s, "no", 2);
+	const char *name = off ? s + 2 : s;
+	size_t len = off ? n - 2 : n;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is_word(name, len, names[i].name)) {
+			if (off)
+				k->view.options &= ~names[i].bit;
+			else
+				k->view.options |= names[i].bit;
+			return true;
+		}
+	if (is_word(name, len, "display-graph"))
+		k->draws_graph = !off;
+	for (size_t i = 0; i < sizeof(recording) / sizeof(recording[0]); i++)
+		if (is_word(name, len, recording[i]))
+			return true;
+	return false;
+}
+
+static bool set_options(struct kernel_view *k, const char *text, bool strict)
+{
+	while (*text) {
+		size_t n = strcspn(text, ", +\n\t");
+
+		if (n && !set_option(k, text, n) && strict) {
+			diag_error("'%.*s' is not a trace option", (int)n, text);
+			return false;
+		}
+		text += n + (text[n] != 0);
+	}
+	return true;
+}
+
+static bool is_latency(const char *tracer)
+{
+	static const char *const tracers[] = {"wakeup",	 "wakeup_rt",  "wakeup_dl",
+					      "irqsoff", "preemptoff", "preemptirqsoff"};
+
+	for (size_t i = 0; i < sizeof(tracers) / sizeof(tracers[0]); i++)
+		if (!strcmp(tracer, tracers[i]))
+			return true;
+	return false;
+}
+
+/* "Linux host 6.1.0-54-amd64 #1 SMP PREEMPT ..." or "6.1.0-54-amd64": the release. */
+static char *release_of(const char *uname)
+{
+	const char *p =
+		strncmp(uname, "Linux ", 6) ? uname : uname + 6 + strcspn(uname + 6, " ") + 1;
+
+	if (p > uname + strlen(uname))
+		p = "";
+	return strndup(p, strcspn(p, " \n"));
+}
+
+static const char *model_of(const char *uname)
+{
+	if (strstr(uname, "PREEMPT_RT"))
+		return "preempt_rt";
+	if (strstr(uname, "PREEMPT_DYNAMIC"))
+		return "desktop";
+	return strstr(uname, "PREEMPT") ? "preempt" : "server";
+}
+
+static void set_irq_text(struct kernel_view *k)
+{
+	struct symbol s;
+
+	k->irq_start = 1;
+	k->irq_end = 0;
+	for (size_t i = 0; symbols_at(k->source->symbols, i, &s); i++) {
+		if (!strcmp(s.name, "__irqentry_text_start"))
+			k->irq_start = s.start;
+		else if (!strcmp(s.name, "__irqentry_text_end"))
+			k->irq_end = s.start;
+	}
+}
+
+/* Events overwritten, summed over "overrun: N" of the CPUs' stats. */
+static uint64_t overruns(const char *stats)
+{
+	uint64_t n = 0;
+
+	for (const char *p = stats; (p = strstr(p, "overrun: ")); p++)
+		if (p == stats || p[-1] == '\n')
+			n += strtoull(p + 9, NULL, 10);
+	return n;
+}
+
+static uint64_t count_events(struct kernel_view *k)
+{
+	struct event e;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < k->source->nr_streams; i++) {
+		struct cursor *c;
+
+		if (k->o->keep && !k->o->keep(k->source, i, k->o->keep_arg))
+			continue;
+		c = cursor_open(k->source, i);
+		while (c && cursor_next(c, &e))
+			n++;
+		cursor_close(c);
+	}
+	return n;
+}
+
+/* One "key=value" of --banner; false if the key is not known. */
+static bool set_banner(struct kernel_view *k, const char *key, const char *value)
+{
+	struct fathom_text_banner *b = &k->banner;
+	const struct {
+		const char *key;
+		const char **to;
+	} texts[] = {
+		{"release", &b->release},  {"model", &b->model},  {"comm", &b->comm},
+		{"started", &b->start_at}, {"ended", &b->end_at},
+	};
+	const struct {
+		const char *key;
+		int32_t *to;
+	} numbers[] = {
+		{"cpu", (int32_t *)&b->cpu}, {"pid", &b->pid},	     {"uid", (int32_t *)&b->uid},
+		{"nice", &b->nice},	     {"policy", &b->policy}, {"rt_prio", &b->rt_prio},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(key, texts[i].key)) {
+			*texts[i].to = value;
+			return true;
+		}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(key, numbers[i].key)) {
+			*numbers[i].to = (int32_t)strtol(value, NULL, 0);
+			return true;
+		}
+	if (strcmp(key, "latency") != 0)
+		return false;
+	b->latency_us = strtoull(value, NULL, 0);
+	return true;
+}
+
+/* "cpu=1,latency=120,comm=bash": cut in place. */
+static bool settle_banner(struct kernel_view *k)
+{
+	char *save = NULL;
+
+	k->banner_text = k->o->banner ? strdup(k->o->banner) : NULL;
+	for (char *p = k->banner_text ? strtok_r(k->banner_text, ",", &save) : NULL; p;
+	     p = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(p, '=');
+
+		if (value)
+			*value++ = 0;
+		if (!value || !set_banner(k, p, value)) {
+			diag_error("--banner does not know '%s'; it takes release, model, latency, "
+				   "cpu, comm, "
+				   "pid, uid, nice, policy, rt_prio, started, ended",
+				   p);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void settle_head(struct kernel_view *k)
+{
+	const char *uname = k->source->info.uname ? k->source->info.uname : "";
+	uint64_t lost = overruns(k->source->info.cpustat ? k->source->info.cpustat : "");
+
+	k->head.tracer = k->tracer;
+	k->head.entries = count_events(k);
+	k->head.written = k->o->written == UINT64_MAX ? k->head.entries + lost : k->o->written;
+	k->overrun = lost > 0;
+	k->head.banner = &k->banner;
+	k->release = release_of(uname);
+	k->banner.release = k->release ? k->release : "";
+	k->banner.model = model_of(uname);
+}
+
+static void settle_clock(struct kernel_view *k)
+{
+	const struct merge *m = k->merge;
+
+	static const char *const plain[] = {"counter", "uptime", "x86-tsc"};
+	const char *clock = k->source->nr_buffers ? k->source->buffers[0].clock : "";
+
+	k->view.plain_clock = k->source->unit != CLOCK_NS;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (!strcmp(clock, plain[i]))
+			k->view.plain_clock = 1;
+	k->view.start = k->o->start;
+	if (k->view.start == UINT64_MAX)
+		k->view.start = m->nr_heap ? m->keys[m->heap[0]] : 0;
+}
+
+bool kernel_settle(struct kernel_view *k)
+{
+	const struct source_info *info = &k->source->info;
+	const char *tracer = k->o->tracer ? k->o->tracer : info->tracer;
+
+	k->tracer = strdup(tracer && *tracer ? tracer : "nop");
+	if (!k->tracer)
+		return false;
+	k->view.options = FATHOM_TEXT_DEFAULT;
+	k->view.nr_cpus = info->nr_cpus;
+	if (is_latency(k->tracer))
+		k->view.options |= FATHOM_TEXT_LATENCY;
+	if (info->options && !set_options(k, info->options, false))
+		return false;
+	if (k->o->trace_options && !set_options(k, k->o->trace_options, true))
+		return false;
+	if (!strcmp(k->tracer, "function_graph")) {
+		k->draws_graph = true;
+	} else if (k->draws_graph && is_latency(k->tracer)) {
+		k->view.options |= FATHOM_TEXT_GRAPH_DEFAULT | FATHOM_TEXT_GRAPH_PROC |
+				   FATHOM_TEXT_GRAPH_RELTIME;
+	} else {
+		k->draws_graph = false;
+	}
+	set_irq_text(k);
+	settle_clock(k);
+	settle_head(k);
+	return settle_banner(k);
+}
+
+static const char osnoise_head[] =
+	"#                                _-----=> irqs-off\n"
+	"#                               / _----=> need-resched\n"
+	"#                              | / _---=> hardirq/softirq\n"
+	"#                              || / _--=> preempt-depth\n"
+	"#                              ||| / _-=> migrate-disable                         MAX\n"
+	"#                              |||| /     delay                                   SINGLE  "
+	"    "
+	"Interference counters:\n"
+	"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE   "
+	" "
+	"+-----------------------------+\n"
+	"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US   "
+	"  "
+	"HW    NMI    IRQ   SIRQ THREAD\n"
+	"#              | |         |   |||||      |           |             |    |            |   "
+	"   "
+	"|      |      |      |      |\n";
+
+static const char timerlat_head[] = "#                                _-----=> irqs-off\n"
+				    "#                               / _----=> need-resched\n"
+				    "#                              | / _---=> hardirq/softirq\n"
+				    "#                              || / _--=> preempt-depth\n"
+				    "#                              ||| / _-=> migrate-disable\n"
+				    "#                              |||| /     delay\n"
+				    "#                              |||||            ACTIVATION\n"
+				    "#           TASK-PID      CPU# |||||   TIMESTAMP   ID         "
+				    "   CONTEXT                 LATENCY\n"
+				    "#              | |         |   |||||      |         |         "
+				    "         |                       |\n";
+
+void kernel_header(struct kernel_view *k)
+{
+	struct fathom_text t = kernel_text(k, 8192);
+
+	if (k->draws_graph) {
+		fathom_graph_header(&t, &k->view, &k->head);
+	} else if (!strcmp(k->tracer, "osnoise") || !strcmp(k->tracer, "timerlat") ||
+		   !strcmp(k->tracer, "blk")) {
+		fathom_text_header_tracer(&t, k->tracer);
+		if (*k->tracer != 'b')
+			fathom_text_str(&t, *k->tracer == 'o' ? osnoise_head : timerlat_head);
+	} else {
+		fathom_text_header(&t, &k->view, &k->head);
+	}
+	kernel_text_end(k, &t);
+}
