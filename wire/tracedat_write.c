@@ -119,14 +119,28 @@ void fathom_dat_cpus(struct fathom_dat *d, uint32_t nr_cpus)
 	dat_number(d, nr_cpus, 4);
 }
 
-void fathom_dat_option(struct fathom_dat *d, uint32_t id, const void *data, uint32_t n)
+static void dat_option_head(struct fathom_dat *d, uint32_t id, uint32_t n)
 {
 	if (!d->opened)
 		fathom_dat_bytes(d, "options  ", 10);
 	d->opened = 1;
 	dat_number(d, id, 2);
 	dat_number(d, n, 4);
+}
+
+void fathom_dat_option(struct fathom_dat *d, uint32_t id, const void *data, uint32_t n)
+{
+	dat_option_head(d, id, n);
 	fathom_dat_bytes(d, data, n);
+}
+
+void fathom_dat_buffer(struct fathom_dat *d, uint64_t place, const char *name)
+{
+	uint32_t n = (uint32_t)dat_strlen(name) + 1;
+
+	dat_option_head(d, FATHOM_DAT_BUFFER, 8 + n);
+	dat_number(d, place, 8);
+	fathom_dat_bytes(d, name, n);
 }
 
 static void dat_pad(struct fathom_dat *d, uint64_t n)
@@ -171,11 +185,7 @@ void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cp
 {
 	size_t n = dat_strlen(clock);
 
-	if (!d->opened)
-		fathom_dat_bytes(d, "options  ", 10);
-	d->opened = 1;
-	dat_number(d, FATHOM_DAT_CLOCK, 2);
-	dat_number(d, n + 3, 4);
+	dat_option_head(d, FATHOM_DAT_CLOCK, (uint32_t)n + 3);
 	fathom_dat_bytes(d, "[", 1);
 	fathom_dat_bytes(d, clock, n);
 	fathom_dat_bytes(d, "]", 2);

@@ -69,6 +69,8 @@ void fathom_dat_printk(struct fathom_dat *d, const char *text, size_t n);
 void fathom_dat_cmdlines(struct fathom_dat *d, const char *text, size_t n);
 void fathom_dat_cpus(struct fathom_dat *d, uint32_t nr_cpus);
 void fathom_dat_option(struct fathom_dat *d, uint32_t id, const void *data, uint32_t n);
+/* Option FATHOM_DAT_BUFFER: an instance whose list will begin at `place`; see fathom_dat_instance(). */
+void fathom_dat_buffer(struct fathom_dat *d, uint64_t place, const char *name);
 /*
  * `clock` is the name ("local", "mono", "x86-tsc"); it is written as option and behind the list, where trace-cmd looks
  * for it. Pages follow at once: cpu_bytes[i] bytes for each CPU, each a multiple of the page size.

@@ -406,4 +406,5 @@ const struct source_ops source_rawpages = {
 	.names = rawpages_names,
 	.load_symbols = rawpages_symbols,
 	.scan = ring_scan,
+	.page = ring_page,
 };

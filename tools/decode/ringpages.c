@@ -338,6 +338,11 @@ uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)
 			      : time;
 }
 
+const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes)
+{
+	return find_page((struct ring_cursor *)c, block, bytes);
+}
+
 /* ---- counting ---- */
 
 static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)

@@ -61,6 +61,7 @@ void ring_cursor_fini(struct cursor *c);
 void ring_seek(struct cursor *c, uint64_t block);
 bool ring_next(struct cursor *c, struct event *e);
 uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block);
+const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes);
 void ring_scan(struct cursor *c, uint64_t block, struct scan *out);
 
 /* Where common_type and common_pid lie, from the first schema that has them. */

@@ -225,6 +225,7 @@ static void free_tables(struct source *s)
 	free(s->buffers);
 	free(s->streams);
 	free(s->damage);
+	free(s->extras);
 	free(s->by_id);
 }
 
@@ -298,6 +299,18 @@ struct stream *source_add_stream(struct source *s, uint32_t cpu)
 	s->buffers[t->buffer].nr_streams++;
 	s->nr_streams++;
 	return t;
+}
+
+void source_add_extra(struct source *s, uint16_t id, const uint8_t *data, uint32_t bytes)
+{
+	void *list = s->extras;
+	struct source_extra *e = room(&list, s->nr_extras, sizeof(*e));
+
+	s->extras = list;
+	if (!e)
+		return;
+	*e = (struct source_extra){id, bytes, data};
+	s->nr_extras++;
 }
 
 void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)

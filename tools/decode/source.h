@@ -164,6 +164,9 @@ struct source {
 	uint64_t damage_total; /* noted */
 	uint64_t damage_bytes; /* not readable */
 
+	struct source_extra *extras;
+	size_t nr_extras;
+
 	const uint8_t *map; /* the file, when it is one regular file */
 	uint64_t map_bytes;
 	void *lock;		     /* of the tables built on first use */
@@ -208,6 +211,21 @@ struct scan {
 	struct losses *losses;
 };
 
+enum source_text {
+	SOURCE_KALLSYMS,
+	SOURCE_PRINTK,
+	SOURCE_CMDLINES,
+	SOURCE_HEADER_PAGE,
+	SOURCE_HEADER_EVENT,
+};
+
+/* What a trace.dat says beside its events; other formats may add what they know, in trace.dat's numbers and layout. */
+struct source_extra {
+	uint16_t id; /* option */
+	uint32_t bytes;
+	const uint8_t *data; /* in the map or in memory that lives as long as the source */
+};
+
 struct source_ops {
 	const char *name; /* "trace.dat": for --as and messages */
 	const char *what; /* "Linux trace.dat, versions 6 and 7": for help */
@@ -250,6 +268,10 @@ struct source_ops {
 	int (*seek_type)(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);
 	/* The number of events, of a type (or UINT32_MAX: all), without reading them. False: not known. */
 	bool (*count)(struct source *s, uint32_t type, uint64_t *n);
+	/* A block as the ring page it is, to be copied as it is; NULL: there is none. Valid until the next call on the cursor. */
+	const uint8_t *(*page)(struct cursor *c, uint64_t block, uint32_t *bytes);
+	/* A text the trace carries, to be written into another; NULL: make it from the tables. */
+	const char *(*side_text)(struct source *s, enum source_text which, size_t *bytes);
 	/* Decode everything and note damage, beyond what walking the events notes. */
 	void (*verify)(struct source *s);
 };
@@ -278,6 +300,8 @@ int source_add_schema(struct source *s, const char *system, const char *text, si
 struct trace_buffer *source_add_buffer(struct source *s, const char *name, const char *clock);
 /* Adds to the buffer added last. */
 struct stream *source_add_stream(struct source *s, uint32_t cpu);
+/* Remember an option for writers; `data` is kept by reference. */
+void source_add_extra(struct source *s, uint16_t id, const uint8_t *data, uint32_t bytes);
 /* Note damage at a place of the file: any thread, any time. Equal notes at the same offset count once. */
 void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

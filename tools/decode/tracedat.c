@@ -218,6 +218,25 @@ static void tracedat_symbols(struct source *s)
 		symbols_add_kallsyms(s->symbols, t->kallsyms.text, t->kallsyms.bytes);
 }
 
+static const char *tracedat_text(struct source *s, enum source_text which, size_t *bytes)
+{
+	struct tracedat *t = s->priv;
+	struct blob *b = NULL;
+	bool have = false;
+
+	switch (which) {
+	case SOURCE_KALLSYMS: have = blob_text(s, b = &t->kallsyms, OPT_KALLSYMS, false); break;
+	case SOURCE_PRINTK: have = blob_text(s, b = &t->printk, OPT_PRINTK, false); break;
+	case SOURCE_CMDLINES: have = blob_text(s, b = &t->cmdlines, OPT_CMDLINES, true); break;
+	case SOURCE_HEADER_PAGE: b = &t->header_page; break;
+	case SOURCE_HEADER_EVENT: b = &t->header_event; break;
+	}
+	if (!b || (!have && !b->text))
+		return NULL;
+	*bytes = b->bytes;
+	return b->text;
+}
+
 const struct source_ops source_tracedat = {
 	.name = "trace.dat",
 	.what = "Linux trace.dat, versions 6 and 7",
@@ -233,4 +252,6 @@ const struct source_ops source_tracedat = {
 	.names = tracedat_names,
 	.load_symbols = tracedat_symbols,
 	.scan = ring_scan,
+	.page = ring_page,
+	.side_text = tracedat_text,
 };

@@ -56,6 +56,7 @@ struct tracedat {
 	struct ring_set ring; /* first: see ringpages.h */
 	uint32_t page_bytes;
 	struct blob kallsyms, printk, cmdlines;
+	struct blob header_page, header_event;
 	struct pending_buffer *pending;
 	size_t nr_pending;
 	void **owned; /* decompressed sections */

@@ -30,6 +30,7 @@ int tracedat_header_info(struct source *s, struct reader *r, uint64_t base)
 		source_damage(s, base + at, 12, "'header_page' was expected");
 		return -EINVAL;
 	}
+	t->header_page = (struct blob){.text = text, .bytes = bytes};
 	if (format_parse_page(text, bytes, &page, &err)) {
 		source_damage(s, base + at + 20 + err.offset, bytes, "header_page: %s", err.what);
 	} else {
@@ -37,7 +38,9 @@ int tracedat_header_info(struct source *s, struct reader *r, uint64_t base)
 		s->long_bytes = page.commit_size;
 	}
 	at = r->at;
-	if (!named_text(r, "header_event", &bytes)) {
+	text = named_text(r, "header_event", &bytes);
+	t->header_event = (struct blob){.text = text, .bytes = text ? bytes : 0};
+	if (!text) {
 		source_damage(s, base + at, 13, "'header_event' was expected");
 		return -EINVAL;
 	}

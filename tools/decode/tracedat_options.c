@@ -135,6 +135,8 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 {
 	struct tracedat *t = s->priv;
 
+	if (id != OPT_TRACECLOCK && id != OPT_CPUCOUNT)
+		source_add_extra(s, id, data, bytes);
 	switch (id) {
 	case OPT_DATE:
 		s->info.date_offset = number_of(data, bytes) * 1000;

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* convert.c -- fathom convert: a trace of any format into another form. */
+#include "base/diag.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/select.h"
+#include "store/writer.h"
+#include "view/btb_convert.h"
+#include "view/export.h"
+#include "view/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *to, *version, *compression;
+static bool force, per_cpu;
+
+static const struct option_spec own[] = {
+	{"to", 't', "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING, &to,
+	 NULL},
+	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (7 if not given)", OPTION_STRING, &version,
+	 NULL},
+	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (if not given), zlib, none",
+	 OPTION_STRING, &compression, NULL},
+	{"per-cpu", 0, NULL, "backtracer texts: also a file per CPU", OPTION_FLAG, &per_cpu, NULL},
+	{"force", 'f', NULL, "write over OUT if it is there", OPTION_FLAG, &force, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "convert",
+	.args = "IN OUT",
+	.about = "A trace of any format into another form, chosen by the suffix of OUT or --to. "
+		 "OUT may\n"
+		 "be - for the standard output (not for dat).",
+	.more = "forms:\n"
+		"  dat     trace.dat, for trace-cmd and KernelShark\n"
+		"  txt     text, as `fathom report` prints it\n"
+		"  jsonl   JSON lines: one object per event with its fields\n"
+		"  csv     time,cpu,pid,comm,event,text\n"
+		"  json    Chrome's trace JSON, for Perfetto and chrome://tracing\n"
+		"and the backtracer's forms: cleaned compressed btb interpreted btb_lines folded "
+		"...\n\n"
+		"examples:\n"
+		"  fathom convert trace.dat old.dat --file-version 6\n"
+		"  fathom convert trace.dat part.dat --cpu 0 --from 12.5 --filter 'pid == 13'\n"
+		"  fathom convert trace.dat trace.json",
+	.own = own,
+	.trace = true,
+	.min_args = 2,
+	.max_args = 2,
+};
+
+struct job {
+	struct options o;
+	struct source *source;
+	struct select *select;
+	struct progress bar;
+};
+
+static bool event_kept(const struct event *e, void *arg)
+{
+	struct job *j = arg;
+
+	return select_match(j->select, e);
+}
+
+static bool event_in_window(const struct event *e, void *arg)
+{
+	struct job *j = arg;
+
+	return options_time(&j->o, e->time) && select_match(j->select, e);
+}
+
+static bool stream_kept(const struct source *s, uint32_t stream, void *arg)
+{
+	return options_keep(s, stream, &((struct job *)arg)->o);
+}
+
+static void show(void *arg, uint64_t pages)
+{
+	progress_at(arg, pages);
+}
+
+static int to_dat(struct job *j, FILE *out)
+{
+	const struct options *o = &j->o;
+	struct writer_options w = {
+		.version = 7,
+		.compression = COMPRESS_ZSTD,
+		.filter = {.stream = stream_kept,
+			   .event = o->filter ? event_kept : NULL,
+			   .from = o->from,
+			   .to = o->to,
+			   .any = o->filter || o->from_text || o->to_text,
+			   .arg = j},
+		.progress = show,
+		.arg = &j->bar,
+	};
+	uint64_t too_large, blocks = 0;
+	int err;
+
+	if (version)
+		w.version = !strcmp(version, "6") ? 6 : !strcmp(version, "7") ? 7 : 0;
+	if (compression)
+		w.compression = compress_named(compression);
+	if (!w.version || w.compression == COMPRESS_UNKNOWN) {
+		diag_error("convert: trace.dat has versions 6 and 7, and zstd, zlib or none");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < j->source->nr_streams; i++)
+		blocks += j->source->streams[i].nr_blocks;
+	progress_start(&j->bar, "writing", w.version == 6 ? 2 * blocks : blocks);
+	err = writer_tracedat(j->source, &w, out, &too_large);
+	progress_end(&j->bar);
+	if (too_large)
+		diag_warn("%" PRIu64 " events are larger than a page and were left out", too_large);
+	return err;
+}
+
+static int to_text(struct job *j, FILE *out)
+{
+	struct expr_error bad = {0};
+	struct filter *f = j->o.filter ? filter_new(j->o.filter, &bad) : NULL;
+	struct report_options r = {.from = j->o.from,
+				   .to = j->o.to,
+				   .keep = options_keep,
+				   .keep_arg = &j->o,
+				   .filter = f,
+				   .fd = fileno(out)};
+	int err = report_trace_cmd(j->source, &r);
+
+	if (f)
+		filter_free(f);
+	return err;
+}
+
+static int export(struct job *j, enum export_form form, FILE *out)
+{
+	struct merge *m = merge_open(j->source, options_keep, &j->o);
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	if (j->o.from_text)
+		merge_seek_time(m, j->o.from);
+	err = export_events(j->source, m, form, event_in_window, j, out);
+	merge_close(m);
+	return err;
+}
+
+static int run(struct job *j, const char *form, FILE *out)
+{
+	if (!strcmp(form, "dat"))
+		return to_dat(j, out);
+	if (!strcmp(form, "txt") || !strcmp(form, "text"))
+		return to_text(j, out);
+	if (!strcmp(form, "jsonl"))
+		return export(j, EXPORT_JSONL, out);
+	if (!strcmp(form, "csv"))
+		return export(j, EXPORT_CSV, out);
+	return export(j, EXPORT_CHROME, out);
+}
+
+static bool form_known(const char *form)
+{
+	static const char *const forms[] = {"dat", "txt", "text", "jsonl", "csv", "json", "chrome"};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (!strcmp(form, forms[i]))
+			return true;
+	return false;
+}
+
+/* Not over what is there without --force, and never over the trace itself. */
+static FILE *open_out(const char *in, const char *out)
+{
+	struct stat a, b;
+	int fd;
+
+	if (!stat(in, &a) && !stat(out, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
+		diag_error("%s: is the trace that is read", out);
+		return NULL;
+	}
+	fd = open(out, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	if (fd < 0) {
+		diag_error("%s: %s%s", out, strerror(errno),
+			   errno == EEXIST ? "; --force writes over it" : "");
+		return NULL;
+	}
+	return fdopen(fd, "w+");
+}
+
+static int convert(struct job *j, const char *form)
+{
+	const char *out = j->o.args[1];
+	bool standard = !strcmp(out, "-");
+	FILE *f;
+	int err;
+
+	if (standard && !strcmp(form, "dat")) {
+		diag_error("convert: a trace.dat must go to a file");
+		return EXIT_USAGE;
+	}
+	f = standard ? stdout : open_out(j->o.args[0], out);
+	if (!f)
+		return EXIT_FAIL;
+	err = run(j, form, f);
+	if (fflush(f) && !err)
+		err = -errno;
+	if (!standard && fclose(f) && !err)
+		err = -errno;
+	if (err == -EPIPE)
+		return EXIT_OK;
+	if (err) {
+		diag_error("%s: %s", out, strerror(-err));
+		if (!standard)
+			unlink(out);
+		return EXIT_FAIL;
+	}
+	return EXIT_OK;
+}
+
+/* The steps of the backtracer's own pipeline go from text to text. */
+static int convert_btb(const struct options *o, const char *form)
+{
+	struct btb_convert_options b = {.run = -1,
+					.per_cpu = per_cpu,
+					.names = {.tables = o->source.symbols,
+						  .binaries = o->source.meta}};
+
+	return btb_convert(o->args[0], o->args[1], form, &b) ? EXIT_FAIL : EXIT_OK;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+	struct job j = {0};
+	const char *form;
+	int rc = options_parse(&spec, argc, argv, &j.o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	form = to ? to : source_suffix(j.o.args[1]);
+	if (btb_convert_takes(j.o.args[0], form))
+		return convert_btb(&j.o, form);
+	if (!form_known(form)) {
+		diag_error("convert: '%s' is not a form; give --to dat, txt, jsonl, csv or json",
+			   form);
+		return EXIT_USAGE;
+	}
+	j.source = options_open(&j.o);
+	if (!j.source)
+		return EXIT_FAIL;
+	j.select = select_open(j.source, &j.o);
+	rc = j.select ? convert(&j, form) : EXIT_FAIL;
+	select_close(j.select);
+	source_close(j.source);
+	options_close(&j.o);
+	return rc;
+}
