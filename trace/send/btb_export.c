@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btb_export.c -- a backtrace buffer over a text console: blocks of lines, an XOR block a section, parity lines. */
 #include "fathom/btb.h"
+#include "fathom/sampler.h"
 #include "fathom/errno.h"
 #include "send/btb_code.h"
 #include "wire/text.h"
@@ -229,4 +230,16 @@ void fathom_btb_export_end(struct fathom_btb_export *e)
 		btb_put_section(e);
 	if (e->span_lines)
 		btb_put_span(e);
+}
+
+void fathom_sampler_export(struct fathom_btb_export *e)
+{
+	const uint64_t *w;
+
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
+		uint64_t n = fathom_sampler_take(i, &w);
+
+		if (n)
+			fathom_btb_export_words(e, w, (size_t)n);
+	}
 }
