@@ -53,8 +53,8 @@ static const char *const sampler_attrs[WIRE_BTB_TYPES][6] = {
 	{"cpu_id", "flags", "argument"},
 	{"cpu_id", "hist_bin_count", "hist_bin_size"},
 };
-static const char *const sampler_head[WIRE_BTB_ENTRY_HEAD] = {"entry_type", "entry_length", "tsc_time",
-							      "tsc_duration"};
+static const char *const sampler_head[WIRE_BTB_ENTRY_HEAD] = {"entry_type", "entry_length",
+							      "tsc_time", "tsc_duration"};
 
 static uint32_t sampler_nr_attrs(uint32_t type)
 {
@@ -71,7 +71,7 @@ static uint64_t sampler_chars(const char **s)
 	uint64_t w = 0;
 
 	for (uint32_t i = 0; i < 8 && **s; i++)
-		w |= (uint64_t)(uint8_t)*(*s)++ << (8 * i);
+		w |= (uint64_t)(uint8_t) * (*s)++ << (8 * i);
 	return w;
 }
 
@@ -87,7 +87,8 @@ static uint64_t *sampler_room(struct sampler_cpu *c, uint64_t n)
 
 static void sampler_publish(struct sampler_cpu *c, uint64_t n)
 {
-	fathom_store_release(&c->head, c->head + n); /* pairs with the acquire in fathom_sampler_take() */
+	fathom_store_release(&c->head,
+			     c->head + n); /* pairs with the acquire in fathom_sampler_take() */
 }
 
 static int sampler_enter(struct sampler_cpu *c)
@@ -128,8 +129,9 @@ static void sampler_put_info(struct sampler_cpu *c)
 		*p++ = sampler_nr_attrs(t);
 	for (uint32_t t = 0; t < WIRE_BTB_TYPES; t++) {
 		for (uint32_t i = 0; i < sampler_nr_attrs(t); i++) {
-			const char *s = i < WIRE_BTB_ENTRY_HEAD ? sampler_head[i]
-								: sampler_attrs[t][i - WIRE_BTB_ENTRY_HEAD];
+			const char *s = i < WIRE_BTB_ENTRY_HEAD
+						? sampler_head[i]
+						: sampler_attrs[t][i - WIRE_BTB_ENTRY_HEAD];
 
 			*p++ = sampler_chars(&s);
 			*p++ = sampler_chars(&s);
@@ -139,7 +141,8 @@ static void sampler_put_info(struct sampler_cpu *c)
 }
 
 /* An entry without payload but what the caller writes behind `w`. */
-static uint64_t *sampler_begin(struct sampler_cpu *c, uint32_t type, uint64_t n, uint64_t time, uint32_t cpu)
+static uint64_t *sampler_begin(struct sampler_cpu *c, uint32_t type, uint64_t n, uint64_t time,
+			       uint32_t cpu)
 {
 	uint64_t *w = sampler_room(c, n);
 
@@ -200,7 +203,7 @@ static void sampler_frame(struct sampler_frames *f, uintptr_t ip)
 	uint32_t half = FATHOM_SAMPLE_FRAMES / 2, at = f->depth++;
 
 	if (at >= FATHOM_SAMPLE_FRAMES)
-		at = half + 1 + (at - half) % (half - 1);
+		at = half + 1 + (at - half - 1) % (half - 1);
 	f->v[at] = ip;
 }
 
@@ -215,7 +218,7 @@ static uint32_t sampler_cut(struct sampler_frames *f)
 		return f->depth;
 	f->v[half] = 0;
 	/* The oldest of the tail stands where the next frame would have gone: rotate it to the front, in place. */
-	first = (f->depth - half) % n;
+	first = (f->depth - half - 1) % n;
 	for (uint32_t pass = 0; pass < 3; pass++) {
 		uint32_t lo = pass == 0 ? 0 : pass == 1 ? first : 0;
 		uint32_t hi = pass == 0 ? first : n;
@@ -231,7 +234,8 @@ static uint32_t sampler_cut(struct sampler_frames *f)
 }
 
 /* Both parts, kernel first; *kernel is how many frames of it there are (as found, before a cut). */
-static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frames *f, uint32_t *kernel)
+static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frames *f,
+			     uint32_t *kernel)
 {
 	struct fathom_unwind u;
 	uintptr_t ip;
@@ -247,8 +251,8 @@ static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frame
 	if (s->user_ip) {
 		sampler_frame(f, s->user_ip);
 		if (s->read_user) {
-			fathom_unwind_user(&u, s->user_fp, s->user_lo, s->user_hi ? s->user_hi : UINTPTR_MAX,
-					   s->read_user);
+			fathom_unwind_user(&u, s->user_fp, s->user_lo,
+					   s->user_hi ? s->user_hi : UINTPTR_MAX, s->read_user);
 			while (f->depth < 0x10000 && (ip = fathom_unwind_next(&u, NULL)))
 				sampler_frame(f, ip);
 		}
@@ -279,7 +283,8 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 	if (kernel > kept)
 		kernel = kept;
 	if (kernel) {
-		uint32_t bytes = (uint32_t)(sizeof(struct fathom_rec_stack) + kernel * sizeof(uintptr_t));
+		uint32_t bytes =
+			(uint32_t)(sizeof(struct fathom_rec_stack) + kernel * sizeof(uintptr_t));
 		struct fathom_rec_stack *r =
 			fathom_emit_start(&fathom_ev_kernel_stack, FATHOM_EVENT_ON, bytes, &e);
 
@@ -291,8 +296,10 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 		}
 	}
 	if (kept > kernel) {
-		uint32_t n = kept - kernel, room = n < 8 ? 8 : n; /* readers of Linux's format look at eight */
-		uint32_t bytes = (uint32_t)(sizeof(struct fathom_rec_user_stack) + room * sizeof(uintptr_t));
+		uint32_t n = kept - kernel,
+			 room = n < 8 ? 8 : n; /* readers of Linux's format look at eight */
+		uint32_t bytes =
+			(uint32_t)(sizeof(struct fathom_rec_user_stack) + room * sizeof(uintptr_t));
 		struct fathom_rec_user_stack *r =
 			fathom_emit_start(&fathom_ev_user_stack, FATHOM_EVENT_ON, bytes, &e);
 
@@ -305,7 +312,8 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 	}
 }
 
-static void sampler_take(struct sampler_cpu *c, uint32_t cpu, const struct fathom_sample *s, uint64_t now)
+static void sampler_take(struct sampler_cpu *c, uint32_t cpu, const struct fathom_sample *s,
+			 uint64_t now)
 {
 	uint32_t attrs = sampler_nr_attrs(0), kernel, kept;
 	uint64_t spare[FATHOM_SAMPLE_FRAMES];
@@ -351,7 +359,8 @@ void fathom_sampler_tick_slow(const struct fathom_sample *s)
 		return;
 	if (!sampler_enter(c))
 		return;
-	c->due = c->due + sampler.interval > now ? c->due + sampler.interval : now + sampler.interval;
+	c->due = c->due + sampler.interval > now ? c->due + sampler.interval
+						 : now + sampler.interval;
 	sampler_take(c, cpu, s, now);
 	sampler_leave(c);
 }
@@ -419,7 +428,8 @@ int64_t fathom_sampler_control(uint32_t flags, uint64_t arg)
 {
 	if (!sampler.ready)
 		return -FATHOM_ENODEV;
-	if ((flags & FATHOM_SAMPLER_RESET) && fathom_load(&fathom_sampler_on) && !(flags & FATHOM_SAMPLER_STOP))
+	if ((flags & FATHOM_SAMPLER_RESET) && fathom_load(&fathom_sampler_on) &&
+	    !(flags & FATHOM_SAMPLER_STOP))
 		return -FATHOM_EBUSY;
 	if ((flags & FATHOM_SAMPLER_SET_INTERVAL) && (arg < 1 || arg > 1000000000))
 		return -FATHOM_EINVAL;

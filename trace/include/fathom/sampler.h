@@ -22,12 +22,14 @@ struct fathom_sample {
 	uintptr_t user_ip; /* where user code is; 0: the task has none */
 	uintptr_t user_fp;
 	uintptr_t user_lo, user_hi; /* its stack; 0, 0: anywhere that read_user can read */
-	int (*read_user)(uintptr_t at, uintptr_t out[2]); /* two words of it, 0 or -EFAULT; must not fault itself */
+	int (*read_user)(
+		uintptr_t at,
+		uintptr_t out[2]); /* two words of it, 0 or -EFAULT; must not fault itself */
 	uint64_t task;
 };
 
 enum fathom_sampler_out {
-	FATHOM_SAMPLE_RING = 1,   /* kernel_stack and user_stack events */
+	FATHOM_SAMPLE_RING = 1,	  /* kernel_stack and user_stack events */
 	FATHOM_SAMPLE_BUFFER = 2, /* the backtrace buffer */
 };
 
@@ -47,10 +49,10 @@ struct fathom_sampler_stats {
 	uint64_t samples;
 	uint64_t cost_ns;     /* of all samples, measured by the sampler itself */
 	uint64_t cost_max_ns; /* of the dearest */
-	uint64_t cut;         /* stacks deeper than FATHOM_SAMPLE_FRAMES */
+	uint64_t cut;	      /* stacks deeper than FATHOM_SAMPLE_FRAMES */
 	uint64_t nested;      /* not taken: the sampler itself was interrupted */
-	uint64_t full;        /* not taken into the buffer: no room */
-	uint64_t words;       /* in the buffer */
+	uint64_t full;	      /* not taken into the buffer: no room */
+	uint64_t words;	      /* in the buffer */
 	uint64_t capacity;
 };
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* btb_sampler.c -- samples taken by the library, read back by the host. */
+#include "harness.h"
+#include "decode/btb.h"
+#include "fathom/errno.h"
+#include "fathom/sampler.h"
+
+#include <stdlib.h>
+
+#define CPUS 2
+
+static uint8_t *memory, *buffer;
+static const size_t memory_bytes = 8 << 20, buffer_bytes = 1 << 20;
+
+static void set_up(uint32_t out)
+{
+	struct fathom_config config = {
+		.memory_bytes = memory_bytes, .nr_cpus = CPUS, .pages_per_cpu = 64};
+
+	fathom_exit();
+	free(memory);
+	free(buffer);
+	memory = aligned_alloc(4096, memory_bytes);
+	buffer = aligned_alloc(4096, buffer_bytes);
+	config.memory = memory;
+	CHECK_EQ(fathom_init(&config), 0);
+	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, out), 0);
+}
+
+/* A made-up user stack: frame i holds (address of frame i + 1, return address). */
+static uintptr_t stack[4096];
+
+static int read_stack(uintptr_t at, uintptr_t out[2])
+{
+	if (at < (uintptr_t)stack || at + 16 > (uintptr_t)(stack + 4096))
+		return -FATHOM_EFAULT;
+	memcpy(out, (void *)at, 16);
+	return 0;
+}
+
+static struct fathom_sample sample_of(uint32_t depth)
+{
+	struct fathom_sample s = {.user_ip = 0x1000, .read_user = read_stack, .task = 42};
+
+	memset(stack, 0, sizeof(stack));
+	for (uint32_t i = 0; i + 1 < depth; i++) {
+		stack[2 * i] = i + 2 < depth ? (uintptr_t)&stack[2 * i + 2] : 0;
+		stack[2 * i + 1] = 0x1001 + i;
+	}
+	s.user_fp = depth > 1 ? (uintptr_t)stack : 0;
+	s.user_lo = (uintptr_t)stack;
+	s.user_hi = (uintptr_t)(stack + 4096);
+	return s;
+}
+
+static size_t take(struct btb *b, uint64_t *words, struct btb_loss *loss)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < CPUS; i++) {
+		const uint64_t *w;
+		uint64_t got = fathom_sampler_take(i, &w);
+
+		memcpy(words + n, w, got * 8);
+		n += got;
+	}
+	memset(loss, 0, sizeof(*loss));
+	CHECK_EQ(btb_parse(b, words, n, NULL, 0, "sampler", loss), 0);
+	CHECK_EQ(loss->skipped_words, 0);
+	return n;
+}
+
+static const struct btb_entry *nth(const struct btb *b, uint64_t type, size_t n)
+{
+	for (size_t i = 0; i < b->nr_entries; i++)
+		if (btb_entry_words(b, &b->entries[i])[0] == type && !n--)
+			return &b->entries[i];
+	return NULL;
+}
+
+static uint64_t words[1 << 18];
+
+TEST(samples_are_read_back)
+{
+	struct fathom_sample s = sample_of(5);
+	const struct btb_entry *e;
+	struct btb_loss loss;
+	struct btb b;
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	fathom_sampler_tick(&s); /* off: nothing */
+	fathom_sampler_map(42, 0x1000, "hello", 0);
+	CHECK(fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1) > 0);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_IS_RUNNING | FATHOM_SAMPLER_NO_ENTRY, 0), 1);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_GET_INTERVAL | FATHOM_SAMPLER_NO_ENTRY, 0),
+		 1);
+	while (fathom_sampler_control(FATHOM_SAMPLER_NO_ENTRY, 0) < 1000)
+		fathom_sampler_tick(&s);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP | FATHOM_SAMPLER_WRITE_STATS, 0);
+	take(&b, words, &loss);
+	e = nth(&b, WIRE_BTB_STACK, 0);
+	CHECK(e != NULL);
+	CHECK_EQ(btb_stack_frames(&b, e), 5);
+	for (size_t i = 0; i < 5; i++)
+		CHECK_EQ(btb_stack_frame(&b, e, i), 0x1000 + i);
+	CHECK_EQ(btb_entry_words(&b, e)[b.layout.task], 42);
+	CHECK_EQ(btb_entry_words(&b, e)[b.layout.depth], 5);
+	CHECK(btb_entry_words(&b, e)[3] > 0);
+	CHECK(nth(&b, WIRE_BTB_MAPPING, 0) && nth(&b, WIRE_BTB_CONTROL, 1) &&
+	      nth(&b, WIRE_BTB_STATS, 0));
+	btb_free(&b);
+}
+
+/* Both ends of a deep stack are kept, the middle is cut and counted. */
+TEST(deep_stacks_are_cut_in_the_middle)
+{
+	for (uint32_t depth = FATHOM_SAMPLE_FRAMES - 2; depth < 700;
+	     depth += depth < 140 ? 1 : 97) {
+		struct fathom_sample s = sample_of(depth);
+		struct fathom_sampler_stats st;
+		const struct btb_entry *e;
+		struct btb_loss loss;
+		struct btb b;
+		size_t n;
+
+		set_up(FATHOM_SAMPLE_BUFFER);
+		fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+		do {
+			fathom_sampler_tick(&s);
+			fathom_sampler_stats(&st);
+		} while (!st.samples);
+		fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+		take(&b, words, &loss);
+		e = nth(&b, WIRE_BTB_STACK, 0);
+		n = btb_stack_frames(&b, e);
+		CHECK_EQ(n, depth < FATHOM_SAMPLE_FRAMES ? depth : FATHOM_SAMPLE_FRAMES);
+		CHECK_EQ(btb_entry_words(&b, e)[b.layout.depth], depth);
+		CHECK_EQ(st.cut > 0, depth > FATHOM_SAMPLE_FRAMES);
+		for (size_t i = 0; i < n; i++) {
+			uint64_t want = depth <= n || i < n / 2 ? i : depth - (n - i);
+
+			if (depth > n && i == n / 2)
+				CHECK_EQ(btb_stack_frame(&b, e, i), 0);
+			else
+				CHECK_EQ(btb_stack_frame(&b, e, i), 0x1000 + want);
+		}
+		btb_free(&b);
+	}
+}
+
+/* A chain that leads nowhere, round in circles or off the stack ends the walk; nothing is read outside. */
+TEST(garbage_stacks_end)
+{
+	struct fathom_sampler_stats st;
+	struct fathom_sample s = sample_of(4);
+
+	set_up(FATHOM_SAMPLE_BUFFER | FATHOM_SAMPLE_RING);
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+	for (uint64_t seed = 1; seed < 3000; seed++) {
+		uint64_t r = seed * 0x9e3779b97f4a7c15ull;
+
+		for (size_t i = 0; i < 64; i++) {
+			r ^= r << 13;
+			r ^= r >> 7;
+			r ^= r << 17;
+			stack[i] = r % 3 ? (uintptr_t)stack + r % 600 : r;
+		}
+		s.user_fp = (uintptr_t)stack + r % 64;
+		fathom_sampler_tick(&s);
+	}
+	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+	fathom_sampler_stats(&st);
+	CHECK(st.samples > 0);
+}
+
+TEST(a_full_buffer_counts)
+{
+	struct fathom_sample s = sample_of(100);
+	struct fathom_sampler_stats st;
+	struct btb_loss loss;
+	struct btb b;
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+	do {
+		fathom_sampler_tick(&s);
+		fathom_sampler_stats(&st);
+	} while (st.full < 10);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_RESET, 0), -FATHOM_EBUSY);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP | FATHOM_SAMPLER_NO_ENTRY, 0);
+	take(&b, words, &loss);
+	fathom_sampler_stats(&st);
+	CHECK_EQ(st.samples,
+		 b.nr_entries - 2 +
+			 st.full); /* INFO and CONTROL are no samples; full ones still count */
+	CHECK(st.words <= st.capacity);
+	btb_free(&b);
+	CHECK(fathom_sampler_control(FATHOM_SAMPLER_RESET | FATHOM_SAMPLER_NO_ENTRY, 0) < 300);
+}
+
+TEST(bad_arguments)
+{
+	set_up(FATHOM_SAMPLE_BUFFER);
+	CHECK_EQ(fathom_sampler_init(NULL, buffer_bytes, 1), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(buffer + 4, buffer_bytes - 4, 1), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(buffer, 100, 1), -FATHOM_ENOMEM);
+	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, 0), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL, 0), -FATHOM_EINVAL);
+}
+
+/* Samples come at the interval, whatever the timer's own rate. */
+TEST(the_interval_is_kept)
+{
+	struct fathom_sample s = sample_of(3);
+	struct fathom_sampler_stats st;
+	uint64_t from, now, ticks = 0, windows = 0, last = UINT64_MAX;
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 100);
+	from = fathom_ticks_to_ns(fathom_now());
+	do {
+		fathom_sampler_tick(&s);
+		ticks++;
+		now = fathom_ticks_to_ns(fathom_now());
+		/* Only while this process runs can it tick. */
+		windows += (now - from) / 100000 != last;
+		last = (now - from) / 100000;
+	} while (now - from < 50000000);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+	fathom_sampler_stats(&st);
+	CHECK(ticks > st.samples);
+	CHECK(st.samples * 100 >= windows * 90);
+	CHECK(st.samples <= windows * 110 / 100 + 1);
+}
+
+TEST_MAIN
