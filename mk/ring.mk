@@ -9,3 +9,18 @@ $(UNIT_RING): $(B)/test/unit/%: test/unit/%.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(RING_CFLAGS) -DFATHOM_PARANOID $(SAN) $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(UNIT_RING)
+
+# The model test, and the same with planted bugs, which it must find (test/model/planted.sh).
+$(B)/test/model/model: test/model/model.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) -DRINGPORT_STEP -DFATHOM_PARANOID $< $(RING_SRC) -o $@
+CHECK_FAST_DEPS += $(B)/test/model/model
+
+RING_PLANTS := $(shell test/model/plant --list | cut -f1)
+$(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
+	@test/model/plant $* $(@D)
+	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE -DRINGPORT_STEP -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
+		$(CURDIR)/test/model/model.c trace/ring/*.c -o model
+.PHONY: ring-plants
+ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)
+CHECK_DEPS += ring-plants

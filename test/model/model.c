@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c -- every placement of nested writers and of a reader at the race points of the real ring code. */
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include "fathom/ring.h"
+
+/*
+ * FATHOM_STEP(letter) calls ringport_step(). At every step of a writer the schedule chooses: go on, let an interrupt write
+ * (which has steps of its own, to `depth`), or let the reader, which is a coroutine, go on to its next step. A run
+ * follows a trail of choices; after it the last choice that has an alternative is changed, until none is left: so
+ * every placement is replayed, and each run is checked against what the writers know they did. Where reader and writers
+ * together make too many, the reader runs in a bounded number of bursts, each any number of its steps long.
+ *
+ *	model [--slow | SCENARIO [TRAIL]]      the quick scenarios, the slow ones, one, or one run (what a failure prints)
+ */
+struct scenario {
+	const char *name;
+	uint32_t pages;
+	int overwrite;
+	uint32_t prefill;     /* records written before the schedule starts */
+	uint32_t size;	      /* payload of a record */
+	uint32_t small;	      /* ... of every nested one */
+	uint32_t outer;	      /* outermost records */
+	uint32_t budget;      /* nested records in one run */
+	uint32_t depth;	      /* of nesting, outermost included */
+	uint32_t reads;	      /* records the reader tries to take; 0: no reader */
+	uint32_t read_pages;  /* ... by whole pages */
+	const char *discards; /* by record of the run: 'd' is given back, '.' stays */
+	uint32_t bursts;      /* how many times the reader gets to run between steps of writers */
+	int slow;	      /* seconds: only with --slow */
+};
+
+/* 1000 bytes: four records to a page, so page ends come often. 1300: three. */
+static const struct scenario scenarios[] = {
+	{"nest-in-page", 3, 1, 1, 40, 40, 2, 3, 3, 0, 0, "", 0, 0},
+	{"nest-page-end", 3, 1, 4, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0},
+	{"nest-page-end-2", 3, 1, 3, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0},
+	{"nest-overwrite", 3, 1, 16, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0},
+	{"nest-overwrite-2p", 2, 1, 15, 1300, 1300, 2, 2, 3, 0, 0, "", 0, 0},
+	{"nest-lap", 2, 1, 5, 2000, 2000, 1, 4, 2, 0, 0, "", 0, 0},
+	{"nest-full", 3, 0, 11, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0},
+	{"nest-discard", 3, 1, 1, 40, 40, 2, 2, 3, 0, 0, "d.d.", 0, 0},
+	{"nest-discard-2", 3, 1, 3, 1000, 1000, 1, 3, 3, 0, 0, ".dd", 0, 0},
+	{"nest-discard-3", 3, 1, 4, 1000, 1000, 2, 2, 3, 0, 0, "dd..", 0, 0},
+	{"nest-mixed", 3, 1, 4, 1000, 20, 1, 3, 3, 0, 0, "", 0, 0},
+	{"nest-mixed-2", 3, 1, 16, 20, 1000, 2, 3, 3, 0, 0, "", 0, 0},
+	{"nest-mixed-lap", 2, 1, 2, 3800, 60, 2, 3, 3, 0, 0, "", 0, 0},
+	{"nest-mixed-back", 2, 1, 2, 3800, 60, 1, 3, 3, 0, 0, ".dd.", 0, 0},
+	{"nest-deep", 3, 1, 3, 1000, 1000, 1, 4, 5, 0, 0, "", 0, 0},
+	{"read-in-page", 3, 1, 2, 40, 40, 1, 1, 2, 3, 0, "", 9, 0},
+	{"read-page-end", 3, 1, 3, 1000, 1000, 1, 1, 2, 4, 0, "", 9, 0},
+	{"read-overwrite", 2, 1, 6, 2000, 2000, 1, 1, 2, 2, 0, "", 3, 0},
+	{"read-overwrite-2", 2, 1, 4, 2000, 2000, 2, 0, 1, 1, 0, "", 4, 0},
+	{"read-full", 2, 0, 4, 2000, 2000, 2, 0, 1, 2, 0, "", 9, 0},
+	{"read-discard", 2, 1, 2, 1300, 1300, 1, 1, 2, 2, 0, "d.", 9, 0},
+	{"pages-overwrite", 2, 1, 6, 2000, 2000, 2, 0, 1, 1, 1, "", 4, 0},
+	{"read-overtaken", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 2, 0},
+	{"read-overtaken-2", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1},
+	{"read-overtaken-3", 3, 1, 5, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1},
+	{"read-nested", 3, 1, 3, 1300, 1300, 1, 2, 3, 2, 0, "", 3, 1},
+	{"pages-nested", 2, 1, 6, 2000, 2000, 1, 2, 3, 1, 1, "", 2, 1},
+};
+
+enum {
+	TRAIL_MAX = 256,
+	RECORDS_MAX = 64,
+	RUNS_MAX = 30000000,
+};
+
+uint64_t ringport_now, ringport_tick = 1;
+
+/* What a writer knows of a record it was granted. */
+struct wrote {
+	unsigned long at;
+	uint64_t time;
+	int gone; /* given back */
+	int seen; /* read */
+	uint32_t size;
+};
+
+static const struct scenario *sc;
+static struct fathom_ring ring, ring_saved;
+static uint8_t *block, *block_saved;
+static size_t block_bytes;
+static uint64_t now_saved;
+
+static struct wrote wrote[RECORDS_MAX];
+static uint32_t nr_wrote, nr_saved, nr_offered, nr_run;
+static uint32_t budget, level, bursts;
+static uint64_t lost_told, last_time;
+static long last_seen; /* index, in the order of positions, of the last record read */
+
+static uint8_t trail[TRAIL_MAX], options[TRAIL_MAX];
+static uint32_t trail_len, trail_at;
+static const char *points[TRAIL_MAX];
+static int scheduling, replaying;
+
+/* Contexts are made by ucontext and switched by setjmp, which makes no system call. */
+static ucontext_t reader_context;
+static jmp_buf main_jump, reader_jump;
+static int reader_started;
+static char reader_stack[65536];
+static int in_reader, reader_alive;
+
+static char failure[256];
+
+#define FAIL(...)                                                        \
+	do {                                                             \
+		if (!failure[0])                                         \
+			snprintf(failure, sizeof(failure), __VA_ARGS__); \
+	} while (0)
+
+static uint32_t choose(uint32_t n, const char *point)
+{
+	if (n <= 1)
+		return 0;
+	if (trail_at == trail_len) {
+		if (trail_len == TRAIL_MAX) {
+			FAIL("trail too long");
+			return 0;
+		}
+		trail[trail_len++] = 0;
+	}
+	options[trail_at] = (uint8_t)n;
+	points[trail_at] = point;
+	return trail[trail_at++];
+}
+
+static void write_one(void);
+
+static void reader_go_on(void)
+{
+	in_reader = 1;
+	if (!_setjmp(main_jump)) {
+		if (reader_started)
+			_longjmp(reader_jump, 1);
+		reader_started = 1;
+		setcontext(&reader_context);
+	}
+	in_reader = 0;
+}
+
+static void reader_pause(void)
+{
+	if (!_setjmp(reader_jump))
+		_longjmp(main_jump, 1);
+}
+
+void ringport_step(const char *point)
+{
+	if (!scheduling)
+		return;
+	if (in_reader) {
+		reader_pause();
+		return;
+	}
+	for (int burst = 0;;) {
+		int nest = budget && level < sc->depth, read = reader_alive && (burst || bursts);
+		uint32_t c = choose(1u + (uint32_t)nest + (uint32_t)read, point);
+
+		if (c == 0)
+			return;
+		if (c == 1 && nest) {
+			budget--;
+			burst = 0;
+			write_one();
+		} else {
+			bursts -= !burst;
+			burst = 1;
+			reader_go_on();
+		}
+	}
+}
+
+/* Every 16th byte of a payload, and the last, tell whose it is: enough to find a tear, cheap enough for millions. */
+static void fill(uint8_t *p, uint32_t from, uint32_t to, uint32_t id)
+{
+	for (uint32_t i = from; i < to; i += 16)
+		p[i] = (uint8_t)(id + 1);
+	p[to - 1] = (uint8_t)(id + 1);
+}
+
+static uint32_t torn_at(const uint8_t *p, uint32_t from, uint32_t to, uint32_t id)
+{
+	for (uint32_t i = from; i < to; i += 16)
+		if (p[i] != (uint8_t)(id + 1))
+			return i;
+	return p[to - 1] != (uint8_t)(id + 1) ? to - 1 : 0;
+}
+
+/* The payload is written in two halves with a step between: a reader that sees it too early finds old bytes. */
+static void write_one(void)
+{
+	struct fathom_slot slot;
+	uint32_t size = level ? sc->small : sc->size, number = nr_run++;
+	int gone = scheduling && number < strlen(sc->discards) && sc->discards[number] == 'd';
+	uint32_t id;
+	uint8_t *p;
+
+	level++;
+	nr_offered++;
+	p = fathom_ring_reserve(&ring, size, &slot);
+	if (p) {
+		id = nr_wrote++;
+		wrote[id] = (struct wrote){slot.at, slot.time, gone, 0, size};
+		memcpy(p, &id, 4);
+		fill(p, 4, size / 2, id);
+		ringport_step("payload");
+		fill(p, size / 2, size, id);
+		if (gone)
+			fathom_ring_discard(&ring, &slot);
+		else
+			fathom_ring_commit(&ring, &slot);
+	}
+	level--;
+}
+
+/* How many records stand before this one: positions only grow, so they are the order. */
+static long rank_of(uint32_t id)
+{
+	long n = 0;
+
+	for (uint32_t i = 0; i < nr_wrote; i++)
+		n += !wrote[i].gone && wrote[i].at < wrote[id].at;
+	return n;
+}
+
+static void check_record(const uint8_t *data, uint32_t bytes, uint64_t time, uint64_t lost)
+{
+	uint32_t id, torn;
+	long rank;
+
+	memcpy(&id, data, 4);
+	lost_told += lost;
+	if (id >= nr_wrote || bytes != wrote[id].size) {
+		FAIL("a record that nobody wrote");
+		return;
+	}
+	torn = torn_at(data, 4, bytes / 2, id);
+	if (!torn)
+		torn = torn_at(data, bytes / 2, bytes, id);
+	if (torn)
+		FAIL("record %u torn at byte %u", id, torn);
+	if (wrote[id].gone)
+		FAIL("record %u was given back", id);
+	if (wrote[id].seen++)
+		FAIL("record %u read twice", id);
+	if (time != wrote[id].time)
+		FAIL("record %u has time %llu, was written at %llu", id, (unsigned long long)time,
+		     (unsigned long long)wrote[id].time);
+	if (time < last_time)
+		FAIL("time goes back at record %u", id);
+	last_time = time;
+	rank = rank_of(id);
+	/* What is missing before it was told with it, and nothing else but refusals. */
+	if (rank <= last_seen)
+		FAIL("record %u out of order", id);
+	else if ((uint64_t)(rank - last_seen - 1) > lost)
+		FAIL("record %u: %ld missing before it, %llu told", id, rank - last_seen - 1,
+		     (unsigned long long)lost);
+	last_seen = rank;
+}
+
+static int read_one(void)
+{
+	struct fathom_record rec;
+
+	if (!fathom_ring_consume(&ring, &rec))
+		return 0;
+	check_record(rec.data, rec.bytes, rec.time, rec.lost);
+	return 1;
+}
+
+static int read_page(void)
+{
+	static struct wire_page page;
+	int bytes = fathom_ring_read_page(&ring, &page, 1);
+	uint64_t time = page.time, lost = 0;
+	struct wire_item item;
+
+	if (bytes <= 0)
+		return 0;
+	if (page.commit & WIRE_COMMIT_STORED)
+		memcpy(&lost, page.data + bytes, sizeof(lost));
+	for (uint32_t at = 0; at < (uint32_t)bytes; at = item.next) {
+		if (wire_page_step(page.data, at, (uint32_t)bytes, &time, &item) < 0) {
+			FAIL("damaged page");
+			return 0;
+		}
+		if (!item.data)
+			continue;
+		check_record(item.data, item.bytes, time, lost);
+		lost = 0;
+	}
+	return 1;
+}
+
+static void reader_main(void)
+{
+	for (;;) {
+		for (uint32_t i = 0; i < sc->reads; i++)
+			(void)(sc->read_pages ? read_page() : read_one());
+		reader_alive = 0;
+		reader_pause();
+	}
+}
+
+/* After the run everything adds up, and the reader gets all that was not overwritten. */
+static void check_end(void)
+{
+	struct fathom_ring_stats st;
+	uint64_t read = 0, gone = 0, refused;
+
+	if (ring.depth)
+		FAIL("depth is %u", ring.depth);
+	if (ring.commit != ring.tail)
+		FAIL("commit is not at the tail");
+	while (read_one())
+		;
+	for (uint32_t i = 0; i < nr_wrote; i++) {
+		read += (uint64_t)wrote[i].seen;
+		gone += (uint64_t)wrote[i].gone;
+	}
+	fathom_ring_stats(&ring, &st);
+	refused = st.full + st.nested + st.too_big + st.disabled;
+	if (st.corrupt)
+		FAIL("a page is corrupt");
+	if (st.written != nr_wrote - gone || st.discarded != gone)
+		FAIL("written %llu, counted %llu", (unsigned long long)(nr_wrote - gone),
+		     (unsigned long long)st.written);
+	if (nr_offered != nr_wrote + refused)
+		FAIL("%u offered, %u granted, %llu refused", nr_offered, nr_wrote,
+		     (unsigned long long)refused);
+	if (st.read != read || st.entries || st.written != read + st.overwritten)
+		FAIL("written %llu, read %llu (%llu), overwritten %llu",
+		     (unsigned long long)st.written, (unsigned long long)read,
+		     (unsigned long long)st.read, (unsigned long long)st.overwritten);
+	if (lost_told < st.overwritten || lost_told > st.overwritten + refused)
+		FAIL("%llu overwritten, %llu refused, but %llu told",
+		     (unsigned long long)st.overwritten, (unsigned long long)refused,
+		     (unsigned long long)lost_told);
+}
+
+static void setup(void)
+{
+	block_bytes = fathom_ring_bytes(sc->pages);
+	block = aligned_alloc(4096, block_bytes);
+	block_saved = aligned_alloc(4096, block_bytes);
+	memset(block, 0xee, block_bytes);
+	ringport_now = 1000;
+	nr_wrote = nr_offered = nr_run = level = 0;
+	if (fathom_ring_init(&ring, block, block_bytes, 0) < 0)
+		abort();
+	fathom_ring_overwrite(&ring, sc->overwrite);
+	for (uint32_t i = 0; i < sc->prefill; i++)
+		write_one();
+	ring_saved = ring;
+	now_saved = ringport_now;
+	nr_saved = nr_wrote;
+	memcpy(block_saved, block, block_bytes);
+}
+
+static void run_once(void)
+{
+	ring = ring_saved;
+	memcpy(block, block_saved, block_bytes);
+	ringport_now = now_saved;
+	nr_wrote = nr_saved;
+	nr_offered = sc->prefill;
+	for (uint32_t i = 0; i < nr_wrote; i++)
+		wrote[i].seen = 0;
+	nr_run = level = 0;
+	lost_told = last_time = 0;
+	last_seen = -1;
+	budget = sc->budget;
+	bursts = sc->bursts;
+	trail_at = 0;
+	in_reader = reader_started = 0;
+	reader_alive = sc->reads != 0;
+	if (reader_alive) {
+		getcontext(&reader_context);
+		reader_context.uc_stack.ss_sp = reader_stack;
+		reader_context.uc_stack.ss_size = sizeof(reader_stack);
+		makecontext(&reader_context, reader_main, 0);
+	}
+	scheduling = 1;
+	for (uint32_t i = 0; i < sc->outer && !failure[0]; i++) {
+		ringport_step("idle");
+		write_one();
+	}
+	while (reader_alive)
+		reader_go_on();
+	scheduling = 0;
+	check_end();
+}
+
+/* The next trail: the last choice that has an alternative takes it. 0 if there is none. */
+static int next_trail(void)
+{
+	trail_len = trail_at;
+	while (trail_len && trail[trail_len - 1] + 1u >= options[trail_len - 1])
+		trail_len--;
+	if (!trail_len)
+		return 0;
+	trail[trail_len - 1]++;
+	return 1;
+}
+
+static void print_trail(void)
+{
+	printf("  model %s ", sc->name);
+	for (uint32_t i = 0; i < trail_at; i++)
+		putchar('0' + trail[i]);
+	printf("\n  at");
+	for (uint32_t i = 0; i < trail_at; i++)
+		if (trail[i])
+			printf(" %u:%s=%s", i, points[i],
+			       trail[i] + 1u == options[i] && sc->reads ? "read" : "write");
+	printf("\n");
+}
+
+static int run_scenario(const char *given)
+{
+	long runs = 0;
+
+	failure[0] = 0;
+	setup();
+	trail_len = 0;
+	if (given) {
+		for (; given[trail_len] && trail_len < TRAIL_MAX; trail_len++)
+			trail[trail_len] = (uint8_t)(given[trail_len] - '0');
+		replaying = 1;
+	}
+	do {
+		run_once();
+		runs++;
+	} while (!failure[0] && !replaying && runs < RUNS_MAX && next_trail());
+	if (!failure[0] && runs == RUNS_MAX)
+		FAIL("more than %d schedules: not exhaustive", RUNS_MAX);
+	if (failure[0]) {
+		printf("not ok model_%s: schedule %ld: %s\n", sc->name, runs, failure);
+		print_trail();
+	} else {
+		printf("ok model_%s (%ld schedules)\n", sc->name, runs);
+	}
+	free(block);
+	free(block_saved);
+	return failure[0] != 0;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0, slow = argc > 1 && !strcmp(argv[1], "--slow");
+	const char *name = argc > 1 && !slow ? argv[1] : NULL;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		sc = &scenarios[i];
+		if (name ? strcmp(name, sc->name) != 0 : sc->slow != slow)
+			continue;
+		failed |= run_scenario(argc > 2 ? argv[2] : NULL);
+	}
+	return failed;
+}
