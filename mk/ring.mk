@@ -24,3 +24,33 @@ $(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/pl
 .PHONY: ring-plants
 ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)
 CHECK_DEPS += ring-plants
+
+# Torture: threads as CPUs, signals as interrupts, a live reader. `make torture N=100000000` for the long run.
+TORTURE_CFLAGS := $(RING_CFLAGS) -DRINGPORT_TSC -DFATHOM_PARANOID
+$(B)/test/torture/torture: test/torture/torture.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(TORTURE_CFLAGS) $< $(RING_SRC) -o $@
+$(B)/test/torture-tsan/torture: test/torture/torture.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(TORTURE_CFLAGS) -DFATHOM_LOCAL_GENERIC -fsanitize=thread -Wno-tsan $< $(RING_SRC) -o $@
+$(B)/test/torture-aarch64/torture: test/torture/torture.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	aarch64-linux-gnu-gcc $(TORTURE_CFLAGS) -static $< $(RING_SRC) -o $@
+$(B)/test/torture-riscv64/torture: test/torture/torture.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	riscv64-linux-gnu-gcc $(TORTURE_CFLAGS) -static $< $(RING_SRC) -o $@
+CHECK_DEPS += $(B)/test/torture/torture $(addprefix $(B)/test/torture-,$(addsuffix /torture,tsan aarch64 riscv64))
+
+# After every instruction of the writer: x86_64's trap flag. The control stores the tail plainly and must fail.
+$(B)/test/torture/stepping: test/torture/stepping.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) $< $(RING_SRC) -o $@
+$(B)/test/plant/plain-tail/stepping: test/torture/stepping.c $(B)/test/plant/plain-tail/model
+	cd $(@D) && $(CC) $(CSTD) -O2 -D_GNU_SOURCE -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
+		$(CURDIR)/test/torture/stepping.c trace/ring/*.c -o stepping
+CHECK_DEPS += $(B)/test/torture/stepping $(B)/test/plant/plain-tail/stepping
+
+N ?= 100000000
+.PHONY: torture
+torture: $(B)/test/torture/torture ## N events with nested signal writers and a live reader (N=100000000)
+	$< $(N)

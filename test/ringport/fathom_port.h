@@ -35,7 +35,7 @@ extern uint64_t ringport_now, ringport_tick; /* the time, and how much each look
 #define fathom_port_clock fathom_port_clock
 static inline uint64_t fathom_port_clock(void)
 {
-	return ringport_now += ringport_tick;
+	return __atomic_add_fetch(&ringport_now, ringport_tick, __ATOMIC_RELAXED);
 }
 #endif
 

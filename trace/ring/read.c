@@ -23,9 +23,13 @@ struct found {
 	int complete;
 };
 
-/* The page may be overwritten under our eyes; the slot's word tells afterwards. ThreadSanitizer has no word for that. */
-__attribute__((no_sanitize("thread"))) static void copy_words(void *to, const void *from,
-							      uint32_t bytes)
+/*
+ * These look at a page, and at its meta, that the owner may overwrite under their eyes: the slot's word tells afterwards
+ * whether it did. ThreadSanitizer has no word for that.
+ */
+#define RACY __attribute__((no_sanitize("thread")))
+
+RACY static void copy_words(void *to, const void *from, uint32_t bytes)
 {
 	volatile const uint32_t *src = from;
 	uint32_t *dst = to;
@@ -34,7 +38,7 @@ __attribute__((no_sanitize("thread"))) static void copy_words(void *to, const vo
 		dst[i] = src[i];
 }
 
-static void page_extent(const struct fathom_ring *r, struct found *f, unsigned long commit)
+RACY static void page_extent(const struct fathom_ring *r, struct found *f, unsigned long commit)
 {
 	const struct fathom_reader *rd = &r->reader;
 
@@ -159,7 +163,7 @@ static int take(struct fathom_ring *r, struct found *f)
 }
 
 /* Copy what is committed of the page in writing, and mark it read. */
-static int take_part(struct fathom_ring *r, struct found *f)
+RACY static int take_part(struct fathom_ring *r, struct found *f)
 {
 	struct fathom_reader *rd = &r->reader;
 	const struct fathom_page_meta *m = slot_meta(r, f->slot);
@@ -275,16 +279,14 @@ int fathom_ring_read_page(struct fathom_ring *r, struct wire_page *out, int part
 		return 0;
 	bytes = rd->end - rd->at;
 	copy_words(out->data, reader_page(r)->data + rd->at, bytes);
-	for (uint32_t i = bytes; i < WIRE_PAGE_DATA; i++)
-		out->data[i] = 0;
+	for (uint32_t i = bytes / 4; i < WIRE_PAGE_DATA / 4; i++)
+		((uint32_t *)(void *)out->data)[i] = 0;
 	out->time = rd->time;
 	out->commit = bytes;
 	if (rd->lost) {
-		out->commit |= WIRE_COMMIT_MISSED;
-		if (bytes + sizeof(rd->lost) <= WIRE_PAGE_DATA) {
-			out->commit |= WIRE_COMMIT_STORED;
-			copy_words(out->data + bytes, &rd->lost, sizeof(rd->lost));
-		}
+		/* There is room: writers leave FATHOM_RING_DATA .. WIRE_PAGE_DATA alone. */
+		out->commit |= WIRE_COMMIT_MISSED | WIRE_COMMIT_STORED;
+		copy_words(out->data + bytes, &rd->lost, sizeof(rd->lost));
 	}
 	rd->at = rd->end;
 	rd->read += rd->left;
@@ -315,7 +317,7 @@ void fathom_ring_iter_init(struct fathom_ring_iter *it, struct fathom_ring *r,
 }
 
 /* Copy the next page that has records: 1, or 0 at the end. A page that changes under the copy is skipped, as lost. */
-static int iter_page(struct fathom_ring_iter *it)
+RACY static int iter_page(struct fathom_ring_iter *it)
 {
 	const struct fathom_ring *r = it->ring;
 	struct found f;

@@ -162,31 +162,32 @@ static enum next_result prepare_next(struct fathom_ring *r, unsigned long to)
 /* How one attempt will stamp its record. */
 struct stamp {
 	uint32_t type; /* 0: delta only, or WIRE_TYPE_EXTEND, WIRE_TYPE_STAMP */
+	uint32_t back; /* the clock went back */
 	uint64_t value;
 };
 
 /* A clock that goes back a little gets the time before; a lot, and it is believed, by a stamp. */
-static uint64_t time_forward(struct fathom_ring *r, uint64_t time, uint64_t before)
+static uint64_t time_forward(uint64_t time, uint64_t before)
 {
-	if (time >= before)
-		return time;
-	fathom_local_add(&r->clock_back, 1);
-	return before - time <= WIRE_DELTA_MAX ? before : time;
+	return time < before && before - time <= WIRE_DELTA_MAX ? before : time;
 }
 
-static struct stamp stamp_for(struct fathom_ring *r, unsigned long tail, uint64_t *time)
+static struct stamp stamp_for(struct fathom_ring *r, unsigned long tail, uint32_t flags,
+			      uint64_t *time)
 {
-	struct stamp s = {0, 0};
+	struct stamp s = {0, 0, 0};
 	int outermost = r->depth == 1, known = outermost && r->last_pos == tail;
 	uint64_t before = r->last_time;
 
 	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
 	if (sizeof(long) == 8 && !known && r->nested_time > before)
 		before = r->nested_time;
-	if (outermost || sizeof(long) == 8)
-		*time = time_forward(r, *time, before);
+	if (outermost || sizeof(long) == 8) {
+		s.back = *time < before;
+		*time = time_forward(*time, before);
+	}
 	s.value = *time;
-	if (r->flags & FATHOM_RING_ABSOLUTE) {
+	if (flags & FATHOM_RING_ABSOLUTE) {
 		s.type = WIRE_TYPE_STAMP;
 	} else if (FATHOM_POS_WORDS(tail) == 0) {
 		s.value = 0; /* the page's own time says it */
@@ -210,6 +211,8 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 
 	if (FATHOM_POS_WORDS(slot->at) == 0)
 		page->time = slot->time;
+	if (s.back)
+		fathom_local_add(&r->clock_back, 1);
 	if (s.type) {
 		to[0] = wire_header(s.type, (uint32_t)s.value & WIRE_DELTA_MAX);
 		to[1] = (uint32_t)(s.value >> WIRE_DELTA_BITS);
@@ -222,7 +225,8 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 }
 
 /* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
-static int reserve_next(struct fathom_ring *r, uint32_t words, struct fathom_slot *slot)
+static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
+			struct fathom_slot *slot)
 {
 	unsigned long was = slot->at, to = pos_next_page(r, was);
 	struct fathom_page_meta *m;
@@ -235,7 +239,7 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, struct fathom_slo
 	res = prepare_next(r, to);
 	if (res != NEXT_READY)
 		return res == NEXT_FULL ? -NEXT_FULL : -NEXT_LAPPED;
-	s = stamp_for(r, to, &slot->time);
+	s = stamp_for(r, to, flags, &slot->time);
 	slot->at = to;
 	slot->end = to + FATHOM_POS_COUNT_UNIT + words + (s.type ? 2 : 0);
 	m = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(was)]));
@@ -249,13 +253,14 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, struct fathom_slo
 	return 1;
 }
 
-static int reserve_here(struct fathom_ring *r, uint32_t words, struct fathom_slot *slot)
+static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
+			struct fathom_slot *slot)
 {
-	struct stamp s = stamp_for(r, slot->at, &slot->time);
+	struct stamp s = stamp_for(r, slot->at, flags, &slot->time);
 	uint32_t need = words + (s.type ? 2 : 0);
 
 	if (FATHOM_POS_WORDS(slot->at) + need > FATHOM_RING_WORDS)
-		return reserve_next(r, words, slot);
+		return reserve_next(r, words, flags, slot);
 	slot->end = slot->at + FATHOM_POS_COUNT_UNIT + need;
 	FATHOM_STEP(C);
 	if (!fathom_local_cmpxchg(&r->tail, slot->at, slot->end))
@@ -275,15 +280,15 @@ static void refuse(struct fathom_ring *r, struct fathom_slot *slot, unsigned lon
 /* reserve() when anything is out of the ordinary. depth is raised already. Context: any. */
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
 {
-	uint32_t words = fathom_ring_words(bytes);
+	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags);
 	int got = 0;
 
-	if (fathom_load(&r->flags) & FATHOM_RING_OFF) {
+	if (flags & FATHOM_RING_OFF) {
 		refuse(r, slot, &r->disabled);
 		return;
 	}
 	/* With stamps on every record the first of a page has one too. */
-	if (bytes > FATHOM_RING_EVENT_MAX - (r->flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
+	if (bytes > FATHOM_RING_EVENT_MAX - (flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
 		refuse(r, slot, &r->too_big);
 		return;
 	}
@@ -291,7 +296,7 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fath
 		slot->at = fathom_load(&r->tail);
 		FATHOM_STEP(B);
 		slot->time = fathom_port_clock();
-		got = reserve_here(r, words, slot);
+		got = reserve_here(r, words, flags, slot);
 	}
 	if (got <= 0)
 		refuse(r, slot, got == -NEXT_FULL ? &r->full : &r->nested);

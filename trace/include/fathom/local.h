@@ -14,7 +14,7 @@
 #include "arch/x86_64/local.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64/local.h"
-#elif defined(__riscv) && __riscv_xlen == 64
+#elif defined(__riscv)
 #include "arch/riscv64/local.h"
 #endif
 #endif
@@ -52,10 +52,12 @@ static inline void fathom_local_add(unsigned long *at, unsigned long n)
 #define fathom_likely(x)	   __builtin_expect(!!(x), 1)
 #define fathom_unlikely(x)	   __builtin_expect(!!(x), 0)
 
-/* Between CPUs: a full barrier on both sides, the word is shared by the owner and the reader. */
+#ifndef FATHOM_SHARED_CMPXCHG
+/* Between CPUs: acquire and release, the word is shared by the owner and the reader. *old becomes what was found. */
 static inline int fathom_shared_cmpxchg(unsigned long *at, unsigned long *old, unsigned long new_)
 {
 	return __atomic_compare_exchange_n(at, old, new_, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
+#endif
 
 #endif

@@ -52,8 +52,10 @@
 #define FATHOM_RING_PAGES_MIN 2u /* in the ring, beside the reader's */
 #define FATHOM_RING_PAGES_MAX \
 	((1u << FATHOM_POS_INDEX_BITS) - 1) /* 256 MiB, or 2 MiB on a 32-bit target */
-#define FATHOM_RING_WORDS     (WIRE_PAGE_DATA / 4)
-#define FATHOM_RING_EVENT_MAX (WIRE_PAGE_DATA - 8) /* the largest payload */
+#define FATHOM_RING_DATA \
+	(WIRE_PAGE_DATA - 8) /* room stays behind it for the count of missed events */
+#define FATHOM_RING_WORDS     (FATHOM_RING_DATA / 4)
+#define FATHOM_RING_EVENT_MAX (FATHOM_RING_DATA - 8) /* the largest payload */
 
 enum fathom_ring_flags {
 	FATHOM_RING_OFF = 1, /* refuse and count */
