@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* mount.c -- FUSE on one side, 9P on the other. */
+#define FUSE_USE_VERSION 35
+#include "capture/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse3/fuse.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+#include "base/diag.h"
+
+/*
+ * What makes trace-cmd and shells work on it:
+ * - direct_io: files have size 0, so nothing may be cached or cut.
+ * - O_TRUNC comes with the open: `>` means something of its own on `trace` and the filter files.
+ * - O_NONBLOCK is looked at in every read: it may be set later with fcntl().
+ * - A read that waits gives up when its caller is killed: libfuse's intr, and a handler of SIGUSR1 that does nothing.
+ * - poll() is answered by a request that the target answers when there is something to read.
+ */
+
+struct open_file {
+	uint32_t fid;
+	bool stream;
+	pthread_mutex_t lock;
+	struct fuse_pollhandle *poll; /* to be told; NULL: nobody waits */
+	bool asked;		      /* the target will tell us */
+	bool closed; /* nobody has it open; the answer that is still out frees it */
+};
+
+static struct p9 *mount_p9(void)
+{
+	return fuse_get_context()->private_data;
+}
+
+static bool interrupted(void)
+{
+	return fuse_interrupted();
+}
+
+static const char *path_of(const char *path)
+{
+	return *path == '/' ? path + 1 : path;
+}
+
+static void fill_stat(struct stat *out, const struct p9_stat *st)
+{
+	memset(out, 0, sizeof(*out));
+	out->st_mode = st->mode;
+	out->st_nlink = st->is_dir ? 2 : 1;
+	out->st_ino = st->id;
+	out->st_uid = getuid();
+	out->st_gid = getgid();
+	out->st_blksize = 4096;
+}
+
+static int mount_getattr(const char *path, struct stat *out, struct fuse_file_info *fi)
+{
+	struct p9_stat st;
+	int ret = p9_stat(mount_p9(), path_of(path), &st);
+
+	(void)fi;
+	if (!ret)
+		fill_stat(out, &st);
+	return ret;
+}
+
+struct listing {
+	void *buf;
+	fuse_fill_dir_t fill;
+};
+
+static int list_entry(void *arg, const char *name, const struct p9_stat *st)
+{
+	struct listing *l = arg;
+	struct stat s;
+
+	fill_stat(&s, st);
+	return l->fill(l->buf, name, &s, 0, 0) ? -ENOMEM : 0;
+}
+
+static int mount_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t offset,
+			 struct fuse_file_info *fi, enum fuse_readdir_flags flags)
+{
+	struct listing l = {buf, fill};
+
+	(void)offset;
+	(void)fi;
+	(void)flags;
+	fill(buf, ".", NULL, 0, 0);
+	fill(buf, "..", NULL, 0, 0);
+	return p9_list(mount_p9(), path_of(path), list_entry, &l);
+}
+
+static struct open_file *file_of(struct fuse_file_info *fi)
+{
+	return (struct open_file *)(uintptr_t)fi->fh;
+}
+
+static int mount_open(const char *path, struct fuse_file_info *fi)
+{
+	struct open_file *f = calloc(1, sizeof(*f));
+	struct p9_stat st;
+	int ret;
+
+	if (!f)
+		return -ENOMEM;
+	ret = p9_open(mount_p9(), path_of(path), fi->flags & (O_ACCMODE | O_TRUNC), &f->fid, &st);
+	if (ret) {
+		free(f);
+		return ret;
+	}
+	f->stream = st.is_stream;
+	pthread_mutex_init(&f->lock, NULL);
+	fi->fh = (uintptr_t)f;
+	fi->direct_io = 1;
+	fi->nonseekable = st.is_stream;
+	return 0;
+}
+
+/* The one place that frees it: when it is closed and no answer about it is out. */
+static void file_put(struct open_file *f, bool closed, bool answered)
+{
+	bool last;
+
+	pthread_mutex_lock(&f->lock);
+	f->closed |= closed;
+	f->asked &= !answered;
+	if ((closed || answered) && f->poll) {
+		fuse_notify_poll(f->poll);
+		fuse_pollhandle_destroy(f->poll);
+		f->poll = NULL;
+	}
+	last = f->closed && !f->asked;
+	pthread_mutex_unlock(&f->lock);
+	if (last) {
+		pthread_mutex_destroy(&f->lock);
+		free(f);
+	}
+}
+
+static int mount_release(const char *path, struct fuse_file_info *fi)
+{
+	struct open_file *f = file_of(fi);
+
+	(void)path;
+	p9_clunk(mount_p9(), f->fid);
+	file_put(f, true, false);
+	return 0;
+}
+
+static int mount_read(const char *path, char *buf, size_t size, off_t offset,
+		      struct fuse_file_info *fi)
+{
+	struct open_file *f = file_of(fi);
+	struct p9 *c = mount_p9();
+	size_t done = 0;
+
+	(void)path;
+	if (f->stream)
+		return (int)p9_read(c, f->fid, buf, size, 0, fi->flags & O_NONBLOCK, interrupted);
+	/* One message holds less than FUSE may ask for; a short answer would look like the end of the file. */
+	while (done < size) {
+		ssize_t n = p9_read(c, f->fid, buf + done, size - done, (uint64_t)offset + done,
+				    fi->flags & O_NONBLOCK, interrupted);
+
+		if (n < 0)
+			return done ? (int)done : (int)n;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (int)done;
+}
+
+static int mount_write(const char *path, const char *buf, size_t size, off_t offset,
+		       struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)offset;
+	return (int)p9_write(mount_p9(), file_of(fi)->fid, buf, size, fuse_get_context()->pid);
+}
+
+static void poll_ready(void *arg)
+{
+	file_put(arg, false, true);
+}
+
+static int mount_poll(const char *path, struct fuse_file_info *fi, struct fuse_pollhandle *ph,
+		      unsigned int *events)
+{
+	struct open_file *f = file_of(fi);
+	struct p9 *c = mount_p9();
+	int ready = f->stream ? p9_readable(c, f->fid) : 1;
+	bool ask = false;
+
+	(void)path;
+	*events = POLLOUT;
+	if (ready < 0)
+		ready = 1; /* a read will tell what is wrong */
+	if (ready)
+		*events |= POLLIN;
+	if (!ph)
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	if (f->poll)
+		fuse_pollhandle_destroy(f->poll);
+	f->poll = NULL;
+	if (ready) {
+		fuse_pollhandle_destroy(ph);
+	} else {
+		f->poll = ph;
+		ask = !f->asked;
+		f->asked = true;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (ask && p9_notify(c, f->fid, poll_ready, f))
+		poll_ready(f);
+	return 0;
+}
+
+static int mount_mkdir(const char *path, mode_t mode)
+{
+	(void)mode;
+	return p9_mkdir(mount_p9(), path_of(path));
+}
+
+static int mount_rmdir(const char *path)
+{
+	return p9_rmdir(mount_p9(), path_of(path));
+}
+
+static int mount_truncate(const char *path, off_t size, struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)size;
+	(void)fi;
+	return 0; /* files have no length */
+}
+
+static int mount_create(const char *path, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)mode;
+	(void)fi;
+	return -EACCES;
+}
+
+static int mount_mknod(const char *path, mode_t mode, dev_t dev)
+{
+	(void)path;
+	(void)mode;
+	(void)dev;
+	return -EACCES;
+}
+
+static int mount_unlink(const char *path)
+{
+	(void)path;
+	return -EPERM;
+}
+
+static int mount_rename(const char *from, const char *to, unsigned int flags)
+{
+	(void)from;
+	(void)to;
+	(void)flags;
+	return -EPERM;
+}
+
+static int mount_chmod(const char *path, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)mode;
+	(void)fi;
+	return 0;
+}
+
+static int mount_chown(const char *path, uid_t uid, gid_t gid, struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)uid;
+	(void)gid;
+	(void)fi;
+	return 0;
+}
+
+static int mount_utimens(const char *path, const struct timespec tv[2], struct fuse_file_info *fi)
+{
+	(void)path;
+	(void)tv;
+	(void)fi;
+	return 0;
+}
+
+static int mount_ioctl(const char *path, unsigned int cmd, void *arg, struct fuse_file_info *fi,
+		       unsigned int flags, void *data)
+{
+	(void)path;
+	(void)cmd;
+	(void)arg;
+	(void)fi;
+	(void)flags;
+	(void)data;
+	return -ENOTTY;
+}
+
+static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
+{
+	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+	cfg->intr = 1;
+	cfg->intr_signal = SIGUSR1;
+	cfg->direct_io = 1;
+	cfg->use_ino = 1;
+	cfg->entry_timeout = 0; /* instances come and go on the target */
+	cfg->attr_timeout = 1;
+	cfg->negative_timeout = 0;
+	return fuse_get_context()->private_data;
+}
+
+static const struct fuse_operations mount_operations = {
+	.init = mount_init,
+	.getattr = mount_getattr,
+	.readdir = mount_readdir,
+	.open = mount_open,
+	.create = mount_create,
+	.read = mount_read,
+	.write = mount_write,
+	.release = mount_release,
+	.poll = mount_poll,
+	.mkdir = mount_mkdir,
+	.rmdir = mount_rmdir,
+	.mknod = mount_mknod,
+	.unlink = mount_unlink,
+	.rename = mount_rename,
+	.truncate = mount_truncate,
+	.chmod = mount_chmod,
+	.chown = mount_chown,
+	.utimens = mount_utimens,
+	.ioctl = mount_ioctl,
+};
+
+static void ignore_signal(int sig)
+{
+	(void)sig;
+}
+
+/* libfuse would restart the interrupted call; ours must see that it was interrupted. */
+static void install_interrupt(void)
+{
+	struct sigaction sa = {.sa_handler = ignore_signal};
+
+	sigaction(SIGUSR1, &sa, NULL);
+}
+
+/* Ends the loop when the target is gone, so that the mount does not stay behind without one. */
+struct watch {
+	struct p9 *c;
+	struct fuse *fuse;
+	const char *dir;
+	bool stop;
+};
+
+static void *watch_target(void *arg)
+{
+	struct watch *w = arg;
+
+	while (!w->stop) {
+		usleep(200000);
+		if (!p9_is_dead(w->c) || w->stop)
+			continue;
+		diag_error("%s: the target is gone: unmounting", w->dir);
+		fuse_exit(w->fuse);
+		umount2(w->dir, MNT_DETACH);
+		break;
+	}
+	return NULL;
+}
+
+static int run_loop(struct fuse *fuse, struct p9 *c, const char *dir)
+{
+	struct fuse_loop_config loop = {.clone_fd = 0, .max_idle_threads = 16};
+	struct fuse_session *se = fuse_get_session(fuse);
+	struct watch w = {c, fuse, dir, false};
+	pthread_t thread;
+	int ret;
+
+	if (fuse_set_signal_handlers(se))
+		return -1;
+	install_interrupt();
+	if (pthread_create(&thread, NULL, watch_target, &w))
+		return -1;
+	ret = fuse_loop_mt(fuse, &loop);
+	w.stop = true;
+	pthread_join(thread, NULL);
+	fuse_remove_signal_handlers(se);
+	return ret;
+}
+
+static struct fuse *make_fuse(struct p9 *c, const struct mount_options *o)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char name[256];
+	struct fuse *fuse;
+
+	snprintf(name, sizeof(name), "-ofsname=%s,subtype=tracefs", o->name);
+	for (char *p = name + 2; *p; p++)
+		if (*p == ' ' || (*p == ',' && p[1] != 's'))
+			*p = '_';
+	fuse_opt_add_arg(&args, "fathom");
+	fuse_opt_add_arg(&args, name);
+	if (o->debug)
+		fuse_opt_add_arg(&args, "-d");
+	fuse = fuse_new(&args, &mount_operations, sizeof(mount_operations), c);
+	fuse_opt_free_args(&args);
+	return fuse;
+}
+
+int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
+{
+	struct fuse *fuse;
+	int ret = -1;
+
+	if (o->tracefs && mount("tracefs", dir, "tracefs", 0, NULL) && errno != EBUSY)
+		diag_warn("%s: the host's tracefs cannot be mounted below it: %s; trace-cmd will "
+			  "not find it",
+			  dir, strerror(errno));
+	fuse = make_fuse(c, o);
+	if (!fuse) {
+		diag_error("%s: libfuse refused", dir);
+		p9_close(c);
+		return -1;
+	}
+	if (fuse_mount(fuse, dir)) {
+		diag_error("%s: cannot mount here (is /dev/fuse there, and may you use it?)", dir);
+	} else {
+		ret = run_loop(fuse, c, dir) ? -1 : 0;
+		fuse_unmount(fuse);
+	}
+	fuse_destroy(fuse);
+	if (o->tracefs)
+		umount2(dir, MNT_DETACH);
+	p9_close(c);
+	return ret;
+}

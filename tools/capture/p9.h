@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* p9.h -- a target's control tree over 9P: any number of threads, one pipe, reads that wait and can be given up. */
+#ifndef CAPTURE_P9_H
+#define CAPTURE_P9_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct p9;
+
+/*
+ * TARGET: a pid (a process with the user port), unix:PATH or the path of a socket, tcp:HOST:PORT, or a serial device
+ * (/dev/..., 115200 unless `:BAUD` follows). NULL with a message if it cannot be reached or does not speak 9P.
+ */
+struct p9 *p9_connect(const char *target);
+struct p9 *p9_attach(int fd, const char *name); /* over a pipe that is open already; takes it */
+void p9_close(struct p9 *c);
+bool p9_is_dead(struct p9 *c); /* the pipe broke: every call fails with -EIO */
+
+struct p9_stat {
+	uint32_t mode; /* Linux's, with the type */
+	uint64_t id;
+	bool is_dir;
+	bool is_stream; /* has no offset */
+};
+
+/* Calls return 0 or a count, or a negative errno value. Paths have no `/` at the front; "" is the root. */
+int p9_stat(struct p9 *c, const char *path, struct p9_stat *st);
+/* flags: O_RDONLY, O_WRONLY, O_RDWR with O_TRUNC. */
+int p9_open(struct p9 *c, const char *path, int flags, uint32_t *fid, struct p9_stat *st);
+int p9_clunk(struct p9 *c, uint32_t fid);
+int p9_mkdir(struct p9 *c, const char *path);
+int p9_rmdir(struct p9 *c, const char *path);
+int p9_list(struct p9 *c, const char *path,
+	    int (*each)(void *arg, const char *name, const struct p9_stat *st), void *arg);
+
+/* Was the caller told to stop (a signal, FUSE's interrupt)? Asked while a read waits. */
+typedef bool (*p9_stop_fn)(void);
+ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t offset, bool nowait,
+		p9_stop_fn stop);
+/* pid: who writes, for markers; 0: unknown. */
+ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_t pid);
+/* 1: a read would not wait, 0: it would. */
+int p9_readable(struct p9 *c, uint32_t fid);
+/* Tell `ready` (once, from the receiving thread) when it no longer would. `ready` is also told if the fid goes away. */
+int p9_notify(struct p9 *c, uint32_t fid, void (*ready)(void *arg), void *arg);
+
+/* A whole file, NUL-terminated, at most `max` bytes: NULL with *err set. Freed by the caller. */
+char *p9_load(struct p9 *c, const char *path, size_t max, size_t *bytes, int *err);
+/* Write all of it, as a shell's `echo` would. */
+int p9_store(struct p9 *c, const char *path, int flags, const void *data, size_t bytes);
+
+#endif

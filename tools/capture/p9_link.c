@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* p9_link.c -- the 9P client's pipe: messages out, answers in, matched by tag. */
+#include "capture/p9_int.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/diag.h"
+
+#define P9_POLL_MS   50	  /* how soon a waiting call sees that it was told to stop */
+#define P9_ANSWER_MS 5000 /* the first answer of a target; then it is there */
+
+/* Looks up from time to time: a serial line that is silent for ever must not keep the thread. */
+static bool read_all(struct p9 *c, uint8_t *to, size_t n)
+{
+	while (n) {
+		struct pollfd p = {c->fd, POLLIN, 0};
+		ssize_t got;
+
+		if (c->stop)
+			return false;
+		if (poll(&p, 1, 100) <= 0)
+			continue;
+		got = read(c->fd, to, n);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			return false;
+		to += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+static bool write_all(struct p9 *c, const uint8_t *from, size_t n)
+{
+	while (n) {
+		ssize_t put = write(c->fd, from, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0 && errno == EAGAIN) {
+			struct pollfd p = {c->fd, POLLOUT, 0};
+
+			poll(&p, 1, 100);
+			continue;
+		}
+		if (put <= 0)
+			return false;
+		from += put;
+		n -= (size_t)put;
+	}
+	return true;
+}
+
+/* Bytes left over on a serial line stand before the first answer: skip to what can only be an Rversion. */
+static bool sync_first(struct p9 *c, uint8_t head[WIRE_P9_HEAD])
+{
+	struct pollfd p = {c->fd, POLLIN, 0};
+	uint32_t skipped = 0;
+
+	if (poll(&p, 1, P9_ANSWER_MS) <= 0 || !read_all(c, head, WIRE_P9_HEAD))
+		return false;
+	while (wire_p9_get(head, 4) > 64 || wire_p9_get(head, 4) < WIRE_P9_HEAD + 6 ||
+	       head[4] != WIRE_P9_TVERSION + 1 || wire_p9_get(head + 5, 2) != WIRE_P9_NOTAG) {
+		if (++skipped > 1u << 20)
+			return false;
+		memmove(head, head + 1, WIRE_P9_HEAD - 1);
+		if (poll(&p, 1, P9_ANSWER_MS) <= 0 || !read_all(c, head + WIRE_P9_HEAD - 1, 1))
+			return false;
+	}
+	return true;
+}
+
+static void all_dead(struct p9 *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->dead = true;
+	for (uint32_t i = 0; i < P9_TAGS; i++) {
+		struct p9_tag *t = &c->tag[i];
+
+		if (t->state == P9_NOTIFIES) {
+			t->state = P9_FREE;
+			t->ready(t->arg);
+		}
+	}
+	pthread_cond_broadcast(&c->answered);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Put an answer where it belongs; one nobody waits for is dropped. */
+static void deliver(struct p9 *c, uint32_t tag, uint8_t type, const uint8_t *body, uint32_t len)
+{
+	void (*ready)(void *) = NULL;
+	void *arg = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	if (tag < P9_TAGS) {
+		struct p9_tag *t = &c->tag[tag];
+
+		if (t->state == P9_WAITS) {
+			memcpy(t->body, body, len);
+			t->len = len;
+			t->type = type;
+			t->state = P9_DONE;
+			pthread_cond_broadcast(&c->answered);
+		} else if (t->state == P9_NOTIFIES) {
+			ready = t->ready;
+			arg = t->arg;
+			t->state = P9_FREE;
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (ready)
+		ready(arg);
+}
+
+static void *receiver(void *arg)
+{
+	struct p9 *c = arg;
+	uint8_t head[WIRE_P9_HEAD], *body = malloc(P9_MSIZE);
+
+	while (body && !c->stop) {
+		uint32_t size;
+
+		if (!read_all(c, head, sizeof(head)))
+			break;
+		size = wire_p9_get(head, 4);
+		if (size < WIRE_P9_HEAD || size > c->msize) {
+			diag_error("%s: not 9P: a message of %u bytes", c->name, size);
+			break;
+		}
+		if (!read_all(c, body, size - WIRE_P9_HEAD))
+			break;
+		deliver(c, wire_p9_get(head + 5, 2), head[4], body, size - WIRE_P9_HEAD);
+	}
+	all_dead(c);
+	free(body);
+	return NULL;
+}
+
+int p9_call_begin(struct p9_call *m, struct p9 *c, uint8_t type)
+{
+	*m = (struct p9_call){.c = c, .buf = malloc(P9_MSIZE), .len = WIRE_P9_HEAD};
+	if (!m->buf)
+		return -ENOMEM;
+	m->buf[4] = type;
+	return 0;
+}
+
+void p9_call_end(struct p9_call *m)
+{
+	free(m->buf);
+	m->buf = NULL;
+}
+
+void p9_call_u(struct p9_call *m, uint64_t v, uint32_t bytes)
+{
+	if (m->len + bytes > m->c->msize) {
+		m->bad = true;
+		return;
+	}
+	wire_p9_put(m->buf + m->len, v, bytes);
+	m->len += bytes;
+}
+
+void p9_call_text(struct p9_call *m, const char *s, size_t n)
+{
+	if (n > 0xffff || m->len + 2 + n > m->c->msize) {
+		m->bad = true;
+		return;
+	}
+	p9_call_u(m, n, 2);
+	memcpy(m->buf + m->len, s, n);
+	m->len += (uint32_t)n;
+}
+
+uint64_t p9_call_get(struct p9_call *m, uint32_t bytes)
+{
+	uint64_t v;
+
+	if (bytes > m->len - m->at) {
+		m->bad = true;
+		return 0;
+	}
+	v = wire_p9_get(m->buf + m->at, bytes < 4 ? bytes : 4);
+	if (bytes == 8)
+		v |= (uint64_t)wire_p9_get(m->buf + m->at + 4, 4) << 32;
+	m->at += bytes;
+	return v;
+}
+
+static int take_tag(struct p9 *c)
+{
+	for (uint32_t i = 0; i < P9_TAGS; i++)
+		if (c->tag[i].state == P9_FREE)
+			return (int)i;
+	return -EAGAIN;
+}
+
+/* Give the message a tag that `like` says the rest of, and send it. The tag, or a negative errno value. */
+static int send_call(struct p9_call *m, struct p9_tag like)
+{
+	struct p9 *c = m->c;
+	bool sent;
+	int tag;
+
+	if (m->bad)
+		return -EMSGSIZE;
+	pthread_mutex_lock(&c->lock);
+	while (!c->dead && (tag = take_tag(c)) < 0)
+		pthread_cond_wait(&c->answered, &c->lock);
+	if (c->dead) {
+		pthread_mutex_unlock(&c->lock);
+		return -EIO;
+	}
+	c->tag[tag] = like;
+	pthread_mutex_unlock(&c->lock);
+	wire_p9_put(m->buf, m->len, 4);
+	wire_p9_put(m->buf + 5, (uint32_t)tag, 2);
+	pthread_mutex_lock(&c->out);
+	sent = write_all(c, m->buf, m->len);
+	pthread_mutex_unlock(&c->out);
+	if (!sent)
+		all_dead(c);
+	return tag;
+}
+
+/* The call is not wanted any more. Its answer may have come meanwhile; then it counts. */
+static void flush(struct p9 *c, int tag)
+{
+	struct p9_call m;
+
+	if (p9_call_begin(&m, c, WIRE_P9_TFLUSH))
+		return;
+	p9_call_u(&m, (uint32_t)tag, 2);
+	p9_call_run(&m, NULL);
+	p9_call_end(&m);
+}
+
+/* Wait, looking from time to time whether the caller was told to stop. true: it was, and there is no answer. */
+static bool wait_answer(struct p9 *c, struct p9_tag *t, p9_stop_fn stop)
+{
+	bool stopped = false;
+
+	while (t->state == P9_WAITS && !c->dead && !stopped) {
+		struct timespec until;
+
+		if (!stop) {
+			pthread_cond_wait(&c->answered, &c->lock);
+			continue;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += P9_POLL_MS * 1000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000;
+		}
+		pthread_cond_timedwait(&c->answered, &c->lock, &until);
+		stopped = t->state == P9_WAITS && stop();
+	}
+	return stopped;
+}
+
+int p9_call_run(struct p9_call *m, p9_stop_fn stop)
+{
+	struct p9 *c = m->c;
+	uint8_t want = (uint8_t)(m->buf[4] + 1);
+	int tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf}), ret = 0;
+	struct p9_tag *t;
+
+	if (tag < 0)
+		return tag;
+	t = &c->tag[tag];
+	pthread_mutex_lock(&c->lock);
+	if (wait_answer(c, t, stop)) {
+		pthread_mutex_unlock(&c->lock);
+		flush(c, tag);
+		pthread_mutex_lock(&c->lock);
+	}
+	m->at = 0;
+	m->len = t->len;
+	if (t->state != P9_DONE) {
+		ret = c->dead ? -EIO : -EINTR;
+	} else if (t->type == WIRE_P9_RERROR) {
+		uint32_t n = (uint32_t)p9_call_get(m, 2);
+
+		if (n > m->len - m->at)
+			n = m->len - m->at;
+		ret = -fathom_p9_error_number((const char *)m->buf + m->at, n);
+	} else if (t->type != want) {
+		ret = -EPROTO;
+	}
+	t->state = P9_FREE;
+	pthread_cond_broadcast(&c->answered);
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+int p9_call_notify(struct p9_call *m, uint32_t fid, void (*ready)(void *arg), void *arg)
+{
+	int tag = send_call(
+		m, (struct p9_tag){.state = P9_NOTIFIES, .ready = ready, .arg = arg, .fid = fid});
+
+	return tag < 0 ? tag : 0;
+}
+
+uint32_t p9_new_fid(struct p9 *c)
+{
+	uint32_t fid;
+
+	pthread_mutex_lock(&c->lock);
+	fid = ++c->next_fid;
+	if (fid == WIRE_P9_NOFID - 1)
+		c->next_fid = P9_ROOT;
+	pthread_mutex_unlock(&c->lock);
+	return fid;
+}
+
+/* The first message and its answer, before the receiver runs. */
+static int negotiate(struct p9 *c)
+{
+	uint8_t head[WIRE_P9_HEAD], body[64];
+	uint32_t size, msize;
+	struct p9_call m;
+	bool ok;
+
+	if (p9_call_begin(&m, c, WIRE_P9_TVERSION))
+		return -ENOMEM;
+	p9_call_u(&m, P9_MSIZE, 4);
+	p9_call_text(&m, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION));
+	wire_p9_put(m.buf, m.len, 4);
+	wire_p9_put(m.buf + 5, WIRE_P9_NOTAG, 2);
+	ok = write_all(c, m.buf, m.len);
+	p9_call_end(&m);
+	if (!ok || !sync_first(c, head))
+		return -EPROTO;
+	size = wire_p9_get(head, 4) - WIRE_P9_HEAD;
+	if (!read_all(c, body, size) || wire_p9_get(body + 4, 2) != strlen(WIRE_P9_VERSION) ||
+	    size != 6 + strlen(WIRE_P9_VERSION) ||
+	    memcmp(body + 6, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION)) != 0)
+		return -EPROTO;
+	msize = wire_p9_get(body, 4);
+	if (msize < WIRE_P9_MSIZE_MIN || msize > P9_MSIZE)
+		return -EPROTO;
+	c->msize = msize;
+	return 0;
+}
+
+static int attach_root(struct p9 *c)
+{
+	struct p9_call m;
+	int ret = p9_call_begin(&m, c, WIRE_P9_TATTACH);
+
+	if (ret)
+		return ret;
+	p9_call_u(&m, P9_ROOT, 4);
+	p9_call_u(&m, WIRE_P9_NOFID, 4);
+	p9_call_text(&m, "root", 4);
+	p9_call_text(&m, "", 0);
+	ret = p9_call_run(&m, NULL);
+	p9_call_end(&m);
+	return ret;
+}
+
+struct p9 *p9_attach(int fd, const char *name)
+{
+	struct p9 *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c) {
+		close(fd);
+		return NULL;
+	}
+	c->fd = fd;
+	c->name = strdup(name);
+	c->msize = P9_MSIZE;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->out, NULL);
+	pthread_cond_init(&c->answered, NULL);
+	err = negotiate(c);
+	if (err) {
+		diag_error("%s: does not speak 9P2000 (no answer to the first message)", name);
+	} else if ((err = -pthread_create(&c->thread, NULL, receiver, c))) {
+		diag_error("%s: no thread: %s", name, strerror(-err));
+	} else if ((err = attach_root(c))) {
+		diag_error("%s: 9P attach: %s", name, strerror(-err));
+		p9_close(c);
+		return NULL;
+	}
+	if (!err)
+		return c;
+	close(fd);
+	free(c->name);
+	free(c);
+	return NULL;
+}
+
+void p9_close(struct p9 *c)
+{
+	if (!c)
+		return;
+	c->stop = true;
+	shutdown(c->fd, SHUT_RDWR);
+	pthread_join(c->thread, NULL);
+	close(c->fd);
+	free(c->name);
+	free(c);
+}
+
+bool p9_is_dead(struct p9 *c)
+{
+	bool dead;
+
+	pthread_mutex_lock(&c->lock);
+	dead = c->dead;
+	pthread_mutex_unlock(&c->lock);
+	return dead;
+}

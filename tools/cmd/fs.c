@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* fs.c -- fathom fs */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/diag.h"
+#include "capture/p9.h"
+
+static const char fs_help[] =
+	"usage: fathom fs TARGET ls [PATH]\n"
+	"       fathom fs TARGET cat PATH...\n"
+	"       fathom fs TARGET write PATH TEXT      (opened as `>` does; `append` as `>>`)\n"
+	"       fathom fs TARGET append PATH TEXT\n"
+	"       fathom fs TARGET mkdir|rmdir PATH\n"
+	"       fathom fs TARGET tree\n"
+	"\n"
+	"The files of a target's control tree without a mount. TARGET as in fathom mount.\n";
+
+struct fs_list {
+	struct p9 *c;
+	const char *dir;
+	int err;
+};
+
+static int print_entry(void *arg, const char *name, const struct p9_stat *st)
+{
+	const struct fs_list *l = arg;
+
+	printf("%c%03o  %s%s%s%s\n", st->is_dir ? 'd' : '-', st->mode & 0777, l->dir,
+	       *l->dir ? "/" : "", name, st->is_dir ? "/" : "");
+	return 0;
+}
+
+/* Names of the subdirectories are collected first: the listing's answer is not open during the next one. */
+struct fs_names {
+	char **name;
+	size_t n;
+};
+
+static int collect_dir(void *arg, const char *name, const struct p9_stat *st)
+{
+	struct fs_names *l = arg;
+	char **more;
+
+	if (!st->is_dir)
+		return 0;
+	more = realloc(l->name, (l->n + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	l->name = more;
+	l->name[l->n] = strdup(name);
+	return l->name[l->n++] ? 0 : -ENOMEM;
+}
+
+static int tree(struct p9 *c, const char *dir, int depth)
+{
+	struct fs_list l = {c, dir, 0};
+	struct fs_names names = {NULL, 0};
+	int ret = p9_list(c, dir, print_entry, &l);
+
+	if (!ret && depth < 8)
+		ret = p9_list(c, dir, collect_dir, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		char path[1024];
+
+		if (!ret && (size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "",
+					     names.name[i]) < sizeof(path))
+			ret = tree(c, path, depth + 1);
+		free(names.name[i]);
+	}
+	free(names.name);
+	return ret;
+}
+
+static int cat(struct p9 *c, const char *path)
+{
+	char buf[8192];
+	uint64_t at = 0;
+	uint32_t fid;
+	ssize_t n;
+	int ret = p9_open(c, path, O_RDONLY, &fid, NULL);
+
+	if (ret)
+		return ret;
+	while ((n = p9_read(c, fid, buf, sizeof(buf), at, false, NULL)) > 0) {
+		at += (uint64_t)n;
+		if (fwrite(buf, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout)) {
+			n = -errno;
+			break;
+		}
+	}
+	p9_clunk(c, fid);
+	return n < 0 ? (int)n : 0;
+}
+
+static int put(struct p9 *c, const char *path, const char *text, int flags)
+{
+	size_t n = strlen(text);
+	char *line = malloc(n + 2);
+	int ret;
+
+	if (!line)
+		return -ENOMEM;
+	memcpy(line, text, n);
+	line[n] = '\n';
+	ret = p9_store(c, path, O_WRONLY | flags, line, n + 1);
+	free(line);
+	return ret;
+}
+
+static int run(struct p9 *c, int argc, char **argv)
+{
+	struct fs_list l = {c, argc > 1 ? argv[1] : "", 0};
+	int ret = 0;
+
+	if (!strcmp(argv[0], "ls") && argc <= 2)
+		return p9_list(c, l.dir, print_entry, &l);
+	if (!strcmp(argv[0], "tree") && argc == 1)
+		return tree(c, "", 0);
+	if (!strcmp(argv[0], "write") && argc == 3)
+		return put(c, argv[1], argv[2], O_TRUNC);
+	if (!strcmp(argv[0], "append") && argc == 3)
+		return put(c, argv[1], argv[2], 0);
+	if (!strcmp(argv[0], "mkdir") && argc == 2)
+		return p9_mkdir(c, argv[1]);
+	if (!strcmp(argv[0], "rmdir") && argc == 2)
+		return p9_rmdir(c, argv[1]);
+	if (strcmp(argv[0], "cat") != 0 || argc < 2)
+		return 1;
+	for (int i = 1; i < argc && !ret; i++)
+		ret = cat(c, argv[i]);
+	return ret;
+}
+
+int cmd_fs(int argc, char **argv)
+{
+	struct p9 *c;
+	int ret;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(fs_help, stdout);
+		return EXIT_OK;
+	}
+	if (argc < 3) {
+		fputs(fs_help, stderr);
+		return EXIT_USAGE;
+	}
+	c = p9_connect(argv[1]);
+	if (!c)
+		return EXIT_FAIL;
+	ret = run(c, argc - 2, argv + 2);
+	p9_close(c);
+	if (ret < 0)
+		diag_error("%s: %s: %s", argv[1], argc > 3 ? argv[3] : argv[2], strerror(-ret));
+	else if (ret > 0)
+		fputs(fs_help, stderr);
+	return ret < 0 ? EXIT_FAIL : ret ? EXIT_USAGE : EXIT_OK;
+}

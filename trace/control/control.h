@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* control.h -- what the files of the control stage share: instances, per-event state, options, the error log. */
+#ifndef CONTROL_CONTROL_H
+#define CONTROL_CONTROL_H
+
+#include "fathom/errno.h"
+#include "fathom/fs.h"
+#include "fathom/trace.h"
+#include "control/filter.h"
+
+#ifndef FATHOM_INSTANCES_MAX
+#define FATHOM_INSTANCES_MAX 8 /* beside the top; as far as the memory goes */
+#endif
+#define CTL_PIDS_MAX 64
+
+struct ctl_trigger;
+
+/*
+ * One event in one instance. Written under the lock, but for `on`, which triggers turn in the event's context; read by
+ * the event path inside pool_enter/leave.
+ */
+struct ctl_event {
+	struct fathom_filter *filter;
+	struct ctl_trigger *triggers;
+	struct fathom_filter
+		*note; /* first event of a system: what was wrong with events/S/filter */
+	uint32_t on;   /* what `enable` shows */
+	uint32_t soft; /* triggers and probes that may turn it, or hang on it: it shows a `*` */
+};
+
+/* A sorted list of pids, replaced as a whole. */
+struct ctl_pids {
+	uint32_t nr;
+	int32_t pid[CTL_PIDS_MAX];
+};
+
+enum ctl_pid_list {
+	CTL_EVENT_PIDS,
+	CTL_EVENT_NOTRACE_PIDS,
+	CTL_PID_LISTS
+};
+
+struct ctl_instance {
+	char name[FATHOM_NAME_MAX + 1];
+	uint16_t serial;
+	uint8_t index;
+	uint32_t snapshot; /* the spare rings are in use */
+	uint32_t on;	   /* tracing_on */
+	uint32_t open_files;
+	uint32_t raw_open;	/* trace_pipe_raw handles: the tracer may not change */
+	uint32_t pipe_open;	/* trace_pipe handles */
+	uint64_t cpu_pipe_open; /* a bit per CPU */
+	uint32_t all_pipe_open;
+	uint32_t trace_open; /* `trace` handles: the size may not change */
+	uint32_t options;    /* bits in the order of the option table */
+	uint64_t cpu_mask;
+	uint64_t start; /* when it was last cleared */
+	uint32_t buffer_percent;
+	uint32_t swapping; /* a snapshot is being taken */
+	uint32_t paused;   /* pause-on-trace: readers that stopped recording */
+	struct ctl_pids *pids[CTL_PID_LISTS];
+	struct ctl_event *events;
+	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
+	struct fathom_ring **spare; /* the snapshot's */
+	void *rings;		    /* memory of the instance's own rings */
+	void *spares;
+};
+
+struct ctl_state {
+	uint32_t nr_events;
+	uint16_t *system_of;	  /* first event of the same system, by event */
+	uint64_t event_instances; /* which instances exist, for the event path */
+	struct ctl_instance *instance[FATHOM_INSTANCES_MAX + 1];
+	struct ctl_instance top;
+	char *scratch;
+	uint32_t saved_cmdlines_size;
+	uint8_t ready;
+	uint64_t boot; /* fathom_core.boot of the init it belongs to */
+};
+extern struct ctl_state fathom_ctl;
+
+/* The lock of the tree; control code runs under it. */
+void fathom_ctl_lock(void);
+void fathom_ctl_unlock(void);
+/* Takes its memory at the first call. 0, -ENODEV before fathom_init(), -ENOMEM. */
+int fathom_ctl_ready(void);
+/* An empty text over the shared scratch: for one piece of a file. */
+#define CTL_SCRATCH_BYTES 16384u
+void fathom_ctl_scratch(struct fathom_text *t);
+
+/* -ENOENT if the node's instance was removed. */
+int fathom_ctl_alive(const struct fathom_node *node);
+struct ctl_instance *fathom_ctl_instance(const struct fathom_node *node);
+struct ctl_instance *fathom_ctl_instance_at(uint32_t index); /* NULL if there is none */
+struct fathom_ring *fathom_ctl_ring(const struct ctl_instance *tr, uint32_t cpu);
+/* Does what the entry's flags ask for exist here? */
+int fathom_ctl_feature(uint32_t flags);
+
+/* options.c: `at` of a node in options/. */
+uint32_t fathom_ctl_option_nth(uint32_t instance, uint32_t index); /* ~0 behind the last */
+const char *fathom_ctl_option_name(uint32_t option);
+uint32_t fathom_ctl_text_options(const struct ctl_instance *tr);
+enum ctl_option {
+	CTL_OPT_PRINT_PARENT,
+	CTL_OPT_SYM_OFFSET,
+	CTL_OPT_SYM_ADDR,
+	CTL_OPT_VERBOSE,
+	CTL_OPT_RAW,
+	CTL_OPT_HEX,
+	CTL_OPT_BIN,
+	CTL_OPT_BLOCK,
+	CTL_OPT_TRACE_PRINTK,
+	CTL_OPT_ANNOTATE,
+	CTL_OPT_USERSTACKTRACE,
+	CTL_OPT_SYM_USEROBJ,
+	CTL_OPT_PRINTK_MSG_ONLY,
+	CTL_OPT_CONTEXT_INFO,
+	CTL_OPT_LATENCY_FORMAT,
+	CTL_OPT_RECORD_CMD,
+	CTL_OPT_RECORD_TGID,
+	CTL_OPT_OVERWRITE,
+	CTL_OPT_DISABLE_ON_FREE,
+	CTL_OPT_IRQ_INFO,
+	CTL_OPT_MARKERS,
+	CTL_OPT_EVENT_FORK,
+	CTL_OPT_PAUSE_ON_TRACE,
+	CTL_OPT_HASH_PTR,
+	CTL_OPT_FUNCTION_TRACE,
+	CTL_OPT_FUNCTION_FORK,
+	CTL_OPT_DISPLAY_GRAPH,
+	CTL_OPT_STACKTRACE,
+	CTL_OPT_TEST_ACCEPT,
+	CTL_OPT_TEST_REFUSE,
+	CTL_OPT_NR,
+};
+int fathom_ctl_option(const struct ctl_instance *tr, enum ctl_option option);
+uint32_t fathom_ctl_option_defaults(void);
+
+/* buffer.c: rings of an instance. */
+void fathom_ctl_recording(struct ctl_instance *tr, int on);
+void fathom_ctl_clear(struct ctl_instance *tr, struct fathom_ring **rings,
+		      uint32_t cpu); /* cpu ~0: all */
+int fathom_ctl_snapshot_alloc(struct ctl_instance *tr);
+void fathom_ctl_snapshot_free(struct ctl_instance *tr);
+void fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t cpu); /* any context; ~0: all */
+int fathom_ctl_has_snapshot(const struct ctl_instance *tr);
+struct fathom_ring **fathom_ctl_spares(const struct ctl_instance *tr);
+int fathom_ctl_is_recording(const struct ctl_instance *tr);
+int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pages);
+
+/* gate.c: the event path's question, and the state that leads to it. */
+void fathom_ctl_gate_init(void);
+/* Bring the event's state bits in line with all instances. 0, or what the event refused with. */
+int fathom_ctl_event_update(uint32_t event);
+int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on);
+int fathom_ctl_pid_listed(const struct ctl_pids *p, int32_t pid);
+void fathom_ctl_events_clear(struct ctl_instance *tr); /* all off, filters and triggers gone */
+
+/* error_log.c */
+void fathom_ctl_error(const struct ctl_instance *tr, const char *where, const char *what,
+		      const char *command, size_t len, uint32_t at);
+void fathom_ctl_error_reset(void);
+void fathom_ctl_error_forget(const struct ctl_instance *tr);
+
+/* file_tasks.c: tasks seen in the trace. */
+void fathom_ctl_note_pid(int32_t pid);
+const char *fathom_ctl_saved_comm(int32_t pid, char buf[16]); /* NULL: unknown */
+int32_t fathom_ctl_saved_tgid(int32_t pid);
+
+/* function_cmd.c: what control/ adds to the commands of function probes. */
+void fathom_ctl_function_commands(void);
+
+/* The name of a task as the tracer knows it; "<...>" if it does not. buf has 16 bytes. */
+void fathom_ctl_comm(int32_t pid, char *buf);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* file_buffer.c -- sizes, CPU mask and statistics of the rings. */
+#include "control/control.h"
+#include "control/files.h"
+#include "control/str.h"
+#include "wire/text_line.h"
+
+/* Linux counts the data bytes of a page only. */
+static uint64_t size_kb(uint32_t pages)
+{
+	return (uint64_t)pages * WIRE_PAGE_DATA >> 10;
+}
+
+static uint64_t size_of(struct fathom_file *f, uint32_t cpu)
+{
+	return size_kb(fathom_ring_pages(fathom_ctl_ring(fathom_ctl_instance(&f->node), cpu)));
+}
+
+static int buffer_size_show(struct fathom_file *f, struct fathom_text *t)
+{
+	uint64_t kb = size_of(f, 0);
+
+	for (uint32_t cpu = 1; cpu < fathom_core.nr_cpus; cpu++)
+		if (size_of(f, cpu) != kb) {
+			fathom_text_str(t, "X\n");
+			return 0;
+		}
+	fathom_text_u64(t, kb, 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int cpu_buffer_size_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_u64(t, size_of(f, f->node.at), 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int buffer_total_show(struct fathom_file *f, struct fathom_text *t)
+{
+	uint64_t kb = 0;
+
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
+		kb += size_of(f, cpu);
+	fathom_text_u64(t, kb, 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+struct buffer_resize {
+	struct ctl_instance *tr;
+	uint32_t first, last, pages;
+	int err;
+};
+
+static void buffer_resize_all(void *arg)
+{
+	struct buffer_resize *r = arg;
+
+	for (uint32_t cpu = r->first; cpu <= r->last && !r->err; cpu++)
+		r->err = fathom_ring_resize(fathom_ctl_ring(r->tr, cpu), r->pages);
+}
+
+#define BUFFER_TRIES 1000 /* an open reservation ends in microseconds */
+
+/*
+ * No writer may run meanwhile: the port stops the CPUs, or, where it cannot, recording is off for the moment and open
+ * reservations are waited for.
+ */
+static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last, uint32_t pages)
+{
+	struct buffer_resize r = {tr, first, last, pages, 0};
+	int was_on = fathom_ctl_is_recording(tr);
+
+	for (uint32_t cpu = first; cpu <= last; cpu++)
+		if (pages > fathom_ring_pages_max(fathom_ctl_ring(tr, cpu)))
+			return -FATHOM_ENOMEM;
+	if (fathom_core.config.stop_cpus) {
+		fathom_core.config.stop_cpus(buffer_resize_all, &r);
+		return r.err;
+	}
+	fathom_ctl_recording(tr, 0);
+	for (int i = 0; i < BUFFER_TRIES; i++) {
+		r.err = 0;
+		buffer_resize_all(&r);
+		if (r.err != -FATHOM_EBUSY)
+			break;
+		if (fathom_core.config.sync)
+			fathom_core.config.sync();
+	}
+	fathom_ctl_recording(tr, was_on);
+	return r.err;
+}
+
+static int size_write(struct fathom_file *f, const char *buf, size_t bytes, uint32_t first,
+		      uint32_t last)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	uint64_t kb, pages;
+	int err = fathom_ctl_write_number(buf, bytes, &kb);
+
+	if (err)
+		return err;
+	if (!kb)
+		return -FATHOM_EINVAL;
+	if (kb > 0xffffffffu || tr->trace_open)
+		return -FATHOM_ENOMEM;
+	pages = ctl_div((kb << 10) + WIRE_PAGE_DATA - 1, WIRE_PAGE_DATA);
+	if (pages < FATHOM_RING_PAGES_MIN)
+		pages = FATHOM_RING_PAGES_MIN;
+	if (pages > FATHOM_RING_PAGES_MAX)
+		return -FATHOM_ENOMEM;
+	err = buffer_resize(tr, first, last, (uint32_t)pages);
+	return err ? err : (int)bytes;
+}
+
+static int buffer_size_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	return size_write(f, buf, bytes, 0, fathom_core.nr_cpus - 1);
+}
+
+static int cpu_buffer_size_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	return size_write(f, buf, bytes, f->node.at, f->node.at);
+}
+
+const struct ctl_file_ops fathom_ctl_buffer_size = {.show = buffer_size_show,
+						    .write = buffer_size_write};
+const struct ctl_file_ops fathom_ctl_cpu_buffer_size = {.show = cpu_buffer_size_show,
+							.write = cpu_buffer_size_write};
+const struct ctl_file_ops fathom_ctl_buffer_total = {.show = buffer_total_show};
+
+/* Writing does nothing; closing shrinks the rings to the least. */
+static int free_buffer_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	(void)f;
+	(void)buf;
+	return (int)bytes;
+}
+
+static void free_buffer_close(struct fathom_file *f)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+
+	if (fathom_ctl_option(tr, CTL_OPT_DISABLE_ON_FREE))
+		fathom_ctl_recording(tr, 0);
+	buffer_resize(tr, 0, fathom_core.nr_cpus - 1, FATHOM_RING_PAGES_MIN);
+}
+
+const struct ctl_file_ops fathom_ctl_free_buffer = {.write = free_buffer_write,
+						    .close = free_buffer_close};
+
+/* One hex digit per four CPUs, as `%*pb` prints it; a comma every 32. */
+static int cpumask_show(struct fathom_file *f, struct fathom_text *t)
+{
+	uint64_t mask = fathom_ctl_instance(&f->node)->cpu_mask;
+	int digits = (int)(fathom_core.nr_cpus + 3) / 4;
+
+	for (int i = digits - 1; i >= 0; i--) {
+		fathom_text_hex(t, mask >> i * 4 & 15, 0, ' ');
+		if (i == 8)
+			fathom_text_char(t, ',');
+	}
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int cpumask_parse(const char *s, size_t n, uint64_t *mask)
+{
+	uint32_t nr = fathom_core.nr_cpus;
+
+	*mask = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t digit;
+
+		if (s[i] == ',')
+			continue;
+		if (fathom_ctl_number(s + i, 1, 16, &digit))
+			return -FATHOM_EINVAL;
+		if (*mask >> 60)
+			return -FATHOM_EOVERFLOW;
+		*mask = *mask << 4 | digit;
+	}
+	return nr < 64 && *mask >> nr ? -FATHOM_EOVERFLOW : 0;
+}
+
+static int cpumask_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	const char *s = buf;
+	size_t n = bytes;
+	uint64_t mask;
+	int err;
+
+	ctl_trim(&s, &n);
+	err = cpumask_parse(s, n, &mask);
+	if (err)
+		return err;
+	tr->cpu_mask = mask;
+	fathom_ctl_recording(tr, fathom_ctl_is_recording(tr));
+	return (int)bytes;
+}
+
+const struct ctl_file_ops fathom_ctl_cpumask = {.show = cpumask_show, .write = cpumask_write};
+
+static void stats_number(struct fathom_text *t, const char *name, uint64_t v)
+{
+	fathom_text_str(t, name);
+	fathom_text_str(t, ": ");
+	fathom_text_u64(t, v, 0, ' ');
+	fathom_text_char(t, '\n');
+}
+
+static void stats_time(struct fathom_text *t, const char *name, uint64_t ticks)
+{
+	fathom_text_str(t, name);
+	fathom_text_str(t, ": ");
+	fathom_text_time(t, fathom_ticks_to_ns(ticks));
+	fathom_text_char(t, '\n');
+}
+
+static int stats_show(struct fathom_file *f, struct fathom_text *t)
+{
+	struct fathom_ring_stats st;
+
+	fathom_ring_stats(fathom_ctl_ring(fathom_ctl_instance(&f->node), f->node.at), &st);
+	stats_number(t, "entries", st.entries);
+	stats_number(t, "overrun", st.overwritten);
+	stats_number(t, "commit overrun", st.nested);
+	stats_number(t, "bytes", st.bytes);
+	stats_time(t, "oldest event ts", st.oldest);
+	stats_time(t, "now ts", fathom_now());
+	stats_number(t, "dropped events", st.full);
+	stats_number(t, "read events", st.read);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_stats = {.show = stats_show};

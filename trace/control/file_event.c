@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* file_event.c -- events/: enable on three levels, format, id, headers of the page; set_event, available_events. */
+#include "control/control.h"
+#include "control/files.h"
+#include "control/pool.h"
+#include "control/str.h"
+
+static int event_in(const struct fathom_file *f, uint32_t event)
+{
+	if (fathom_event_is_internal(fathom_event_at(event)))
+		return 0;
+	switch (f->node.entry->arg) {
+	case CTL_SCOPE_ALL: return 1;
+	case CTL_SCOPE_SYSTEM: return fathom_ctl.system_of[event] == f->node.at;
+	default: return event == f->node.at;
+	}
+}
+
+/* 0, 1, X for both, ? for none; a single event also shows `*` while triggers or probes may turn it. */
+static int event_on_show(struct fathom_file *f, struct fathom_text *t)
+{
+	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		if (event_in(f, i))
+			seen |= tr->events[i].on ? 2 : 1;
+	fathom_text_char(t, "?01X"[seen]);
+	if (f->node.entry->arg == CTL_SCOPE_EVENT) {
+		const struct ctl_event *e = &tr->events[f->node.at];
+
+		if (e->soft || e->triggers)
+			fathom_text_char(t, '*');
+	}
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int event_on_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	uint64_t v;
+	int err = fathom_ctl_write_number(buf, bytes, &v), refused = 0;
+
+	if (!err && v > 1)
+		err = -FATHOM_EINVAL;
+	for (uint32_t i = 0; i < fathom_ctl.nr_events && !err; i++) {
+		if (!event_in(f, i))
+			continue;
+		/* Of many events each is tried; the last refusal is reported. */
+		err = fathom_ctl_event_enable(tr, i, (int)v);
+		if (err && f->node.entry->arg != CTL_SCOPE_EVENT) {
+			refused = err;
+			err = 0;
+		}
+	}
+	if (!err)
+		err = refused;
+	return err ? err : (int)bytes;
+}
+
+const struct ctl_file_ops fathom_ctl_event_on = {.show = event_on_show, .write = event_on_write};
+
+static int event_format_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_event_format(fathom_event_at(f->node.at), t);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_event_format = {.show = event_format_show};
+
+static int event_id_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_u64(t, fathom_event_at(f->node.at)->id, 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_event_id = {.show = event_id_show};
+
+static int header_page_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_text_str(t, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			   "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+			   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+			   "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	return 0;
+}
+
+static int header_event_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_text_str(t, "# compressed entry header\n"
+			   "\ttype_len    :    5 bits\n"
+			   "\ttime_delta  :   27 bits\n"
+			   "\tarray       :   32 bits\n"
+			   "\n"
+			   "\tpadding     : type == 29\n"
+			   "\ttime_extend : type == 30\n"
+			   "\ttime_stamp : type == 31\n"
+			   "\tdata max type_len  == 28\n");
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_header_page = {.show = header_page_show};
+const struct ctl_file_ops fathom_ctl_header_event = {.show = header_event_show};
+
+/* A piece per event. `all`: not only those that are on. */
+static int event_list(struct fathom_file *f, struct fathom_text *t, int all)
+{
+	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	const struct fathom_event *ev;
+
+	if (f->piece >= fathom_ctl.nr_events)
+		return 0;
+	ev = fathom_event_at(f->piece);
+	if (!fathom_event_is_internal(ev) && (all || tr->events[f->piece].on)) {
+		fathom_text_str(t, ev->system);
+		fathom_text_char(t, ':');
+		fathom_text_str(t, ev->name);
+		fathom_text_char(t, '\n');
+	}
+	return f->piece + 1 < fathom_ctl.nr_events;
+}
+
+static int available_events_show(struct fathom_file *f, struct fathom_text *t)
+{
+	return event_list(f, t, 1);
+}
+
+static int set_event_show(struct fathom_file *f, struct fathom_text *t)
+{
+	return event_list(f, t, 0);
+}
+
+const struct ctl_file_ops fathom_ctl_available_events = {.show = available_events_show};
+
+static void set_event_none(struct ctl_instance *tr)
+{
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		if (tr->events[i].on)
+			fathom_ctl_event_enable(tr, i, 0);
+}
+
+static int set_event_open(struct fathom_file *f)
+{
+	if (fathom_ctl_truncates(f))
+		set_event_none(fathom_ctl_instance(&f->node));
+	return 0;
+}
+
+/* Part of a pattern against a name: an empty part and `*` are any; Linux takes no other wildcard here. */
+static int set_event_part(const char *part, size_t n, const char *name)
+{
+	return !n || ctl_is(part, n, "*") || ctl_is(part, n, name);
+}
+
+/* `sys:event`, or one word that is the name of either. */
+static int set_event_matches(const char *s, size_t n, const struct fathom_event *ev)
+{
+	size_t colon = ctl_find(s, n, ':');
+
+	if (colon == n)
+		return ctl_is(s, n, ev->system) || ctl_is(s, n, ev->name) || ctl_is(s, n, "*");
+	return set_event_part(s, colon, ev->system) &&
+	       set_event_part(s + colon + 1, n - colon - 1, ev->name);
+}
+
+static int set_event_word(struct ctl_instance *tr, const char *s, size_t n)
+{
+	int on = 1, hits = 0, err = 0;
+
+	if (n && *s == '!') {
+		on = 0;
+		s++;
+		n--;
+	}
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		const struct fathom_event *ev = fathom_event_at(i);
+		int ret;
+
+		if (fathom_event_is_internal(ev) || !set_event_matches(s, n, ev))
+			continue;
+		hits++;
+		ret = fathom_ctl_event_enable(tr, i, on);
+		err = ret ? ret : err;
+	}
+	return hits ? err : -FATHOM_EINVAL;
+}
+
+static int set_event_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	size_t used;
+	int ret = fathom_ctl_write_word(f, buf, bytes, &used);
+
+	if (ret > 0) {
+		ret = set_event_word(fathom_ctl_instance(&f->node), f->token, f->used);
+		f->used = 0;
+	}
+	return ret < 0 ? ret : (int)used;
+}
+
+static void set_event_close(struct fathom_file *f)
+{
+	if (f->used)
+		set_event_word(fathom_ctl_instance(&f->node), f->token, f->used);
+}
+
+const struct ctl_file_ops fathom_ctl_set_event = {.open = set_event_open,
+						  .show = set_event_show,
+						  .write = set_event_write,
+						  .close = set_event_close};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* file_function.c -- the function tracer's lists, the stack tracer, the profile. */
+#include "control/control.h"
+#include "control/files.h"
+#include "control/str.h"
+#include "fathom/tracer.h"
+
+static enum fathom_function_set function_set_of(const struct fathom_file *f)
+{
+	return (enum fathom_function_set)f->node.entry->arg;
+}
+
+static void function_name(struct fathom_text *t, uint32_t index)
+{
+	const char *name = fathom_function_name(index);
+
+	if (name) {
+		fathom_text_str(t, name);
+	} else {
+		fathom_text_str(t, "0x");
+		fathom_text_hex(t, fathom_function_address(index), 0, ' ');
+	}
+}
+
+static int available_functions_show(struct fathom_file *f, struct fathom_text *t)
+{
+	if (f->piece >= fathom_function_count())
+		return 0;
+	function_name(t, f->piece);
+	fathom_text_char(t, '\n');
+	return 1;
+}
+
+const struct ctl_file_ops fathom_ctl_available_functions = {.show = available_functions_show};
+
+static int enabled_functions_show(struct fathom_file *f, struct fathom_text *t)
+{
+	uint32_t users;
+	int graph = 0;
+
+	if (f->piece >= fathom_function_count())
+		return 0;
+	users = fathom_function_users(f->piece, &graph);
+	if (users) {
+		function_name(t, f->piece);
+		fathom_text_str(t, " (");
+		fathom_text_u64(t, users, 0, ' ');
+		fathom_text_str(t, ")\n");
+	}
+	return 1;
+}
+
+const struct ctl_file_ops fathom_ctl_enabled_functions = {.show = enabled_functions_show};
+
+static int function_info_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_text_u64(t, fathom_function_count(), 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_function_info = {.show = function_info_show};
+
+static void function_set_none(struct fathom_text *t, enum fathom_function_set set)
+{
+	fathom_text_str(t, set == FATHOM_SET_NOTRACE || set == FATHOM_SET_GRAPH_NOTRACE
+				   ? "#### no functions disabled ####\n"
+				   : "#### all functions enabled ####\n");
+}
+
+static int function_probe_show(uint32_t index, struct fathom_text *t)
+{
+	struct fathom_function_probe p;
+
+	if (fathom_function_probe_at(index, &p) != 1)
+		return 0;
+	function_name(t, p.function);
+	fathom_text_char(t, ':');
+	fathom_text_str(t, p.command);
+	if (p.arg) {
+		fathom_text_char(t, ':');
+		fathom_text_str(t, p.arg);
+	}
+	if (p.left < 0) {
+		fathom_text_str(t, ":unlimited\n");
+	} else {
+		fathom_text_str(t, ":count=");
+		fathom_text_u64(t, (uint32_t)p.left, 0, ' ');
+		fathom_text_char(t, '\n');
+	}
+	return 1;
+}
+
+/*
+ * The members, a piece each, then the probes. u[0] is the member of piece u[1], so that going on needs no counting;
+ * u[2] is the first piece of the probes, once it is known.
+ */
+static int function_set_show(struct fathom_file *f, struct fathom_text *t)
+{
+	enum fathom_function_set set = function_set_of(f);
+	int at;
+
+	if (!f->piece) {
+		f->u[0] = f->u[1] = f->u[2] = 0;
+		at = fathom_function_set_next(set, 0);
+		if (at < 0) {
+			f->u[2] = 1;
+			function_set_none(t, set);
+			return set == FATHOM_SET_FILTER;
+		}
+		f->u[0] = (uint64_t)at;
+	} else if (!f->u[2] && f->u[1] != f->piece) {
+		at = fathom_function_set_next(set, (uint32_t)f->u[0] + 1);
+		if (at < 0)
+			f->u[2] = f->piece;
+		else
+			f->u[0] = (uint64_t)at;
+	}
+	f->u[1] = f->piece;
+	if (f->u[2])
+		return set == FATHOM_SET_FILTER &&
+		       function_probe_show(f->piece - (uint32_t)f->u[2], t);
+	function_name(t, (uint32_t)f->u[0]);
+	fathom_text_char(t, '\n');
+	return 1;
+}
+
+/* Opening with O_TRUNC clears the set; `!...` written right behind it would then find nothing, so Linux lets it pass. */
+static int function_set_open(struct fathom_file *f)
+{
+	if (fathom_ctl_truncates(f))
+		fathom_function_set_clear(function_set_of(f));
+	return 0;
+}
+
+static int function_set_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	size_t used;
+	int ret = fathom_ctl_write_word(f, buf, bytes, &used);
+
+	if (ret > 0) {
+		ret = fathom_function_set_write(function_set_of(f), f->token, f->used);
+		f->used = 0;
+	}
+	return ret < 0 ? ret : (int)used;
+}
+
+static void function_set_close(struct fathom_file *f)
+{
+	if (f->used)
+		fathom_function_set_write(function_set_of(f), f->token, f->used);
+}
+
+const struct ctl_file_ops fathom_ctl_function_set = {.open = function_set_open,
+						     .show = function_set_show,
+						     .write = function_set_write,
+						     .close = function_set_close};
+
+static int stack_trace_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_stack_text(t);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_stack_trace = {.show = stack_trace_show};
+
+static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
+{
+	return fathom_profile_line(f->node.at, f->piece, t) != 0;
+}
+
+const struct ctl_file_ops fathom_ctl_profile_stat = {.show = profile_stat_show};
+const struct fathom_fs_entry fathom_ctl_stat_file = {"function", 0440, 0, &fathom_ctl_profile_stat,
+						     0};

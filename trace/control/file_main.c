@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* file_main.c -- tracing_on, current_tracer, trace_clock and the files that hold one number; how writes are read. */
+#include "control/control.h"
+#include "control/files.h"
+#include "control/str.h"
+#include "fathom/tracer.h"
+#include "wire/div.h"
+
+#define FILE_NUMBER_MAX 63
+
+int fathom_ctl_write_number(const char *buf, size_t bytes, uint64_t *value)
+{
+	if (bytes > FILE_NUMBER_MAX)
+		return -FATHOM_EINVAL;
+	return fathom_ctl_number(buf, bytes, 10, value);
+}
+
+int fathom_ctl_truncates(const struct fathom_file *f)
+{
+	return f->flags & FATHOM_O_TRUNC && (f->flags & FATHOM_O_ACCMODE) != FATHOM_O_RDONLY;
+}
+
+int fathom_ctl_write_word(struct fathom_file *f, const char *buf, size_t bytes, size_t *used)
+{
+	size_t i = 0;
+
+	if (!f->used)
+		while (i < bytes && ctl_space(buf[i]))
+			i++;
+	while (i < bytes && !ctl_space(buf[i])) {
+		if (f->used + 1u >= sizeof(f->token)) {
+			f->used = 0;
+			return -FATHOM_EINVAL;
+		}
+		f->token[f->used++] = buf[i++];
+	}
+	f->token[f->used] = '\0';
+	*used = i;
+	if (i == bytes)
+		return 0;
+	*used = i + 1; /* the blank that ends it is taken with it */
+	return f->used != 0;
+}
+
+static int tracing_on_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_u64(t, (uint32_t)fathom_ctl_is_recording(fathom_ctl_instance(&f->node)), 0,
+			' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int tracing_on_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	uint64_t v;
+	int err = fathom_ctl_write_number(buf, bytes, &v);
+
+	if (err)
+		return err;
+	fathom_ctl_recording(fathom_ctl_instance(&f->node), v != 0);
+	return (int)bytes;
+}
+
+const struct ctl_file_ops fathom_ctl_tracing_on = {.show = tracing_on_show,
+						   .write = tracing_on_write};
+
+static int available_tracers_show(struct fathom_file *f, struct fathom_text *t)
+{
+	const struct fathom_tracer *tracer;
+
+	if (fathom_ctl_instance(&f->node)->index) {
+		fathom_text_str(t, "nop\n");
+		return 0;
+	}
+	for (uint32_t i = 0; (tracer = fathom_tracer_at(i)); i++) {
+		if (i)
+			fathom_text_char(t, ' ');
+		fathom_text_str(t, tracer->name);
+	}
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_available_tracers = {.show = available_tracers_show};
+
+static const char *tracer_name(const struct ctl_instance *tr)
+{
+	return tr->index ? "nop" : fathom_tracer_current()->name;
+}
+
+static int current_tracer_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_str(t, tracer_name(fathom_ctl_instance(&f->node)));
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+/* The trace is the old tracer's, so it is cleared; not if nothing changes. */
+static int current_tracer_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	size_t n = bytes;
+	int err;
+
+	if (n > sizeof(f->token) - 1)
+		return -FATHOM_EINVAL;
+	while (n && ctl_space(buf[n - 1]))
+		n--;
+	__builtin_memcpy(f->token, buf, n);
+	f->token[n] = '\0';
+	if (ctl_same(f->token, tracer_name(tr)))
+		return (int)bytes;
+	if (tr->index)
+		return -FATHOM_EINVAL;
+	for (uint32_t i = 0; fathom_tracer_at(i); i++)
+		if (ctl_same(fathom_tracer_at(i)->name, f->token)) {
+			if (tr->raw_open || tr->pipe_open)
+				return -FATHOM_EBUSY;
+			if (fathom_tracer_at(i)->flags & FATHOM_TRACER_LATENCY)
+				fathom_ctl_snapshot_alloc(tr);
+			err = fathom_tracer_set(f->token);
+			fathom_ctl_clear(tr, tr->ring, ~0u);
+			return err ? err : (int)bytes;
+		}
+	return -FATHOM_EINVAL;
+}
+
+const struct ctl_file_ops fathom_ctl_current_tracer = {.show = current_tracer_show,
+						       .write = current_tracer_write};
+
+/*
+ * The port has one clock. `local` and `global` are both it; whether it is the same on all CPUs is the port's affair.
+ */
+static const char *const clock_names[] = {"local", "global"};
+static uint32_t clock_now;
+
+static int trace_clock_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i)
+			fathom_text_char(t, ' ');
+		if (i == clock_now)
+			fathom_text_char(t, '[');
+		fathom_text_str(t, clock_names[i]);
+		if (i == clock_now)
+			fathom_text_char(t, ']');
+	}
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+/* Any accepted name clears the buffer, the current one too. */
+static int trace_clock_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	const char *s = buf;
+	size_t n = bytes;
+
+	ctl_trim(&s, &n);
+	for (uint32_t i = 0; i < 2; i++) {
+		if (!ctl_is(s, n, clock_names[i]))
+			continue;
+		clock_now = i;
+		fathom_ctl_clear(tr, tr->ring, ~0u);
+		return (int)bytes;
+	}
+	return -FATHOM_EINVAL;
+}
+
+const struct ctl_file_ops fathom_ctl_trace_clock = {.show = trace_clock_show,
+						    .write = trace_clock_write};
+
+static int timestamp_mode_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_text_str(t, "[delta] absolute\n");
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_timestamp_mode = {.show = timestamp_mode_show};
+
+/* Latencies are kept in ns and shown in us. */
+static uint64_t number_us(uint64_t ns)
+{
+	wire_div(&ns, 1000);
+	return ns;
+}
+
+static uint64_t number_get(const struct ctl_instance *tr, uint32_t which)
+{
+	switch (which) {
+	case CTL_NUMBER_THRESH: return number_us(fathom_thresh());
+	case CTL_NUMBER_MAX_LATENCY: return number_us(fathom_max_latency());
+	case CTL_NUMBER_GRAPH_DEPTH: return fathom_graph_depth();
+	case CTL_NUMBER_PERCENT: return tr->buffer_percent;
+	case CTL_NUMBER_STACK_MAX: return fathom_stack_max();
+	case CTL_NUMBER_PROFILE: return (uint64_t)fathom_profile_is_on();
+	default: return fathom_ctl.saved_cmdlines_size;
+	}
+}
+
+#define NUMBER_PIDS_MAX 32768 /* Linux's PID_MAX_DEFAULT: the bound of saved_cmdlines_size */
+
+static int number_set(struct ctl_instance *tr, uint32_t which, uint64_t v)
+{
+	switch (which) {
+	case CTL_NUMBER_THRESH: fathom_thresh_set(v * 1000); return 0;
+	case CTL_NUMBER_MAX_LATENCY: fathom_max_latency_set(v * 1000); return 0;
+	case CTL_NUMBER_GRAPH_DEPTH: fathom_graph_depth_set((uint32_t)v); return 0;
+	case CTL_NUMBER_PERCENT:
+		if (v > 100)
+			return -FATHOM_EINVAL;
+		tr->buffer_percent = (uint32_t)v;
+		return 0;
+	case CTL_NUMBER_STACK_MAX: fathom_stack_max_set(v); return 0;
+	case CTL_NUMBER_PROFILE: return fathom_profile_set(v != 0);
+	default:
+		/* The table's size is fixed at init: a valid number is taken and changes nothing. */
+		return !v || v > NUMBER_PIDS_MAX ? -FATHOM_EINVAL : 0;
+	}
+}
+
+static int number_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_u64(t, number_get(fathom_ctl_instance(&f->node), f->node.entry->arg), 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int number_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	uint64_t v;
+	int err = fathom_ctl_write_number(buf, bytes, &v);
+
+	if (!err)
+		err = number_set(fathom_ctl_instance(&f->node), f->node.entry->arg, v);
+	return err ? err : (int)bytes;
+}
+
+const struct ctl_file_ops fathom_ctl_number_file = {.show = number_show, .write = number_write};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* gate.c -- what happens to an event that has a filter, triggers, pids or instances; and the state bits that say so. */
+#include "control/control.h"
+#include "control/pool.h"
+#include "control/trigger.h"
+#include "fathom/emit.h"
+
+/*
+ * G1  An event that has nothing of this kind never comes here: its state is ON alone, and the fast path records it.
+ * G2  No lock is taken here. What is pointed to is unlinked before it is retired (pool.h, P1 and P2).
+ */
+
+int fathom_ctl_pid_listed(const struct ctl_pids *p, int32_t pid)
+{
+	uint32_t lo = 0, hi = p->nr;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (p->pid[mid] < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->nr && p->pid[lo] == pid;
+}
+
+static int gate_pid_passes(struct ctl_instance *tr, int32_t pid)
+{
+	const struct ctl_pids *only, *not ;
+
+	only = __atomic_load_n(&tr->pids[CTL_EVENT_PIDS], __ATOMIC_ACQUIRE);
+	not = __atomic_load_n(&tr->pids[CTL_EVENT_NOTRACE_PIDS], __ATOMIC_ACQUIRE);
+	return (!only || fathom_ctl_pid_listed(only, pid)) &&
+	       (!not || !fathom_ctl_pid_listed(not, pid));
+}
+
+/* One instance's answer: FATHOM_GATE_KEEP if it records the event, FATHOM_GATE_AFTER if a trigger waits for that. */
+static uint32_t gate_ask(struct ctl_instance *tr, struct ctl_event *e, const void *record,
+			 uint32_t bytes, uint32_t cpu)
+{
+	struct ctl_trigger *t = __atomic_load_n(&e->triggers, __ATOMIC_ACQUIRE);
+	const struct wire_common *common = record;
+	struct fathom_filter *f;
+	uint32_t answer = 0;
+
+	if (t && fathom_trigger_run(t, record, bytes, cpu))
+		answer |= FATHOM_GATE_AFTER;
+	if (!__atomic_load_n(&e->on, __ATOMIC_RELAXED) || !gate_pid_passes(tr, common->pid))
+		return answer;
+	f = __atomic_load_n(&e->filter, __ATOMIC_ACQUIRE);
+	if (!f || fathom_filter_match(f, record, bytes, cpu))
+		answer |= FATHOM_GATE_KEEP;
+	return answer;
+}
+
+static void gate_copy(struct ctl_instance *tr, const void *record, uint32_t bytes, uint32_t cpu)
+{
+	struct fathom_ring *r = fathom_ctl_ring(tr, cpu);
+	struct fathom_slot slot;
+	void *to = fathom_ring_reserve(r, bytes, &slot);
+
+	if (!to)
+		return;
+	__builtin_memcpy(to, record, bytes);
+	fathom_ring_commit(r, &slot);
+}
+
+static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_t bytes)
+{
+	struct ctl_event *top = ev->control;
+	uint32_t cpu = fathom_port_cpu(), at, answer;
+
+	if (!top || bytes < sizeof(struct wire_common))
+		return FATHOM_GATE_KEEP;
+	at = (uint32_t)(top - fathom_ctl.top.events);
+	fathom_pool_enter(cpu);
+	answer = gate_ask(&fathom_ctl.top, top, record, bytes, cpu);
+	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX; i++) {
+		/* Pairs with the release in state_instance_new(). */
+		struct ctl_instance *tr =
+			__atomic_load_n(&fathom_ctl.instance[i], __ATOMIC_ACQUIRE);
+		uint32_t a;
+
+		if (!tr)
+			continue;
+		a = gate_ask(tr, &tr->events[at], record, bytes, cpu);
+		if (a & FATHOM_GATE_KEEP)
+			gate_copy(tr, record, bytes, cpu);
+		answer |= a & FATHOM_GATE_AFTER;
+	}
+	fathom_pool_leave(cpu);
+	return answer;
+}
+
+static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes)
+{
+	struct ctl_event *top = ev->control;
+	uint32_t cpu = fathom_port_cpu(), at = (uint32_t)(top - fathom_ctl.top.events);
+
+	fathom_pool_enter(cpu);
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
+		struct ctl_instance *tr =
+			__atomic_load_n(&fathom_ctl.instance[i], __ATOMIC_ACQUIRE);
+		struct ctl_trigger *t;
+
+		if (!tr)
+			continue;
+		t = __atomic_load_n(&tr->events[at].triggers, __ATOMIC_ACQUIRE);
+		if (t)
+			fathom_trigger_run_after(t, record, bytes, cpu);
+	}
+	fathom_pool_leave(cpu);
+}
+
+void fathom_ctl_gate_init(void)
+{
+	fathom_gate.decide = gate_decide;
+	fathom_gate.after = gate_after;
+	fathom_ctl_function_commands();
+}
+
+/* Does this instance need the gate for the event? The top alone, plainly on, does not. */
+static int gate_needed(const struct ctl_instance *tr, const struct ctl_event *e)
+{
+	if (e->triggers || e->soft)
+		return 1;
+	if (!e->on)
+		return 0;
+	return tr->index || e->filter || tr->pids[CTL_EVENT_PIDS] ||
+	       tr->pids[CTL_EVENT_NOTRACE_PIDS];
+}
+
+int fathom_ctl_event_update(uint32_t event)
+{
+	struct fathom_event *ev = fathom_event_at(event);
+	uint32_t set = 0, bits = FATHOM_EVENT_ON | FATHOM_EVENT_GATE | FATHOM_EVENT_STACK;
+
+	if (fathom_event_is_internal(ev))
+		return 0;
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
+		struct ctl_instance *tr = fathom_ctl.instance[i];
+
+		if (tr && gate_needed(tr, &tr->events[event]))
+			set |= FATHOM_EVENT_ON | FATHOM_EVENT_GATE;
+	}
+	if (fathom_ctl.top.events[event].on)
+		set |= FATHOM_EVENT_ON;
+	if (set && fathom_ctl_option(&fathom_ctl.top, CTL_OPT_STACKTRACE))
+		set |= FATHOM_EVENT_STACK;
+	return fathom_event_set(ev, set, bits & ~set);
+}
+
+int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on)
+{
+	struct ctl_event *e = &tr->events[event];
+	uint32_t was = e->on;
+	int err;
+
+	__atomic_store_n(&e->on, (uint32_t) !!on, __ATOMIC_RELAXED);
+	err = fathom_ctl_event_update(event);
+	if (err)
+		__atomic_store_n(&e->on, was, __ATOMIC_RELAXED);
+	return err;
+}
+
+void fathom_ctl_events_clear(struct ctl_instance *tr)
+{
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		struct ctl_event *e = &tr->events[i];
+		struct fathom_filter *f = e->filter;
+
+		fathom_trigger_remove_all(tr, i);
+		__atomic_store_n(&e->filter, (struct fathom_filter *)0, __ATOMIC_SEQ_CST);
+		fathom_pool_retire(f);
+		fathom_pool_put(e->note);
+		e->note = 0;
+		e->soft = 0;
+		if (e->on)
+			fathom_ctl_event_enable(tr, i, 0);
+	}
+	for (uint32_t k = 0; k < CTL_PID_LISTS; k++) {
+		struct ctl_pids *p = tr->pids[k];
+
+		__atomic_store_n(&tr->pids[k], (struct ctl_pids *)0, __ATOMIC_SEQ_CST);
+		fathom_pool_retire(p);
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* hist.h -- histograms: counts and sums by key, in fixed memory, updated by any number of CPUs without a lock. */
+#ifndef CONTROL_HIST_H
+#define CONTROL_HIST_H
+
+#include "control/control.h"
+
+#define HIST_KEYS_MAX	  3
+#define HIST_VALUES_MAX	  8 /* hitcount is the first */
+#define HIST_SORTS_MAX	  2
+#define HIST_NAME_MAX	  31
+#define HIST_TEXT_MAX	  64u /* bytes of a string key; longer ones are cut */
+#define HIST_FRAMES	  16u /* of a stacktrace key */
+#define HIST_SIZE_DEFAULT 2048u
+#define HIST_SIZE_MIN	  128u
+#define HIST_SIZE_MAX	  131072u
+
+enum hist_modifier {
+	HIST_PLAIN,
+	HIST_HEX,
+	HIST_SYM,
+	HIST_SYM_OFFSET,
+	HIST_EXECNAME,
+	HIST_SYSCALL,
+	HIST_LOG2,
+	HIST_BUCKETS,
+	HIST_USECS,
+	HIST_STACKTRACE, /* the key `stacktrace` itself */
+	HIST_TIMESTAMP,	 /* common_timestamp */
+};
+
+struct hist_field {
+	struct fathom_operand op;
+	uint8_t modifier;
+	uint8_t hitcount; /* the value that counts events */
+	uint16_t at;	  /* of a key: its offset in an entry's key */
+	uint16_t size;
+	uint64_t buckets;
+	char name[32];
+};
+
+struct hist_sort {
+	uint8_t is_key;
+	uint8_t index;
+	uint8_t descending;
+};
+
+/*
+ * The table: `slots` holds hash and entry of each place, `entries` the keys and sums.
+ *
+ * H1  A slot's hash goes from 0 to its value once, by compare-and-exchange: who wins takes the next free entry.
+ * H2  A slot's entry number is stored (release) after the key was written; a reader that finds it may read the key.
+ * H3  Sums are pairs of 32-bit words, added with carry: exact once the writers are done, on targets without 64-bit
+ *     atomics too.
+ */
+struct hist_slot {
+	uint32_t hash;
+	uint32_t entry; /* 0: not yet there; else number + 1 */
+};
+
+struct hist_sum {
+	uint32_t low;
+	uint32_t high;
+};
+
+struct ctl_hist {
+	struct ctl_hist *next_named;
+	uint32_t users; /* triggers that share it by name */
+	uint32_t paused;
+	uint32_t nr_keys, nr_values, nr_sorts;
+	uint32_t size; /* entries */
+	uint32_t key_bytes;
+	uint32_t entry_bytes; /* key and sums */
+	uint32_t used;	      /* entries taken, may run past size */
+	struct hist_sum hits;
+	struct hist_sum drops;
+	struct hist_field key[HIST_KEYS_MAX];
+	struct hist_field value[HIST_VALUES_MAX];
+	struct hist_sort sort[HIST_SORTS_MAX];
+	char name[HIST_NAME_MAX + 1];
+	struct hist_slot *slots; /* 2 * size, a power of two */
+	uint8_t *entries;
+	uint32_t *order; /* entry numbers, sorted for the file */
+	void *table;	 /* the memory of the three */
+};
+
+/* Any context, gate held. */
+void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, uint32_t cpu);
+
+/* Lock held. */
+int fathom_hist_alloc(struct ctl_hist *h); /* sizes are set: takes the table */
+void fathom_hist_clear(struct ctl_hist *h);
+void fathom_hist_sort(struct ctl_hist *h, uint32_t *nr);
+void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t);
+/* The line of entry number `at` of the order. */
+void fathom_hist_line(const struct ctl_hist *h, uint32_t at, struct fathom_text *t);
+uint64_t fathom_hist_sum(const struct hist_sum *s);
+static inline struct hist_sum *hist_sums(const struct ctl_hist *h, uint32_t entry)
+{
+	return (struct hist_sum *)(void *)(h->entries + (size_t)entry * h->entry_bytes +
+					   h->key_bytes);
+}
+static inline uint8_t *hist_key(const struct ctl_hist *h, uint32_t entry)
+{
+	return h->entries + (size_t)entry * h->entry_bytes;
+}
+
+/*
+ * The text behind `hist:`. 0 and a histogram without its table (a spec), or an errno value, told to the error log.
+ * *what is set to clear, pause or cont if the text says so.
+ */
+enum hist_order {
+	HIST_SET,
+	HIST_CLEAR,
+	HIST_PAUSE,
+	HIST_CONTINUE
+};
+int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, const char *command,
+		      size_t at, size_t len, struct ctl_hist *out, enum hist_order *order);
+/* Do two specs make the same histogram? */
+int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* state.c -- the control stage's own memory, and the instances. */
+#include "control/control.h"
+#include "control/pool.h"
+#include "control/str.h"
+#include "control/tree.h"
+#include "control/trigger.h"
+#include "fathom/tracer.h"
+
+struct ctl_state fathom_ctl;
+
+/*
+ * Of what the rings left: the snapshot's share stays (as much again as the rings have), then three quarters of the rest
+ * are for control, one for the tracers' own tables.
+ */
+static int state_memory(void)
+{
+	size_t left = fathom_memory_left(), rings = 0, bytes;
+	void *mem;
+
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
+		rings += fathom_ring_bytes(fathom_ring_pages(fathom_core.ring[cpu])) + 8192;
+	bytes = left / 2;
+	if (left > rings && left - rings > bytes)
+		bytes = left - rings;
+	bytes -= bytes / 4;
+	if (bytes < 2 * CTL_SCRATCH_BYTES)
+		return -FATHOM_ENOMEM;
+	mem = fathom_memory_take(bytes);
+	if (!mem)
+		return -FATHOM_ENOMEM;
+	fathom_ctl.scratch = mem;
+	fathom_pool_init((uint8_t *)mem + CTL_SCRATCH_BYTES, bytes - CTL_SCRATCH_BYTES);
+	return 0;
+}
+
+static void state_systems(void)
+{
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		uint32_t k = 0;
+
+		while (k < i && !ctl_same(fathom_event_at(k)->system, fathom_event_at(i)->system))
+			k++;
+		fathom_ctl.system_of[i] = (uint16_t)k;
+	}
+}
+
+static void state_instance_init(struct ctl_instance *tr)
+{
+	tr->options = fathom_ctl_option_defaults();
+	tr->cpu_mask = ~(uint64_t)0 >> (64 - fathom_core.nr_cpus);
+	tr->buffer_percent = 50;
+	tr->on = 1;
+	tr->start = fathom_now();
+}
+
+static void state_forget(void)
+{
+	__builtin_memset(&fathom_ctl, 0, sizeof(fathom_ctl));
+	fathom_ctl_error_reset();
+	fathom_trigger_reset();
+}
+
+int fathom_ctl_ready(void)
+{
+	uint32_t n = fathom_event_count();
+	int err;
+
+	if (!fathom_core.nr_cpus)
+		return -FATHOM_ENODEV;
+	if (fathom_ctl.ready && fathom_ctl.boot == fathom_core.boot)
+		return 0;
+	/* The first time, or after fathom_exit(): whatever was there went with its memory. */
+	state_forget();
+	if (n > 0xffff)
+		n = 0xffff;
+	err = state_memory();
+	if (err)
+		return err;
+	fathom_ctl.nr_events = n;
+	fathom_ctl.system_of = fathom_pool_get(n * sizeof(*fathom_ctl.system_of) + 1);
+	fathom_ctl.top.events = fathom_pool_get(n * sizeof(*fathom_ctl.top.events) + 1);
+	if (!fathom_ctl.system_of || !fathom_ctl.top.events)
+		return -FATHOM_ENOMEM;
+	state_systems();
+	state_instance_init(&fathom_ctl.top);
+	fathom_ctl.top.on = (uint32_t)fathom_tracing_is_on();
+	fathom_ctl.top.ring = fathom_core.ring;
+	fathom_ctl.instance[0] = &fathom_ctl.top;
+	for (uint32_t i = 0; i < n; i++) {
+		struct fathom_event *ev = fathom_event_at(i);
+
+		fathom_ctl.top.events[i].on = !!(ev->state & FATHOM_EVENT_ON);
+		ev->control = &fathom_ctl.top.events[i];
+	}
+	fathom_ctl_gate_init();
+	fathom_ctl.saved_cmdlines_size = 128;
+	fathom_ctl.boot = fathom_core.boot;
+	fathom_ctl.ready = 1;
+	return 0;
+}
+
+void fathom_ctl_scratch(struct fathom_text *t)
+{
+	fathom_text_init(t, fathom_ctl.scratch, CTL_SCRATCH_BYTES);
+}
+
+struct ctl_instance *fathom_ctl_instance_at(uint32_t index)
+{
+	return index <= FATHOM_INSTANCES_MAX ? fathom_ctl.instance[index] : 0;
+}
+
+struct ctl_instance *fathom_ctl_instance(const struct fathom_node *node)
+{
+	return fathom_ctl.instance[node->instance];
+}
+
+int fathom_ctl_alive(const struct fathom_node *node)
+{
+	const struct ctl_instance *tr = fathom_ctl_instance_at(node->instance);
+
+	if (node->instance && (!tr || tr->serial != node->serial))
+		return -FATHOM_ENOENT;
+	return 0;
+}
+
+struct fathom_ring *fathom_ctl_ring(const struct ctl_instance *tr, uint32_t cpu)
+{
+	return cpu < fathom_core.nr_cpus ? __atomic_load_n(&tr->ring[cpu], __ATOMIC_ACQUIRE) : 0;
+}
+
+int fathom_ctl_feature(uint32_t flags)
+{
+	if (flags & CTL_IF_FUNCTION && !fathom_function_count())
+		return 0;
+	if (flags & CTL_IF_PROFILE && !fathom_function_count())
+		return 0;
+	return 1;
+}
+
+/* Pages each ring of an instance gets: those of the top, or less if the memory is short. */
+static int state_instance_rings(struct ctl_instance *tr)
+{
+	uint32_t pages = fathom_ring_pages(fathom_core.ring[0]);
+
+	for (; pages >= FATHOM_RING_PAGES_MIN; pages /= 2)
+		if (!fathom_ctl_rings_new(&tr->ring, &tr->rings, pages))
+			return 0;
+	return -FATHOM_ENOMEM;
+}
+
+static int state_name_ok(const char *name, size_t len)
+{
+	if (!len || len > FATHOM_NAME_MAX || ctl_is(name, len, ".") || ctl_is(name, len, ".."))
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] == '/' || !name[i])
+			return 0;
+	return 1;
+}
+
+static void state_instance_free(struct ctl_instance *tr)
+{
+	fathom_pool_retire(tr->spares);
+	fathom_pool_retire(tr->rings);
+	fathom_pool_retire(tr->events);
+	fathom_pool_retire(tr);
+}
+
+static int state_instance_new(const char *name, size_t len, uint32_t slot)
+{
+	static uint16_t serial;
+	struct ctl_instance *tr = fathom_pool_get(sizeof(*tr));
+
+	if (!tr)
+		return -FATHOM_ENOMEM;
+	state_instance_init(tr);
+	__builtin_memcpy(tr->name, name, len);
+	tr->index = (uint8_t)slot;
+	tr->serial = ++serial;
+	tr->events = fathom_pool_get(fathom_ctl.nr_events * sizeof(*tr->events) + 1);
+	if (!tr->events || state_instance_rings(tr)) {
+		fathom_pool_put(tr->events);
+		fathom_pool_put(tr);
+		return -FATHOM_ENOMEM;
+	}
+	/* Pairs with the acquire in gate_decide(). */
+	__atomic_store_n(&fathom_ctl.instance[slot], tr, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
+{
+	uint32_t slot = 0;
+	int ret;
+
+	if (dir->entry)
+		return -FATHOM_ENOTDIR;
+	if (dir->dir != CTL_DIR_INSTANCES || !state_name_ok(name, len))
+		return -FATHOM_EPERM;
+	fathom_ctl_lock();
+	ret = fathom_ctl_ready();
+	for (uint32_t i = FATHOM_INSTANCES_MAX; i && !ret; i--) {
+		if (!fathom_ctl.instance[i])
+			slot = i;
+		else if (ctl_is(name, len, fathom_ctl.instance[i]->name))
+			ret = -FATHOM_EEXIST;
+	}
+	if (!ret)
+		ret = slot ? state_instance_new(name, len, slot) : -FATHOM_ENOMEM;
+	fathom_ctl_unlock();
+	return ret;
+}
+
+int fathom_fs_rmdir(const struct fathom_node *node)
+{
+	struct ctl_instance *tr;
+	int ret = -FATHOM_EPERM;
+
+	if (node->entry || node->dir != CTL_DIR_ROOT || !node->instance)
+		return ret;
+	fathom_ctl_lock();
+	ret = fathom_ctl_alive(node);
+	if (!ret && fathom_ctl_instance(node)->open_files)
+		ret = -FATHOM_EBUSY;
+	if (!ret) {
+		tr = fathom_ctl_instance(node);
+		fathom_ctl_events_clear(tr);
+		fathom_ctl_error_forget(tr);
+		__atomic_store_n(&fathom_ctl.instance[node->instance], (struct ctl_instance *)0,
+				 __ATOMIC_RELEASE);
+		state_instance_free(tr);
+	}
+	fathom_ctl_unlock();
+	return ret;
+}
+
+void fathom_ctl_comm(int32_t pid, char *buf)
+{
+	static const char unknown[] = "<...>", idle[] = "<idle>";
+	const struct fathom_config *c = &fathom_core.config;
+
+	buf[0] = '\0';
+	if (!pid)
+		__builtin_memcpy(buf, idle, sizeof(idle));
+	else if (!c->task_name || c->task_name(pid, buf) < 0 || !buf[0])
+		__builtin_memcpy(buf, unknown, sizeof(unknown));
+	buf[15] = '\0';
+}

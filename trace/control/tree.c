@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* tree.c -- the tables: which file is in which directory, with Linux's modes; and the README. */
+#include "control/control.h"
+#include "control/files.h"
+#include "fathom/tracer.h"
+
+static const char *const readme_text[] = {
+	"tracing mini-HOWTO:\n\n"
+	"# echo 0 > tracing_on : stop recording, keep what there is\n"
+	"# echo 1 > tracing_on : record again\n\n"
+	" Files:\n"
+	"  trace\t\t\t- what was recorded; `echo > trace` clears it\n"
+	"  trace_pipe\t\t- the same, but what is read is gone; waits for more\n"
+	"  trace_marker\t\t- text written here becomes a record\n"
+	"  trace_marker_raw\t- binary data; the first 4 bytes are an id\n"
+	"  current_tracer\t- the tracer that runs; available_tracers lists them\n"
+	"  trace_options, options/ - how things are shown and recorded\n"
+	"  trace_clock\t\t- the clock of the records\n"
+	"  timestamp_mode\t- how times are stored\n"
+	"  buffer_size_kb\t- size per CPU, within the memory given at start\n"
+	"  buffer_total_size_kb\t- the sum\n"
+	"  free_buffer\t\t- closing it shrinks the buffer to the least\n"
+	"  tracing_cpumask\t- CPUs that record, in hex\n"
+	"  snapshot\t\t- a second buffer: 1 takes, 0 frees, 2 clears\n"
+	"  instances\t\t- mkdir makes a buffer of its own with its own events\n"
+	"  error_log\t\t- why the last commands failed\n",
+	"  per_cpu/cpuN/\t\t- trace, trace_pipe, trace_pipe_raw, stats, snapshot of one CPU\n"
+	"  saved_cmdlines, saved_tgids - tasks seen in the trace\n"
+	"  printk_formats\t- formats of trace_printk(), for decoders\n"
+	"  set_ftrace_filter\t- functions to trace: names, globs, `!` takes away,\n"
+	"\t\t\t  <function>:<command>[:<count>] with traceon, traceoff,\n"
+	"\t\t\t  enable_event:<system>:<event>, disable_event:<system>:<event>,\n"
+	"\t\t\t  stacktrace, snapshot, dump, cpudump\n"
+	"  set_ftrace_notrace\t- functions not to trace\n"
+	"  set_ftrace_pid, set_ftrace_notrace_pid - tasks to trace, or not\n"
+	"  set_graph_function, set_graph_notrace, max_graph_depth - of function_graph\n"
+	"  function_profile_enabled, trace_stat/ - hits and time per function\n"
+	"  stack_trace, stack_max_size, stack_trace_filter - the deepest stack\n"
+	"  tracing_thresh, tracing_max_latency - limits of the latency tracers, in us\n",
+	"  events/\n"
+	"   set_event\t\t- events by <system>:<event>; `!` takes away\n"
+	"   set_event_pid, set_event_notrace_pid - tasks whose events count, or not\n"
+	"   enable\t\t- 0 or 1, for all, a system or one event\n"
+	"   filter\t\t- expression over the fields: == != < <= > >= & ~ && || ! ( )\n"
+	"   format, id\t\t- the record's layout and number\n"
+	"   trigger\t\t- <trigger>[:count][ if <filter>]\n"
+	"\t\t\t  traceon traceoff snapshot stacktrace\n"
+	"\t\t\t  enable_event:<system>:<event> disable_event:<system>:<event>\n"
+	"\t\t\t  enable_hist:<system>:<event> disable_hist:<system>:<event>\n"
+	"\t\t\t  hist:keys=<field1[,field2,...]>\n"
+	"\t\t\t    [:values=<field1[,field2,...]>][:sort=<field1[,field2]>][:size=#entries]\n"
+	"\t\t\t    [:pause][:continue][:clear][:name=histname] [if <filter>]\n"
+	"\t\t\t  modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs\n"
+	"   hist\t\t\t- the histograms of the event\n",
+};
+
+static int readme_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_text_str(t, readme_text[f->piece]);
+	return f->piece + 1 < sizeof(readme_text) / sizeof(readme_text[0]);
+}
+
+const struct ctl_file_ops fathom_ctl_readme = {.show = readme_show};
+
+#define FN CTL_IF_FUNCTION
+
+const struct fathom_fs_entry fathom_ctl_root_files[] = {
+	{"README", 0440, CTL_TOP_ONLY, &fathom_ctl_readme, 0},
+	{"available_events", 0440, CTL_TOP_ONLY, &fathom_ctl_available_events, 0},
+	{"available_filter_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_available_functions, 0},
+	{"available_tracers", 0440, 0, &fathom_ctl_available_tracers, 0},
+	{"buffer_percent", 0640, 0, &fathom_ctl_number_file, CTL_NUMBER_PERCENT},
+	{"buffer_size_kb", 0640, 0, &fathom_ctl_buffer_size, 0},
+	{"buffer_total_size_kb", 0440, 0, &fathom_ctl_buffer_total, 0},
+	{"current_tracer", 0640, 0, &fathom_ctl_current_tracer, 0},
+	{"dyn_ftrace_total_info", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_function_info, 0},
+	{"enabled_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_enabled_functions, 0},
+	{"error_log", 0640, 0, &fathom_ctl_error_log, 0},
+	{"free_buffer", 0200, 0, &fathom_ctl_free_buffer, 0},
+	{"function_profile_enabled", 0640, CTL_TOP_ONLY | CTL_IF_PROFILE, &fathom_ctl_number_file,
+	 CTL_NUMBER_PROFILE},
+	{"max_graph_depth", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
+	 CTL_NUMBER_GRAPH_DEPTH},
+	{"printk_formats", 0440, CTL_TOP_ONLY, &fathom_ctl_printk_formats, 0},
+	{"saved_cmdlines", 0440, CTL_TOP_ONLY, &fathom_ctl_saved_cmdlines, 0},
+	{"saved_cmdlines_size", 0640, CTL_TOP_ONLY, &fathom_ctl_number_file, CTL_NUMBER_CMDLINES},
+	{"saved_tgids", 0440, CTL_TOP_ONLY, &fathom_ctl_saved_tgids, 0},
+	{"set_event", 0640, 0, &fathom_ctl_set_event, 0},
+	{"set_event_notrace_pid", 0640, 0, &fathom_ctl_event_pids, CTL_EVENT_NOTRACE_PIDS},
+	{"set_event_pid", 0640, 0, &fathom_ctl_event_pids, CTL_EVENT_PIDS},
+	{"set_ftrace_filter", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_FILTER},
+	{"set_ftrace_notrace", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set,
+	 FATHOM_SET_NOTRACE},
+	{"set_ftrace_notrace_pid", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_pids,
+	 FATHOM_PIDS_NOTRACE},
+	{"set_ftrace_pid", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_pids, FATHOM_PIDS_TRACE},
+	{"set_graph_function", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_GRAPH},
+	{"set_graph_notrace", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set,
+	 FATHOM_SET_GRAPH_NOTRACE},
+	{"snapshot", 0640, 0, &fathom_ctl_snapshot, 0},
+	{"stack_max_size", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file, CTL_NUMBER_STACK_MAX},
+	{"stack_trace", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_stack_trace, 0},
+	{"stack_trace_filter", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_STACK},
+	{"timestamp_mode", 0440, 0, &fathom_ctl_timestamp_mode, 0},
+	{"trace", 0640, 0, &fathom_ctl_trace, 0},
+	{"trace_clock", 0640, 0, &fathom_ctl_trace_clock, 0},
+	{"trace_marker", 0220, 0, &fathom_ctl_marker, 0},
+	{"trace_marker_raw", 0220, 0, &fathom_ctl_marker_raw, 0},
+	{"trace_options", 0640, 0, &fathom_ctl_trace_options, 0},
+	{"trace_pipe", 0440, 0, &fathom_ctl_trace_pipe, 0},
+	{"tracing_cpumask", 0640, 0, &fathom_ctl_cpumask, 0},
+	{"tracing_max_latency", 0640, 0, &fathom_ctl_number_file, CTL_NUMBER_MAX_LATENCY},
+	{"tracing_on", 0640, 0, &fathom_ctl_tracing_on, 0},
+	{"tracing_thresh", 0640, CTL_TOP_ONLY, &fathom_ctl_number_file, CTL_NUMBER_THRESH},
+	{0, 0, 0, 0, 0},
+};
+
+const struct fathom_fs_entry fathom_ctl_events_files[] = {
+	{"enable", 0640, 0, &fathom_ctl_event_on, CTL_SCOPE_ALL},
+	{"header_event", 0440, 0, &fathom_ctl_header_event, 0},
+	{"header_page", 0440, 0, &fathom_ctl_header_page, 0},
+	{0, 0, 0, 0, 0},
+};
+
+const struct fathom_fs_entry fathom_ctl_system_files[] = {
+	{"enable", 0640, CTL_NOT_INTERNAL, &fathom_ctl_event_on, CTL_SCOPE_SYSTEM},
+	{"filter", 0640, CTL_NOT_INTERNAL, &fathom_ctl_system_filter, 0},
+	{0, 0, 0, 0, 0},
+};
+
+const struct fathom_fs_entry fathom_ctl_event_files[] = {
+	{"enable", 0640, CTL_NOT_INTERNAL, &fathom_ctl_event_on, CTL_SCOPE_EVENT},
+	{"filter", 0640, CTL_NOT_INTERNAL, &fathom_ctl_event_filter, 0},
+	{"format", 0440, 0, &fathom_ctl_event_format, 0},
+	{"hist", 0440, 0, &fathom_ctl_event_hist, 0},
+	{"id", 0440, 0, &fathom_ctl_event_id, 0},
+	{"trigger", 0640, CTL_NOT_INTERNAL | CTL_PRINT_ONLY, &fathom_ctl_event_trigger, 0},
+	{0, 0, 0, 0, 0},
+};
+
+const struct fathom_fs_entry fathom_ctl_cpu_files[] = {
+	{"buffer_size_kb", 0640, 0, &fathom_ctl_cpu_buffer_size, 0},
+	{"snapshot", 0640, 0, &fathom_ctl_snapshot, 0},
+	{"snapshot_raw", 0440, 0, &fathom_ctl_snapshot_raw, 0},
+	{"stats", 0440, 0, &fathom_ctl_stats, 0},
+	{"trace", 0640, 0, &fathom_ctl_trace, 0},
+	{"trace_pipe", 0440, 0, &fathom_ctl_trace_pipe, 0},
+	{"trace_pipe_raw", 0440, 0, &fathom_ctl_raw, 0},
+	{0, 0, 0, 0, 0},
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* tree.h -- the tables the tree is made of: which directory has which files, and what a file does. */
+#ifndef CONTROL_TREE_H
+#define CONTROL_TREE_H
+
+#include "fathom/errno.h"
+#include "fathom/fs.h"
+#include "wire/text.h"
+
+/* Kinds of directory. `at` of a node: first event of the system, event, CPU. */
+enum ctl_dir {
+	CTL_DIR_ROOT,
+	CTL_DIR_EVENTS,
+	CTL_DIR_SYSTEM,
+	CTL_DIR_EVENT,
+	CTL_DIR_OPTIONS,
+	CTL_DIR_PERCPU,
+	CTL_DIR_CPU,
+	CTL_DIR_INSTANCES,
+	CTL_DIR_STAT,
+	CTL_DIR_KINDS,
+};
+
+/* What a file does. A NULL member is what Linux does without one: read and write are -EINVAL, open succeeds. */
+struct ctl_file_ops {
+	int (*open)(struct fathom_file *f);
+	void (*close)(struct fathom_file *f);
+	/*
+	 * The text of piece number f->piece: 1 if another follows, 0 if it was the last, or an errno value. The same piece
+	 * may be asked for again until it was read whole.
+	 */
+	int (*show)(struct fathom_file *f, struct fathom_text *out);
+	int (*read)(struct fathom_file *f, void *buf, size_t bytes); /* a stream instead of show */
+	int (*write)(struct fathom_file *f, const char *buf, size_t bytes);
+	int (*poll)(struct fathom_file *f); /* NULL: always ready */
+	uint8_t stream;			    /* cannot seek */
+};
+
+enum ctl_entry_flags {
+	CTL_TOP_ONLY = 1,     /* not in instances */
+	CTL_IF_FUNCTION = 2,  /* only where functions can be traced */
+	CTL_NOT_INTERNAL = 4, /* not for events of the `ftrace` system */
+	CTL_PRINT_ONLY = 8,   /* of the `ftrace` system for `print` only */
+	CTL_IF_STACK = 16,    /* only with a stack tracer */
+	CTL_IF_PROFILE = 32,
+	CTL_IF_LATENCY = 64,
+};
+
+struct fathom_fs_entry {
+	const char *name;
+	uint16_t mode;
+	uint16_t flags;
+	const struct ctl_file_ops *ops;
+	uint32_t arg; /* what tells files with the same ops apart */
+};
+
+extern const struct fathom_fs_entry fathom_ctl_root_files[];
+extern const struct fathom_fs_entry fathom_ctl_events_files[];
+extern const struct fathom_fs_entry fathom_ctl_system_files[];
+extern const struct fathom_fs_entry fathom_ctl_event_files[];
+extern const struct fathom_fs_entry fathom_ctl_cpu_files[];
+extern const struct fathom_fs_entry fathom_ctl_option_file; /* options/X: X is `at` */
+extern const struct fathom_fs_entry fathom_ctl_stat_file;   /* trace_stat/functionN */
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* trigger.h -- what an event sets off: commands written to its `trigger` file, run in the event's context. */
+#ifndef CONTROL_TRIGGER_H
+#define CONTROL_TRIGGER_H
+
+#include "control/control.h"
+
+enum ctl_trigger_kind {
+	CTL_TRIGGER_TRACEON,
+	CTL_TRIGGER_TRACEOFF,
+	CTL_TRIGGER_SNAPSHOT, /* this and the next run when the event is in the ring */
+	CTL_TRIGGER_STACKTRACE,
+	CTL_TRIGGER_ENABLE,
+	CTL_TRIGGER_DISABLE,
+	CTL_TRIGGER_HIST_ENABLE,
+	CTL_TRIGGER_HIST_DISABLE,
+	CTL_TRIGGER_HIST,
+	CTL_TRIGGER_KINDS,
+};
+
+#define CTL_UNLIMITED 0xffffffffu
+
+struct ctl_hist;
+
+/* In a list that the event path walks inside pool_enter/leave; it changes only left, and what it points to. */
+struct ctl_trigger {
+	struct ctl_trigger *next;
+	struct fathom_filter *filter;
+	struct ctl_hist *hist;
+	struct ctl_instance *tr;
+	uint32_t event;	 /* it hangs on */
+	uint32_t target; /* of enable_event, disable_event */
+	uint32_t left;	 /* runs; CTL_UNLIMITED */
+	uint8_t kind;
+};
+
+/* Any context, gate held. 1 if some have to run when the record is in the ring. */
+int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes, uint32_t cpu);
+void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
+			      uint32_t cpu);
+
+/* One line of the trigger file: 0 or an errno value. Context: task, lock held. */
+int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len);
+void fathom_trigger_show(const struct ctl_trigger *t, struct fathom_text *out);
+void fathom_trigger_remove_all(struct ctl_instance *tr, uint32_t event);
+void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event);
+void fathom_trigger_reset(void); /* the pool is new: forget what was in the old one */
+const char *fathom_trigger_name(uint32_t kind); /* NULL behind the last */
+
+/* Count one run: 0 if none is left. Any context. */
+static inline int ctl_trigger_take(struct ctl_trigger *t)
+{
+	uint32_t left = __atomic_load_n(&t->left, __ATOMIC_RELAXED);
+
+	while (left != CTL_UNLIMITED) {
+		if (!left)
+			return 0;
+		if (__atomic_compare_exchange_n(&t->left, &left, left - 1, 1, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return 1;
+	}
+	return 1;
+}
+
+#endif
