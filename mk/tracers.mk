@@ -15,3 +15,31 @@ $(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/harness.h $(
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
 CHECK_FAST_DEPS += $(B)/test/unit/tracers_graph
+
+# ---- benchmark ----
+
+$(B)/bench/tracers_ret.o: bench/tracers_ret.c bench/tracers_subject.inc
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) $(TRACED_RET) -c $< -o $@
+$(B)/bench/tracers_hij.o: bench/tracers_hij.c bench/tracers_subject.inc
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) $(TRACED_HIJ) -c $< -o $@
+$(B)/bench/tracers_plain.o: bench/tracers_plain.c bench/tracers_subject.inc
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) -O2 -g -fno-pie -c $< -o $@
+$(B)/bench/tracers: bench/tracers.c bench/tracers_loop.h test/tracers/port.h $(B)/bench/tracers_ret.o $(B)/bench/tracers_hij.o $(B)/bench/tracers_plain.o $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc $(USER_CFLAGS) -fno-pie -no-pie -Itest/tracers -Ibench $(filter %.c %.o,$^) -Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+
+# The same call under other tracers: -pg and -finstrument-functions, as their manuals ask.
+$(B)/bench/tracers_other_pg: bench/tracers_other.c bench/tracers_subject_other.c bench/tracers_loop.h bench/tracers_subject.inc
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) -O2 -g -pg -c bench/tracers_subject_other.c -o $@.o
+	gcc $(CSTD) $(WARN) -O2 -g -Ibench bench/tracers_other.c $@.o -o $@
+$(B)/bench/tracers_other_cyg: bench/tracers_other.c bench/tracers_subject_other.c bench/tracers_loop.h bench/tracers_subject.inc
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) -O2 -g -finstrument-functions -c bench/tracers_subject_other.c -o $@.o
+	gcc $(CSTD) $(WARN) -O2 -g -Ibench bench/tracers_other.c $@.o -o $@
+
+bench-tracers: $(B)/bench/tracers $(B)/bench/tracers_other_pg $(B)/bench/tracers_other_cyg ## cost of a traced call and its return
+	@bench/tracers.sh

@@ -30,4 +30,39 @@ static inline uint64_t fathom_port_clock(void)
 #endif
 }
 
+/* enum wire_flags of the thread: a signal handler sets WIRE_FLAG_HARDIRQ (0x08) while it runs, and puts the old value back. */
+extern __thread uint32_t fathom_user_context;
+
+#define fathom_port_context fathom_port_context
+static inline uint32_t fathom_port_context(void)
+{
+	return fathom_user_context;
+}
+
+/* What the tracers keep of a thread. */
+struct fathom_task;
+extern __thread struct fathom_task fathom_user_task;
+
+#define fathom_port_task_state fathom_port_task_state
+static inline struct fathom_task *fathom_port_task_state(void)
+{
+	return &fathom_user_task;
+}
+
+/* Stacks of threads are large; see fathom/task.h. */
+#define FATHOM_STACK_BYTES (1u << 20)
+
+/* The stack that `fp` is on: of a thread that called fathom_user_stack_init(), to its end; else the page. */
+extern __thread uintptr_t fathom_user_stack_lo, fathom_user_stack_hi;
+void fathom_user_stack_init(void);
+
+#define fathom_port_stack fathom_port_stack
+static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
+{
+	int known = fp >= fathom_user_stack_lo && fp < fathom_user_stack_hi;
+
+	*lo = fp;
+	*hi = known ? fathom_user_stack_hi : (fp | 4095) + 1;
+}
+
 #endif

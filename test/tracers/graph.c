@@ -118,7 +118,6 @@ TEST(init)
 {
 	struct fathom_tracer_stats st;
 
-	CHECK_EQ(port_init(4), 0);
 	CHECK_EQ(fathom_tracer_set("function"), 0);
 	CHECK(fathom_function_count() >= 22);
 	fathom_tracer_stats(&st);
@@ -322,4 +321,86 @@ TEST(toggle_under_threads)
 	clean();
 }
 
-TEST_MAIN
+/* ---- an interrupt after every instruction ---- */
+
+static volatile long step, step_at, step_calls;
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	uint32_t outer = fathom_user_context;
+
+	if (info->si_code != TRAP_TRACE) {
+		port_trap(sig, info, context);
+		return;
+	}
+	if (step++ != step_at)
+		return;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100l; /* the rest runs free */
+	fathom_user_context = outer | WIRE_FLAG_HARDIRQ;
+	if (ret_leaf(1) != 2 || hij_leaf(1) != 2)
+		atomic_fetch_add(&bad, 1);
+	step_calls += 2;
+	fathom_user_context = outer;
+}
+
+static inline void trap_flag(int on)
+{
+	if (on)
+		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	else
+		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+
+/*
+ * The traced functions are single-stepped, again and again; each time an "interrupt" that calls traced functions itself
+ * comes some instructions later, in the tracer as well as around it. Nothing may be lost, and all of it nests.
+ * STEP_STRIDE=1 in the environment takes every instruction: half a minute where a trap is slow.
+ */
+TEST(interrupt_at_every_instruction)
+{
+	struct sigaction sa = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	struct fathom_tracer_stats before, after;
+	const char *env = getenv("STEP_STRIDE");
+	int stride = env ? atoi(env) : 11;
+	size_t n, open_ends, want = 0;
+
+	atomic_store(&bad, 0);
+	sigfillset(&sa.sa_mask);
+	sigaction(SIGTRAP, &sa, 0);
+	filter("ret_*");
+	filter("hij_*");
+	fathom_tracer_set("function_graph");
+	fathom_tracer_stats(&before);
+	for (step_at = 0;; step_at += stride) {
+		step = 0;
+		trap_flag(1);
+		if (ret_leaf(1) != 2 || hij_leaf(1) != 2)
+			atomic_fetch_add(&bad, 1);
+		trap_flag(0);
+		want += 2;
+		if (step <= step_at)
+			break; /* behind the last instruction */
+	}
+	fathom_tracer_set("nop");
+	fathom_tracer_stats(&after);
+	n = drain(0, recs, sizeof(recs) / sizeof(recs[0]));
+	CHECK_EQ(n, 2 * ((size_t)step_calls + want));
+	CHECK_EQ(forest_faults(n, &open_ends), 0);
+	CHECK_EQ(open_ends, 0);
+	CHECK_EQ(atomic_load(&bad), 0);
+	CHECK_EQ(after.recursion - before.recursion, 0);
+	CHECK_EQ(after.unmatched - before.unmatched, 0);
+	CHECK_EQ(after.unwound - before.unwound, 0);
+	CHECK(step > 200);
+	printf("  %ld instructions, every %dth interrupted\n", step, stride);
+	clean();
+}
+
+int main(int argc, char **argv)
+{
+	if (port_init(4)) {
+		printf("not ok init: fathom_init failed\n");
+		return 1;
+	}
+	return test_main(argc, argv);
+}

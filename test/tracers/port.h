@@ -90,15 +90,17 @@ static inline void port_trap(int sig, siginfo_t *info, void *context)
 }
 
 #define PORT_BYTES (64u << 20)
+static uint64_t port_clock_hz; /* 0: the clock is taken for nanoseconds */
 
-static inline int port_init(uint32_t nr_cpus)
+static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 {
 	static void *memory;
 	struct sigaction sa = {.sa_sigaction = port_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct fathom_config config = {
 		.memory_bytes = PORT_BYTES,
 		.nr_cpus = nr_cpus,
-		.pages_per_cpu = 1024,
+		.pages_per_cpu = pages,
+		.clock_hz = port_clock_hz,
 		.poke = port_poke,
 		.sync = port_sync,
 		.symbol = port_symbol,
@@ -115,6 +117,11 @@ static inline int port_init(uint32_t nr_cpus)
 	}
 	config.memory = memory;
 	return fathom_init(&config);
+}
+
+static inline int port_init(uint32_t nr_cpus)
+{
+	return port_init_pages(nr_cpus, 1024);
 }
 
 #endif

@@ -40,19 +40,17 @@ void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context();
-	uint32_t bit = fathom_context_bit(context);
+	uint32_t outer;
 
 	if (fathom_unlikely(!task))
 		return;
-	if (fathom_unlikely(task->busy & bit)) {
+	if (fathom_unlikely(fathom_guard_is_held(task, context))) {
 		fathom_counts()->recursion++;
 		return;
 	}
-	task->busy |= bit;
-	fathom_local_barrier();
+	outer = fathom_guard_enter(task, context);
 	function_write(ip, parent_ip, context);
-	fathom_local_barrier();
-	task->busy &= ~bit;
+	fathom_guard_leave(task, outer);
 }
 
 #define REPEATS_BYTES \
@@ -158,17 +156,15 @@ void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context();
-	uint32_t bit = fathom_context_bit(context);
+	uint32_t outer;
 
 	if (fathom_unlikely(!task))
 		return;
-	if (fathom_unlikely(task->busy & bit)) {
+	if (fathom_unlikely(fathom_guard_is_held(task, context))) {
 		fathom_counts()->recursion++;
 		return;
 	}
-	task->busy |= bit;
-	fathom_local_barrier();
+	outer = fathom_guard_enter(task, context);
 	function_serve(ip, slot, fp, context);
-	fathom_local_barrier();
-	task->busy &= ~bit;
+	fathom_guard_leave(task, outer);
 }

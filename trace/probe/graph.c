@@ -11,8 +11,8 @@
  * A frame is named by the address of its return address (the slot), so a return finds its call even if others were left
  * without one (longjmp, a task switch inside a function, a site that was off): entries above it are dropped.
  *
- * G1. Entries at and above task->depth have slot 0. So a pop clears the slot before it lowers depth, and a push raises
- *     depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
+ * G1. Entries at and above task->depth have slot and ret 0. So a pop clears them before it lowers depth, and a push
+ *     raises depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
  * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
  * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
  *     stack that has returned, or its slot is in use by another call. A return address is never lost.
@@ -21,9 +21,21 @@
 #define ENTRY_BYTES 20 /* common, func, depth */
 #define EXIT_BYTES  40 /* common, func, depth, overrun, calltime, rettime */
 
+/* The four entries are all fast path: the ring's and the port's inline functions go in too. */
+#ifdef __clang__
+#define FLATTEN __attribute__((flatten))
+#else
+#define FLATTEN __attribute__((flatten, optimize("omit-frame-pointer")))
+#endif
+
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
+/*
+ * The tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier tracing carry
+ * another number and so fail the one comparison that the return makes.
+ */
 static uint32_t graph_generation = 1;
+static uintptr_t graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
 
 void fathom_task_init(struct fathom_task *task)
 {
@@ -35,7 +47,8 @@ void fathom_task_init(struct fathom_task *task)
 
 void fathom_graph_reset(void)
 {
-	fathom_store(&graph_generation, graph_generation + 1);
+	fathom_store(&graph_generation, (graph_generation + 1) & 0xffffff);
+	fathom_store(&graph_plain, (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
 }
 
 /* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
@@ -52,7 +65,7 @@ static void shadow_compact(struct fathom_task *task, uint32_t from,
 		kept++;
 	}
 	for (uint32_t i = kept; i < depth; i++)
-		task->shadow[i].slot = 0;
+		task->shadow[i].slot = task->shadow[i].ret = 0;
 	fathom_local_barrier();
 	task->depth = kept;
 }
@@ -89,12 +102,11 @@ static int shadow_find(const struct fathom_task *task, uintptr_t slot)
  * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
  * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.
  */
-static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot,
-						   uint32_t bit)
+static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot)
 {
 	int i = shadow_find(task, (uintptr_t)slot);
 
-	if (i < 0 || task->busy & ~bit)
+	if (i < 0 || fathom_guard_is_nested(task))
 		return;
 	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
 		return; /* tail call: the caller's return is still to come, from here */
@@ -104,21 +116,20 @@ static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uin
 }
 
 /* Room for one more entry, or NULL. */
-static inline struct fathom_shadow *shadow_push(struct fathom_task *task, uintptr_t *slot,
-						uint32_t bit)
+static struct fathom_shadow *shadow_push(struct fathom_task *task, uintptr_t *slot)
 {
 	uint32_t depth = task->depth;
 
-	if (fathom_unlikely(task->generation != fathom_load(&graph_generation))) {
-		if (!(task->busy & ~bit))
+	if (task->generation != fathom_load(&graph_generation)) {
+		if (!fathom_guard_is_nested(task))
 			shadow_renew(task);
 		depth = task->depth;
 	}
-	if (depth && fathom_unlikely(task->shadow[depth - 1].slot <= (uintptr_t)slot)) {
-		shadow_reuse(task, slot, bit);
+	if (depth && task->shadow[depth - 1].slot <= (uintptr_t)slot) {
+		shadow_reuse(task, slot);
 		depth = task->depth;
 	}
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH)) {
+	if (depth >= FATHOM_SHADOW_DEPTH) {
 		task->overrun++;
 		fathom_counts()->shadow_full++;
 		return 0;
@@ -129,7 +140,7 @@ static inline struct fathom_shadow *shadow_push(struct fathom_task *task, uintpt
 }
 
 /* Time of the call, recorded or not. */
-static inline uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
+static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
 {
 	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
@@ -150,8 +161,8 @@ static inline uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t 
 	return time;
 }
 
-static inline void graph_write_exit(const struct fathom_shadow *e, uint32_t depth, uint32_t overrun,
-				    uint32_t context)
+static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, uint32_t overrun,
+			     uint32_t context)
 {
 	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
@@ -160,56 +171,103 @@ static inline void graph_write_exit(const struct fathom_shadow *e, uint32_t dept
 
 	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, EXIT_BYTES, &slot))) {
 		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
-		fathom_put64(to + 8, e->func);
+		fathom_put64(to + 8, func);
 		fathom_put32(to + 16, depth);
 		fathom_put32(to + 20, overrun);
-		fathom_put64(to + 24, fathom_to_ns(e->calltime));
+		fathom_put64(to + 24, fathom_to_ns(calltime));
 		fathom_put64(to + 32, fathom_to_ns(slot.time));
 		fathom_ring_commit(ring, &slot);
 	}
 	fathom_port_unpin(pin);
 }
 
-/* The fast entries: no filter beyond the set of patched functions. */
-static inline __attribute__((always_inline)) void graph_enter(uintptr_t ip, uintptr_t *slot,
-							      int hijack)
+/*
+ * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
+ * no call and need no frame; else they start over in the general form, which copes with all.
+ */
+static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context();
-	uint32_t bit = fathom_context_bit(context);
-	struct fathom_shadow *e;
+	uint32_t context = fathom_port_context(), outer;
 
-	if (fathom_unlikely(!task))
+	if (!task)
 		return;
-	if (fathom_unlikely(task->busy & bit)) {
+	if (fathom_guard_is_held(task, context)) {
 		fathom_counts()->recursion++;
 		return;
 	}
-	task->busy |= bit;
-	fathom_local_barrier();
-	e = shadow_push(task, slot, bit);
-	if (fathom_likely(e)) {
-		e->func = ip;
-		e->flags = GRAPH_RECORD;
-		e->ret = hijack ? *slot : 0;
-		e->slot = (uintptr_t)slot;
-		e->calltime = graph_write_entry(ip, (uint32_t)(e - task->shadow), context);
-		fathom_local_barrier();
-		if (hijack)
-			*(volatile uintptr_t *)slot = fathom_arch_return_address();
+	outer = fathom_guard_enter(task, context);
+	fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
+	fathom_guard_leave(task, outer);
+}
+
+static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
+							     int hijack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), depth;
+	uint32_t cpu = fathom_port_cpu();
+	struct fathom_ring *ring;
+	struct fathom_shadow *e;
+	unsigned long at;
+	uint64_t time;
+	uint8_t *to;
+
+	if (fathom_unlikely(!task || cpu >= fathom_core.nr_cpus))
+		return 0;
+	FATHOM_OPAQUE(task);
+	ring = fathom_load(&fathom_core.ring[cpu]);
+	depth = task->depth;
+	e = &task->shadow[depth];
+	FATHOM_OPAQUE(e);
+	if (fathom_unlikely(task->busy || depth >= FATHOM_SHADOW_DEPTH ||
+			    task->generation != fathom_load(&graph_generation) ||
+			    (depth && e[-1].slot <= (uintptr_t)slot)))
+		return 0;
+	fathom_guard_take(task, context);
+	to = fathom_ring_try(ring, ENTRY_BYTES, &at, &time);
+	if (fathom_unlikely(!to)) {
+		fathom_guard_leave(task, 0);
+		return 0;
 	}
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
+	fathom_put64(to + 8, ip);
+	fathom_put32(to + 16, depth);
+	task->depth = depth + 1;
+	fathom_local_barrier(); /* G1 */
+	e->func = ip;
+	e->flags = fathom_load(&graph_plain);
+	if (hijack)
+		e->ret = *slot;
+	e->calltime = time;
+	e->slot = (uintptr_t)slot;
 	fathom_local_barrier();
-	task->busy &= ~bit;
+	if (hijack)
+		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+	fathom_guard_leave(task, 0);
+	fathom_local_barrier();
+	fathom_ring_try_commit(ring, ENTRY_BYTES, at, time);
+	return 1;
 }
 
-void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
+FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
 {
-	graph_enter(ip, slot, 0);
+	uintptr_t pin = fathom_port_pin();
+	int done = graph_enter(ip, slot, 0);
+
+	fathom_port_unpin(pin);
+	if (fathom_unlikely(!done))
+		graph_enter_general(ip, slot, 0);
 }
 
-void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
+FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
-	graph_enter(ip, slot, 1);
+	uintptr_t pin = fathom_port_pin();
+	int done = graph_enter(ip, slot, 1);
+
+	fathom_port_unpin(pin);
+	if (fathom_unlikely(!done))
+		graph_enter_general(ip, slot, 1);
 }
 
 /* ---- the slow entry ---- */
@@ -220,7 +278,7 @@ uint32_t fathom_graph_wanted(uint32_t index)
 	uint32_t flags = fathom_thresh_ns ? GRAPH_THRESH : GRAPH_RECORD;
 	uint32_t limit = fathom_load(&fathom_graph_depth_max);
 
-	if (task->generation != fathom_load(&graph_generation) && !(task->busy & (task->busy - 1)))
+	if (task->generation != fathom_load(&graph_generation) && !fathom_guard_is_nested(task))
 		shadow_renew(task); /* no other context is in the middle of a push */
 	if (task->inside > task->depth)
 		task->inside = 0;
@@ -243,7 +301,7 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), depth;
-	struct fathom_shadow *e = shadow_push(task, slot, fathom_context_bit(context));
+	struct fathom_shadow *e = shadow_push(task, slot);
 
 	if (!e)
 		return;
@@ -253,7 +311,7 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 	if (flags & GRAPH_QUIET)
 		task->quiet = depth + 1;
 	e->func = ip;
-	e->flags = flags;
+	e->flags = (fathom_load(&graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
 	e->children = 0;
 	e->ret = hijack ? *slot : 0;
 	e->slot = (uintptr_t)slot;
@@ -283,77 +341,117 @@ static __attribute__((noinline)) void graph_exit_slow(struct fathom_task *task,
 	}
 	if (e->flags & GRAPH_RECORD ||
 	    (e->flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
-		graph_write_exit(e, depth, task->overrun, context);
+		graph_write_exit(e->func, e->calltime, depth, task->overrun, context);
 }
 
-/* The call that returns is not on top: others above it never returned. Its index, or -1 if it was not followed. */
-static __attribute__((noinline)) int shadow_unwind(struct fathom_task *task, uintptr_t slot)
+/*
+ * A return that is not simply recorded: another kind of call, another tracing, or calls above it that never returned.
+ * Its return address, 0 if the call was not followed.
+ */
+static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 {
-	int i = shadow_find(task, slot);
+	struct fathom_task *task = fathom_port_task_state();
+	int i = task ? shadow_find(task, slot) : -1;
+	uint32_t context = fathom_port_context(), outer;
+	uint32_t depth = (uint32_t)i;
+	struct fathom_shadow e;
 
 	if (i < 0) {
 		fathom_counts()->unmatched++;
-		return -1;
-	}
-	fathom_counts()->unwound += task->depth - 1 - (uint32_t)i;
-	shadow_compact(task, (uint32_t)i + 1, dead_below, slot);
-	return i;
-}
-
-/* Take the call that returns at `slot` off the stack, record it, and give back its return address. */
-static inline __attribute__((always_inline)) uintptr_t graph_leave(uintptr_t *slot)
-{
-	struct fathom_task *task = fathom_port_task_state();
-	struct fathom_shadow e;
-	uint32_t context, bit, depth;
-
-	if (fathom_unlikely(!task))
 		return 0;
-	depth = task->depth - 1;
-	if (fathom_unlikely(!task->depth || task->shadow[depth].slot != (uintptr_t)slot)) {
-		int i = shadow_unwind(task, (uintptr_t)slot);
-
-		if (i < 0)
-			return 0;
-		depth = (uint32_t)i;
+	}
+	if (task->depth != depth + 1) {
+		fathom_counts()->unwound += task->depth - 1 - depth;
+		shadow_compact(task, depth + 1, dead_below, slot);
 	}
 	e = task->shadow[depth];
 	task->shadow[depth].slot = 0; /* G1 */
 	fathom_local_barrier();
-	if (fathom_likely(task->depth == depth + 1))
+	if (task->depth == depth + 1)
 		task->depth = depth;
 	else
 		task->shadow[depth].ret =
 			0; /* a hole below another stack's calls; compacted later */
-	context = fathom_port_context();
-	bit = fathom_context_bit(context);
-	if (fathom_unlikely(task->busy & bit)) {
+	if (fathom_guard_is_held(task, context)) {
 		fathom_counts()->recursion++;
 		return e.ret;
 	}
-	task->busy |= bit;
-	fathom_local_barrier();
-	if (fathom_unlikely(task->generation != fathom_load(&graph_generation)))
-		; /* called under an earlier tracing, whose trace this is not */
-	else if (fathom_likely(e.flags == GRAPH_RECORD))
-		graph_write_exit(&e, depth, task->overrun, context);
-	else
-		graph_exit_slow(task, &e, depth, context);
-	fathom_local_barrier();
-	task->busy &= ~bit;
+	outer = fathom_guard_enter(task, context);
+	if (!((e.flags ^ fathom_load(&graph_plain)) & ~(uintptr_t)GRAPH_FLAGS))
+		graph_exit_slow(task, &e, depth, context); /* else its entry is not in this trace */
+	fathom_guard_leave(task, outer);
 	return e.ret;
 }
 
-/* At a return site. Context: any. */
-void fathom_graph_leave(uintptr_t *slot)
+/*
+ * Take the call that returns at `slot` off the stack, record it, and give back its return address in `*ret` if it was
+ * replaced. 0 if it is not the simple case; then nothing was done.
+ */
+static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret)
 {
-	graph_leave(slot);
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), depth;
+	uint32_t cpu = fathom_port_cpu();
+	struct fathom_ring *ring;
+	struct fathom_shadow *e;
+	unsigned long at;
+	uint64_t time;
+	uint8_t *to;
+
+	if (fathom_unlikely(!task || cpu >= fathom_core.nr_cpus))
+		return 0;
+	FATHOM_OPAQUE(task);
+	ring = fathom_load(&fathom_core.ring[cpu]);
+	depth = task->depth - 1;
+	e = &task->shadow[depth & (FATHOM_SHADOW_DEPTH - 1)]; /* G1: no match if there is none */
+	FATHOM_OPAQUE(e);
+	if (fathom_unlikely(e->slot != (uintptr_t)slot || e->flags != fathom_load(&graph_plain) ||
+			    task->busy))
+		return 0;
+	fathom_guard_take(task, context);
+	to = fathom_ring_try(ring, EXIT_BYTES, &at, &time);
+	if (fathom_unlikely(!to)) {
+		fathom_guard_leave(task, 0);
+		return 0;
+	}
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
+	fathom_put64(to + 8, e->func);
+	fathom_put32(to + 16, depth);
+	fathom_put32(to + 20, task->overrun);
+	fathom_put64(to + 24, fathom_to_ns(e->calltime));
+	fathom_put64(to + 32, fathom_to_ns(time));
+	if (ret) {
+		*ret = e->ret;
+		e->ret = 0;
+	}
+	e->slot = 0; /* G1 */
+	fathom_local_barrier();
+	task->depth = depth;
+	fathom_guard_leave(task, 0);
+	fathom_local_barrier();
+	fathom_ring_try_commit(ring, EXIT_BYTES, at, time);
+	return 1;
+}
+
+/* At a return site. Context: any. */
+FLATTEN void fathom_graph_leave(uintptr_t *slot)
+{
+	uintptr_t pin = fathom_port_pin();
+	int done = graph_leave(slot, 0);
+
+	fathom_port_unpin(pin);
+	if (fathom_unlikely(!done))
+		graph_leave_slow((uintptr_t)slot);
 }
 
 /* At a replaced return. Context: any. G3 says the entry is there. */
-uintptr_t fathom_graph_return(uintptr_t *slot)
+FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
-	return graph_leave(slot);
+	uintptr_t pin = fathom_port_pin(), ret;
+	int done = graph_leave(slot, &ret);
+
+	fathom_port_unpin(pin);
+	return fathom_likely(done) ? ret : graph_leave_slow((uintptr_t)slot);
 }
 
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)

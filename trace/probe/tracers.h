@@ -42,13 +42,47 @@ static inline struct tracer_counts *fathom_counts(void)
 }
 
 /*
- * The recursion guard: one bit of task->busy for each combination of contexts (soft irq, hard irq, NMI). A tracer that
- * is entered again in the same context was called by its own port hooks, and stays out. An interrupt that comes in
- * between leaves `busy` as it found it, so plain loads and stores do.
+ * The recursion guard. task->busy is a stack of contexts (soft irq, hard irq, NMI) that are inside the tracer, a byte
+ * each, the innermost lowest. A tracer that is entered again in the same context was called by its own port hooks, and
+ * stays out. An interrupt that comes in between leaves `busy` as it found it, so plain loads and stores do.
  */
-static inline uint32_t fathom_context_bit(uint32_t context)
+static inline uint32_t fathom_guard_level(uint32_t context)
 {
-	return 1u << (context >> 3 & 0xf);
+	return (context & (WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ)) | 1;
+}
+
+static inline int fathom_guard_is_held(const struct fathom_task *task, uint32_t context)
+{
+	return (task->busy & 0xff) == fathom_guard_level(context);
+}
+
+/* What fathom_guard_leave() wants back. */
+static inline uint32_t fathom_guard_enter(struct fathom_task *task, uint32_t context)
+{
+	uint32_t outer = task->busy;
+
+	task->busy = outer << 8 | fathom_guard_level(context);
+	fathom_local_barrier();
+	return outer;
+}
+
+/* The same when nobody holds it, which the caller has seen: fathom_guard_leave(task, 0). */
+static inline void fathom_guard_take(struct fathom_task *task, uint32_t context)
+{
+	task->busy = fathom_guard_level(context);
+	fathom_local_barrier();
+}
+
+static inline void fathom_guard_leave(struct fathom_task *task, uint32_t outer)
+{
+	fathom_local_barrier();
+	task->busy = outer;
+}
+
+/* The caller holds the guard: is an interrupted context in the middle of something? */
+static inline int fathom_guard_is_nested(const struct fathom_task *task)
+{
+	return task->busy > 0xff;
 }
 
 /* The eight bytes every record begins with, from a context that is already known. */
@@ -68,14 +102,25 @@ static inline void fathom_put32(void *at, uint32_t v)
 	__builtin_memcpy(at, &v, sizeof(v));
 }
 
+/* fathom_ticks_to_ns(), to within 1 ns and without a branch: ns per tick as a whole number and a 64-bit fraction. */
+struct tracer_clock {
+	uint64_t whole;
+	uint64_t fraction;
+};
+extern struct tracer_clock fathom_tracer_clock;
+
 static inline uint64_t fathom_to_ns(uint64_t ticks)
 {
 #ifdef __SIZEOF_INT128__
-	return (uint64_t)((unsigned __int128)ticks * fathom_core.ns_mult >> fathom_core.ns_shift);
+	return (uint64_t)((unsigned __int128)ticks * fathom_tracer_clock.fraction >> 64) +
+	       ticks * fathom_tracer_clock.whole;
 #else
 	return fathom_ticks_to_ns(ticks);
 #endif
 }
+
+/* Keep the compiler from taking a pointer apart into a base and an index again at every use. */
+#define FATHOM_OPAQUE(p) __asm__("" : "+r"(p))
 
 /* The ring of the running CPU, NULL if it has none. The caller is pinned. */
 static inline struct fathom_ring *fathom_tracer_ring(void)
@@ -83,6 +128,49 @@ static inline struct fathom_ring *fathom_tracer_ring(void)
 	uint32_t cpu = fathom_port_cpu();
 
 	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_core.ring[cpu]) : 0;
+}
+
+/*
+ * fathom_ring_reserve() for callers that have another way when it is not simple: NULL, with nothing changed or counted,
+ * if a reservation is open, recording is off, the page ends, the delta is long, or an interrupt came in between. It makes
+ * no call and keeps little, so the function around it needs no frame. End it with fathom_ring_try_commit().
+ *
+ * All is looked at before `depth` rises. If an interrupt writes after that look, the tail is not `at` any more and the
+ * exchange fails; it leaves `depth` as it found it, so it can be put back.
+ */
+static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
+				    uint64_t *time)
+{
+	uint32_t words = fathom_ring_words(bytes), page, *data;
+	uint64_t delta;
+
+	*at = fathom_load(&r->tail);
+	if (fathom_unlikely((r->depth | fathom_load(&r->flags)) != 0 || *at != r->last_pos ||
+			    FATHOM_POS_WORDS(*at) + words > FATHOM_RING_WORDS))
+		return 0;
+	*time = fathom_port_clock();
+	delta = *time - r->last_time;
+	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
+		return 0;
+	fathom_store(&r->depth, 1);
+	fathom_local_barrier();
+	if (fathom_unlikely(
+		    !fathom_local_cmpxchg(&r->tail, *at, *at + FATHOM_POS_COUNT_UNIT + words))) {
+		fathom_store(&r->depth, 0);
+		return 0;
+	}
+	page = FATHOM_SLOT_PAGE(fathom_load(&r->slots[FATHOM_POS_INDEX(*at)]));
+	data = (uint32_t *)(void *)(fathom_ring_page_at(r, page) + WIRE_PAGE_HEADER);
+	return fathom_ring_header(data + FATHOM_POS_WORDS(*at), words, (uint32_t)delta);
+}
+
+static inline void fathom_ring_try_commit(struct fathom_ring *r, uint32_t bytes, unsigned long at,
+					  uint64_t time)
+{
+	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
+	r->last_time = time;
+	r->last_pos = at + FATHOM_POS_COUNT_UNIT + fathom_ring_words(bytes);
+	fathom_ring_close(r);
 }
 
 /* ---- tracer.c ---- */
@@ -118,6 +206,8 @@ enum graph_flag {
 	GRAPH_QUIET = 8,   /* set_graph_notrace: followed to know where it ends */
 	GRAPH_INSIDE = 16, /* set_graph_function: this call begins it */
 };
+#define GRAPH_FLAG_BITS 8
+#define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
 /* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
 uint32_t fathom_graph_wanted(uint32_t index);
 /* Follow a call with these flags; hijack if its function has no return sites. */

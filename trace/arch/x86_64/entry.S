@@ -14,7 +14,7 @@
 
 #define SITE_BYTES 5
 
-	.macro save_arguments
+	.macro save_but_r11
 	pushq	%rax
 	pushq	%rcx
 	pushq	%rdx
@@ -23,11 +23,9 @@
 	pushq	%r8
 	pushq	%r9
 	pushq	%r10
-	pushq	%r11
 	.endm
 
-	.macro restore_arguments
-	popq	%r11
+	.macro restore_but_r11
 	popq	%r10
 	popq	%r9
 	popq	%r8
@@ -38,26 +36,39 @@
 	popq	%rax
 	.endm
 
+#define SAVED_BUT_R11 64
+
+	.macro save_arguments
+	save_but_r11
+	pushq	%r11
+	.endm
+
+	.macro restore_arguments
+	popq	%r11
+	restore_but_r11
+	.endm
+
 #define SAVED_ARGUMENTS 72
 
-	.macro entry name, target
+	.macro entry name, target, save, restore, saved
 	.globl	\name
 	.type	\name, @function
 	.balign	16
 \name:
-	save_arguments
-	movq	SAVED_ARGUMENTS(%rsp), %rdi
-	leaq	SAVED_ARGUMENTS + 8(%rsp), %rsi
+	\save
+	movq	\saved(%rsp), %rdi
+	leaq	\saved + 8(%rsp), %rsi
 	subq	$SITE_BYTES, %rdi
 	call	\target
-	restore_arguments
+	\restore
 	ret
 	.size	\name, . - \name
 	.endm
 
+/* Functions with return sites were compiled with -pg, which rules -fipa-ra out. */
 	.text
-	entry	fathom_arch_entry_graph, fathom_graph_enter
-	entry	fathom_arch_entry_hijack, fathom_graph_enter_hijack
+	entry	fathom_arch_entry_graph, fathom_graph_enter, save_but_r11, restore_but_r11, SAVED_BUT_R11
+	entry	fathom_arch_entry_hijack, fathom_graph_enter_hijack, save_arguments, restore_arguments, SAVED_ARGUMENTS
 
 	.globl	fathom_arch_entry_function
 	.type	fathom_arch_entry_function, @function
@@ -145,22 +156,21 @@ fathom_arch_exit_tail:
 /*
  * A function whose return address was replaced arrives here by its own `ret`: the slot is right above the stack. It is
  * left by jmp, not by a second ret: the return predictor has already used up this call's entry, and a ret would spend
- * (and miss) the caller's too.
+ * (and miss) the caller's too. r11 is what that costs; the others are kept although the function has returned, for
+ * callers compiled with -fipa-ra. (Compile with -fno-ipa-ra all the same: such a caller may count on r11 too.)
  */
 	.globl	fathom_arch_return
 	.type	fathom_arch_return, @function
 	.balign	16
 fathom_arch_return:
 	subq	$8, %rsp
-	pushq	%rax
-	pushq	%rdx
-	leaq	16(%rsp), %rdi
+	save_but_r11
+	leaq	SAVED_BUT_R11(%rsp), %rdi
 	call	fathom_graph_return
-	movq	%rax, %rcx
-	popq	%rdx
-	popq	%rax
+	movq	%rax, %r11
+	restore_but_r11
 	addq	$8, %rsp
-	jmp	*%rcx
+	jmp	*%r11
 	.size	fathom_arch_return, . - fathom_arch_return
 
 	.section .note.GNU-stack, "", @progbits

@@ -7,10 +7,13 @@
 #include <stdint.h>
 #include "fathom/port_default.h"
 
-/* Calls followed per task; deeper ones run untraced and are counted. A port may define its own number. */
+/* Calls followed per task; deeper ones run untraced and are counted. A port may define another power of two. */
 #ifndef FATHOM_SHADOW_DEPTH
 #define FATHOM_SHADOW_DEPTH 64
 #endif
+
+_Static_assert((FATHOM_SHADOW_DEPTH & (FATHOM_SHADOW_DEPTH - 1)) == 0,
+	       "FATHOM_SHADOW_DEPTH: a power of two");
 
 /* The largest stack a task runs on: frames further apart are taken to be on different stacks. */
 #ifndef FATHOM_STACK_BYTES
@@ -25,7 +28,7 @@ struct fathom_shadow {
 	uint64_t calltime;
 	uintptr_t ret;	   /* the return address that was replaced; 0: none was (return sites) */
 	uint64_t children; /* time spent in traced callees, for the profile */
-	uint32_t flags;
+	uintptr_t flags;
 };
 
 /*
@@ -33,8 +36,8 @@ struct fathom_shadow {
  * Written by the task it belongs to and by interrupts on top of it; nobody else.
  */
 struct fathom_task {
-	uint32_t depth; /* entries of shadow[] in use */
-	uint32_t busy;	/* one bit per context that is inside the tracer: the recursion guard */
+	uint32_t depth;	     /* entries of shadow[] in use */
+	uint32_t busy;	     /* contexts that are inside the tracer: the recursion guard */
 	uint32_t generation; /* of the tracing that filled shadow[] */
 	uint32_t overrun;    /* calls lost since the task began, as funcgraph_exit reports it */
 	uint32_t inside; /* set_graph_function: depth of the call that began it, + 1; 0: outside */
