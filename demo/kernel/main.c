@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "port.h"
+#include "sample.h"
 
 /* What QEMU's PVH loader hands over. */
 struct pvh_info {
@@ -88,6 +89,7 @@ void kernel_main(uint64_t info)
 	ioapic_init();		/* 12. devices may interrupt */
 	apic_timer_start();	/* 13. time slices */
 	port_start();		/* 14. the trace line */
+	sample_init();		/*     and the sampler */
 	kprintf("demo kernel: level %d, %u CPUs, %lu MiB free\n", LEVEL, nr_cpus,
 		frames_free() / 256);
 	shell_start(boot_option("sh", script, sizeof(script)) ? script : "");

@@ -8,7 +8,8 @@ struct shell_command {
 	int (*run)(int argc, char **argv); /* 0, or what went wrong */
 };
 
-int cmd_trace(int argc, char **argv); /* shell_trace.c */
+int cmd_trace(int argc, char **argv);  /* shell_trace.c */
+int cmd_sample(int argc, char **argv); /* sample.c */
 
 extern const struct shell_command shell_commands[]; /* ends with a NULL name */
 

@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "lock.h"
 #include "task.h"
+#include "sample.h"
 #include "trace_points.h"
 #include "fathom/task.h"
 
@@ -119,6 +120,8 @@ int task_spawn(const struct spawn *s)
 		err = vm_create(&t->vm);
 		if (!err)
 			err = vm_exec(&t->vm, s->name, &entry);
+		if (!err)
+			sample_map(t->pid, s->name, 0);
 	}
 	if (!err)
 		err = sched_set(t, s->class, s->prio, s->period);
@@ -162,6 +165,8 @@ void task_exit(int code)
 	struct task *t = current_task();
 
 	trace_sched_process_exit(t->name, t->pid, t->prio);
+	if (t->vm.pml4)
+		sample_map(t->pid, t->name, 1);
 	abandon_children(t->pid);
 	ipc_task_exit(t);
 	struct vm mine = t->vm;

@@ -2,6 +2,7 @@
 /* trap.c -- what interrupted us, and what to do about it: exceptions, device and timer interrupts, IPIs, NMIs. */
 #include "kernel.h"
 #include "lock.h"
+#include "sample.h"
 #include "task.h"
 #include "trace_points.h"
 #include "fathom/patch.h"
@@ -113,6 +114,8 @@ static void interrupt(struct trapframe *f)
 
 	c->irq_depth++;
 	trace_irq_handler_entry((int)vector, vector_name(vector));
+	if (vector == VEC_TIMER)
+		sample_tick(f);
 	dispatch(vector);
 	trace_irq_handler_exit((int)vector, 1);
 	if (vector != VEC_SPURIOUS)

@@ -138,6 +138,16 @@ static uint64_t *walk(struct vm *vm, uintptr_t at, int make)
 	return &t[at >> 12 & 511];
 }
 
+int vm_peek(struct vm *vm, uintptr_t at, uintptr_t *out)
+{
+	uint64_t *e = vm->pml4 && at < USER_TOP && !(at & 7) ? walk(vm, at, 0) : NULL;
+
+	if (!e || !(*e & PTE_PRESENT))
+		return -EFAULT;
+	*out = *(const uintptr_t *)((const uint8_t *)table(*e) + (at & (PAGE_SIZE - 1)));
+	return 0;
+}
+
 int vm_unmap(struct vm *vm, uintptr_t start)
 {
 	for (uint32_t i = 0; i < vm->nr_regions; i++) {

@@ -397,19 +397,23 @@ static const struct btb_label *lookup(struct btb_names *n, struct task *t, uint6
 	char text[40];
 	struct symbol s;
 
-	/* First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. */
-	for (int pass = 0; t && pass < 2; pass++) {
+	/*
+	 * First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. A call
+	 * that never returns may be the last of its function: its return address is found one byte before.
+	 */
+	for (int pass = 0; t && pass < 4; pass++) {
 		for (size_t i = t->nr; i-- > 0;) {
 			struct mapping *m = &t->maps[i];
 			bool then = time >= m->from && time < m->until;
+			uint64_t at = ip - m->base - (pass >= 2);
 
-			if (then != (pass == 0))
+			if (then != (pass % 2 == 0))
 				continue;
 			load(n, m->binary);
 			if (m->binary->symbols &&
-			    symbols_find(m->binary->symbols, ip - m->base, ALIAS_FIRST, &s) &&
+			    symbols_find(m->binary->symbols, at, ALIAS_FIRST, &s) &&
 			    s.offset < s.size)
-				return make_label(n, m->binary, ip - m->base, &s);
+				return make_label(n, m->binary, at, &s);
 		}
 	}
 	snprintf(text, sizeof(text), "%" PRIx64 "/%016" PRIx64, task, ip);

@@ -244,7 +244,9 @@ static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frame
 	if (s->ip) {
 		sampler_frame(f, s->ip);
 		fathom_unwind_kernel(&u, s->fp);
-		while (f->depth < 0x10000 && (ip = fathom_unwind_next(&u, NULL)))
+		/* The entry code may have linked its frame to the user's: that is where the user part begins. */
+		while (f->depth < 0x10000 && (ip = fathom_unwind_next(&u, NULL)) &&
+		       ip != s->user_ip)
 			sampler_frame(f, ip);
 	}
 	*kernel = f->depth;
