@@ -47,5 +47,4 @@ uint32_t sel4_record(const struct sel4_event *e, uint8_t *out);
 /* The note's line for a record made by sel4_record(): `?:[51517274] KENTRY Syscall Call cap=1 tag=42`. Its length. */
 int sel4_print(struct source *s, const struct event *e, char *buf, size_t size);
 
-
 #endif

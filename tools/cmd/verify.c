@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* verify.c -- fathom verify: what of a trace is damaged, where, and what is still readable. */
+#include "base/diag.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool as_json;
+
+static const struct option_spec own[] = {
+	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "verify",
+	.args = "FILE",
+	.about = "Read everything in a trace and say what is damaged, at which offset, and what is "
+		 "still\n"
+		 "readable. Exit code 0: it is whole; 1: something is damaged.",
+	.own = own,
+	.trace = true,
+	.min_args = 1,
+	.max_args = 1,
+};
+
+struct found {
+	uint64_t events, back, unknown, no_format;
+	uint64_t *by_stream;
+};
+
+static void walk_stream(struct source *s, uint32_t i, struct found *f, struct progress *bar,
+			uint64_t before)
+{
+	struct cursor *c = cursor_open(s, i);
+	uint64_t last = 0;
+	struct event e;
+
+	while (c && cursor_next(c, &e)) {
+		f->by_stream[i]++;
+		if (e.time < last) {
+			f->back++;
+			source_damage(s, e.offset, 0,
+				      "cpu %u: the time steps back from %" PRIu64 " to %" PRIu64,
+				      e.cpu, last, e.time);
+		}
+		last = e.time;
+		if (!source_schema(s, e.type)) {
+			f->unknown++;
+			source_damage(s, e.offset, e.size, "cpu %u: event type %u is not known",
+				      e.cpu, e.type);
+		} else if (!source_format(s, e.type)) {
+			f->no_format++;
+		}
+		if (!e.at.skip)
+			progress_at(bar, before + e.at.block);
+	}
+	f->events += f->by_stream[i];
+	cursor_close(c);
+}
+
+/* Every format file, also of events that do not occur. */
+static void check_formats(struct source *s)
+{
+	for (size_t i = 0; i < s->nr_schemas; i++) {
+		struct format_error err = {0};
+		struct format *f = format_parse(s->schemas[i].text, s->schemas[i].text_bytes,
+						s->schemas[i].system, &err);
+		bool mapped = (const uint8_t *)s->schemas[i].text >= s->map &&
+			      (const uint8_t *)s->schemas[i].text < s->map + s->map_bytes;
+
+		if (!f)
+			source_damage(
+				s,
+				mapped ? (uint64_t)((const uint8_t *)s->schemas[i].text - s->map) +
+						 err.offset
+				       : 0,
+				s->schemas[i].text_bytes, "format of %s:%s: %s",
+				s->schemas[i].system, s->schemas[i].name, err.what);
+		format_free(f);
+	}
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct damage *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void print_json(const struct source *s, const struct found *f)
+{
+	struct json j;
+
+	json_init(&j, stdout, true);
+	json_open(&j, NULL, '{');
+	json_str(&j, "file", s->path);
+	json_str(&j, "format", s->ops->name);
+	json_bool(&j, "whole", !s->damage_total);
+	json_u64(&j, "events", f->events);
+	json_u64(&j, "places", s->damage_total);
+	json_u64(&j, "bytes_lost", s->damage_bytes);
+	json_open(&j, "damage", '[');
+	for (size_t i = 0; i < s->nr_damage; i++) {
+		json_open(&j, NULL, '{');
+		json_u64(&j, "offset", s->damage[i].offset);
+		json_u64(&j, "bytes", s->damage[i].bytes);
+		json_str(&j, "what", s->damage[i].what);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_open(&j, "cpus", '[');
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		json_open(&j, NULL, '{');
+		json_str(&j, "buffer", s->buffers[s->streams[i].buffer].name);
+		json_u64(&j, "cpu", s->streams[i].cpu);
+		json_u64(&j, "blocks", s->streams[i].nr_blocks);
+		json_u64(&j, "events", f->by_stream[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	json_end(&j);
+}
+
+static void print_text(const struct source *s, const struct found *f)
+{
+	for (size_t i = 0; i < s->nr_damage; i++)
+		printf("0x%010" PRIx64 "  %s\n", s->damage[i].offset, s->damage[i].what);
+	if (s->damage_total > s->nr_damage)
+		printf("%" PRIu64 " more places\n", s->damage_total - s->nr_damage);
+	printf("%s: %s, %s; %" PRIu64 " events can be read", s->path, s->ops->name,
+	       s->damage_total ? "DAMAGED" : "whole", f->events);
+	if (s->damage_total)
+		printf(", %" PRIu64 " places are damaged, %" PRIu64 " bytes cannot be read",
+		       s->damage_total, s->damage_bytes);
+	puts("");
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		const struct stream *t = &s->streams[i];
+
+		printf("  cpu %-3u %10" PRIu64 " events in %" PRIu64 " blocks%s%s\n", t->cpu,
+		       f->by_stream[i], t->nr_blocks, s->buffers[t->buffer].name[0] ? ", " : "",
+		       s->buffers[t->buffer].name);
+	}
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct options o;
+	struct found f = {0};
+	struct progress bar;
+	struct source *s;
+	uint64_t blocks = 0, before = 0;
+	int rc = options_parse(&spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	s = options_open(&o);
+	if (!s)
+		return EXIT_FAIL;
+	f.by_stream = calloc(s->nr_streams + 1, sizeof(*f.by_stream));
+	for (size_t i = 0; i < s->nr_streams; i++)
+		blocks += s->streams[i].nr_blocks;
+	progress_start(&bar, "verifying", blocks);
+	check_formats(s);
+	source_want_names(s);
+	for (uint32_t i = 0; f.by_stream && i < s->nr_streams; i++) {
+		walk_stream(s, i, &f, &bar, before);
+		before += s->streams[i].nr_blocks;
+	}
+	if (s->ops->verify)
+		s->ops->verify(s);
+	progress_end(&bar);
+	if (s->nr_damage)
+		qsort(s->damage, s->nr_damage, sizeof(*s->damage), by_offset);
+	if (as_json)
+		print_json(s, &f);
+	else
+		print_text(s, &f);
+	rc = s->damage_total ? EXIT_FAIL : EXIT_OK;
+	free(f.by_stream);
+	source_close(s);
+	options_close(&o);
+	return rc;
+}
