@@ -126,7 +126,8 @@ static int by_schema_id(const void *a, const void *b)
 /* The first schema of an id wins; qsort of glibc is stable for tables of this size. */
 static int finish(struct source *s)
 {
-	qsort(s->schemas, s->nr_schemas, sizeof(*s->schemas), by_schema_id);
+	if (s->nr_schemas)
+		qsort(s->schemas, s->nr_schemas, sizeof(*s->schemas), by_schema_id);
 	s->by_id = calloc(SOURCE_ID_FAST, sizeof(*s->by_id));
 	if (!s->by_id)
 		return -ENOMEM;
@@ -144,6 +145,7 @@ static char *empty(void)
 static struct source *new_source(const char *path)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	pthread_mutexattr_t attr;
 
 	if (!s)
 		return NULL;
@@ -165,7 +167,11 @@ static struct source *new_source(const char *path)
 		source_close(s);
 		return NULL;
 	}
-	pthread_mutex_init(s->lock, NULL);
+	/* Loading names holds the lock, and may find damage, which takes it again. */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(s->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 	return s;
 }
 

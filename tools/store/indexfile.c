@@ -206,8 +206,16 @@ static bool put(FILE *f, const void *bytes, size_t n)
 	return !n || fwrite(bytes, n, 1, f) == 1;
 }
 
+void indexfile_seal(void *file, size_t bytes)
+{
+	struct index_header *h = file;
+
+	h->check = hash(3, (uint8_t *)file + sizeof(*h), bytes - sizeof(*h));
+	h->head_check = hash(2, h, offsetof(struct index_header, head_check));
+}
+
 /* The hash runs over the tables as one piece, and they are in several: so it is made from the written file. */
-static int check_file(FILE *f, struct index_header *h)
+static int seal_file(FILE *f)
 {
 	size_t bytes;
 	void *map;
@@ -215,17 +223,14 @@ static int check_file(FILE *f, struct index_header *h)
 	if (fflush(f))
 		return -errno;
 	bytes = (size_t)ftell(f);
-	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fileno(f), 0);
+	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	h->check = hash(3, (uint8_t *)map + sizeof(*h), bytes - sizeof(*h));
-	h->head_check = hash(2, h, offsetof(struct index_header, head_check));
-	munmap(map, bytes);
-	rewind(f);
-	return fwrite(h, sizeof(*h), 1, f) == 1 && !fflush(f) ? 0 : -EIO;
+	indexfile_seal(map, bytes);
+	return munmap(map, bytes) ? -errno : 0;
 }
 
-static int write_tables(FILE *f, const struct store *st, struct index_header *h)
+static int write_tables(FILE *f, const struct store *st, const struct index_header *h)
 {
 	const void *tables[INDEX_TABLES] = {st->streams,  st->steps, st->types,
 					    st->postings, st->pids,  st->losses};
@@ -233,7 +238,7 @@ static int write_tables(FILE *f, const struct store *st, struct index_header *h)
 
 	for (unsigned i = 0; i < INDEX_TABLES; i++)
 		ok = ok && put(f, tables[i], h->nr[i] * entry_bytes[i]);
-	return ok ? check_file(f, h) : -EIO;
+	return ok ? seal_file(f) : -EIO;
 }
 
 /* A new file takes the old one's place at once: a reader sees either. */

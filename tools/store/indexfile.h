@@ -3,6 +3,7 @@
 #ifndef STORE_INDEXFILE_H
 #define STORE_INDEXFILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define INDEX_MAGIC   "FATHIDX\n"
@@ -36,5 +37,8 @@ struct index_header {
 	uint64_t check;		   /* hash of everything behind the header */
 	uint64_t head_check;	   /* hash of the header up to here */
 };
+
+/* Set both checks of a file that lies in memory. */
+void indexfile_seal(void *file, size_t bytes);
 
 #endif

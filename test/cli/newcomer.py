@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""newcomer.py -- a newcomer's ten minutes: what a person does wrong first is answered with what helps."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import FATHOM, Traces, check, done, fathom
+
+COMMANDS = ["stat", "query", "index", "convert", "verify", "report"]
+
+with Traces() as t:
+    trace, empty, text = t.path("events_v6.dat"), t.path("empty.dat"), t.path("notes.dat")
+    open(empty, "w").close()
+    open(text, "w").write("dear diary\n" * 100)
+
+    rc, out, err = fathom("--help")
+    check("help_lists_the_commands", rc == 0 and all(f"  {c}" in out for c in COMMANDS), out)
+    rc, out, err = fathom()
+    check("no_command", rc == 2 and "usage" in err, err)
+    rc, out, err = fathom("reprot", trace)
+    check("misspelt_command", rc == 2 and "did you mean 'report'" in err, err)
+    for c in COMMANDS:
+        a, b = fathom(c, "--help"), fathom("help", c)
+        check(f"help_{c}", a[0] == b[0] == 0 and a[1] == b[1] and a[1].startswith(f"usage: fathom {c}"), a)
+        second = [t.path("x.txt")] if c == "convert" else []
+        rc, out, err = fathom(c, "/no/such/file", *second)
+        check(f"{c}_missing_file", rc == 1 and "/no/such/file: No such file or directory" in err, err)
+        rc, out, err = fathom(c, t.dir, *second)
+        check(f"{c}_directory", rc == 1 and "a directory" in err, err)
+        rc, out, err = fathom(c, empty, *second)
+        check(f"{c}_empty_file", rc == 1 and "the file is empty" in err, err)
+        rc, out, err = fathom(c, text, *second)
+        check(f"{c}_text_file", rc == 1 and "this is text" in err, err)
+        rc, out, err = fathom(c, "--no-such-option", trace, *second)
+        check(f"{c}_bad_option", rc == 2 and "no-such-option" in err and "--help" in err, err)
+        rc, out, err = fathom(c)
+        check(f"{c}_no_file", rc == 2 and "usage: fathom" in err, err)
+    rc, out, err = fathom("query", trace, "--cpu", "zero")
+    check("bad_cpu_list", rc == 1 and "0,2-4" in err, err)
+    rc, out, err = fathom("query", trace, "--from", "noon")
+    check("bad_time", rc == 1 and "'noon' is not a time" in err, err)
+    rc, out, err = fathom("query", trace, "--buffer", "foo")
+    check("no_such_instance", rc == 1 and "no trace instance 'foo'" in err, err)
+    rc, out, err = fathom("stat", trace, "--as", "xml")
+    check("no_such_format", rc == 1 and "known are" in err, err)
+
+    # A pipe closed by head: no message, no failure that a person would see.
+    for c in ("query", "report"):
+        r = subprocess.run(f"{FATHOM} {c} {trace} | head -1", shell=True, capture_output=True)
+        check(f"{c}_into_head", r.returncode == 0 and not r.stderr and len(r.stdout.splitlines()) == 1, r.stderr)
+    r = subprocess.run(f"{FATHOM} stat {trace} > /dev/full", shell=True, capture_output=True)
+    check("full_disk", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
+
+    # A read-only folder: everything works, without an index file.
+    os.chmod(t.dir, 0o555)
+    rc, out, err = fathom("query", trace, "--event", "100")
+    check("read_only_folder", rc == 0 and out, err)
+    os.chmod(t.dir, 0o755)
+done()

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""verify.py -- fathom verify names the offset of damage and what is left; whole traces are whole."""
+import json
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import Traces, check, done, fathom
+
+
+def pages_at(path):
+    """Offset and size of CPU 0's pages of a version 6 file."""
+    data = open(path, "rb").read()
+    at = data.index(b"flyrecord\0") + 10
+    return struct.unpack_from("<QQ", data, at)
+
+
+def hurt(path, offset, new):
+    with open(path, "r+b") as f:
+        f.seek(offset)
+        f.write(new)
+
+
+with Traces() as t:
+    for path in t.files:
+        rc, out, err = fathom("verify", path)
+        check(f"verify_{os.path.basename(path)}_whole", rc == 0 and "whole" in out, out + err)
+    path = t.path("events_v6.dat")
+    whole = json.loads(fathom("verify", "-j", path)[1])
+    offset, size = pages_at(path)
+    hurt(path, offset + 3 * 4096 + 8, b"\xf0\xff\x0f\0")  # commit word
+    rc, out, err = fathom("verify", path)
+    check("verify_names_the_page", rc == 1 and f"0x{offset + 3 * 4096:010x}" in out and "DAMAGED" in out, out)
+    got = json.loads(fathom("verify", "-j", path)[1])
+    check("verify_json", not got["whole"] and got["places"] == 1 and got["damage"][0]["offset"] == offset + 3 * 4096, got)
+    check("verify_counts_what_is_left", 0 < whole["events"] - got["events"] < 200, got["events"])
+    hurt(path, offset + 16 + 4, b"\xfe\xff")  # the type of the first event
+    rc, out, err = fathom("verify", path)
+    check("verify_unknown_type", "event type 65534 is not known" in out, out)
+    path = t.path("lost_v6.dat")
+    offset, size = pages_at(path)
+    os.truncate(path, offset + size + 10 * 4096 + 100)
+    rc, out, err = fathom("verify", path)
+    check("verify_cut_file", rc == 1 and "the file ends inside its pages" in out and "cpu 1" in out, out)
+    rc, out, err = fathom("stat", path)
+    check("stat_of_a_cut_file", rc == 0 and "damage" in out, out + err)
+    path = t.path("graph_v7_zstd.dat")
+    data = open(path, "rb").read()
+    hurt(path, data.index(b"\x28\xb5\x2f\xfd", len(data) - 40000), b"zzzz")
+    rc, out, err = fathom("verify", path)
+    check("verify_compressed_chunk", rc == 1 and "does not decompress" in out, out)
+    rc, out, err = fathom("query", path, "--limit", "3")
+    check("query_of_a_damaged_file", rc == 0 and len(out.splitlines()) == 3, err)
+done()
