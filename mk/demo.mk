@@ -73,10 +73,7 @@ DEMO_QEMU := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -m 256M -smp $
 
 CHECK_FAST_DEPS += $(B)/demo/L6/kernel.elf
 
-.PHONY: boot demo-user demo-kernel
+.PHONY: boot demo-kernel
 demo-kernel: $(D)/kernel.elf
 boot: $(D)/kernel.elf ## boot the demo kernel with its shell on this terminal: LEVEL=0..6 SMP=1..8 SH='run ipc;exit'
 	@$(DEMO_QEMU) -serial mon:stdio -serial null $(if $(SH),-append "sh=$(SH)"); [ $$? -eq 33 ]
-
-demo-user: all
-	@echo "no demo yet"

@@ -6,12 +6,24 @@
 #include <stdint.h>
 #include <time.h>
 
-extern __thread uint32_t fathom_user_cpu; /* given to a thread at its first event */
+/* A thread takes a ring with its first event; see threads.c. */
+#define FATHOM_USER_NONE 0xffffffffu
+extern __thread uint32_t fathom_user_cpu;
+extern __thread int32_t fathom_user_tid;
+uint32_t fathom_user_attach(void);
 
 #define fathom_port_cpu fathom_port_cpu
 static inline uint32_t fathom_port_cpu(void)
 {
-	return fathom_user_cpu;
+	uint32_t cpu = fathom_user_cpu;
+
+	return __builtin_expect(cpu == FATHOM_USER_NONE, 0) ? fathom_user_attach() : cpu;
+}
+
+#define fathom_port_task fathom_port_task
+static inline int32_t fathom_port_task(void)
+{
+	return fathom_user_tid;
 }
 
 #define fathom_port_clock fathom_port_clock
@@ -64,5 +76,7 @@ static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
 	*lo = fp;
 	*hi = known ? fathom_user_stack_hi : (fp | 4095) + 1;
 }
+
+/* FATHOM_PATCH: a program chooses with -DFATHOM_PATCH=1 or 0; libfathom.a works with both. */
 
 #endif

@@ -1,5 +1,306 @@
 /* SPDX-License-Identifier: MIT */
-/* user.c -- the cold half of the user port. */
+/* user.c -- the cold half of the user port: starts from FATHOM_TRACE, saves at exit and on a crash. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "fathom/save.h"
+#include "fathom/trace.h"
 #include "fathom_port.h"
+#include "fathom_user.h"
+#include "port.h"
 
-__thread uint32_t fathom_user_cpu;
+/* It stands here because every traced program needs it: the linker then takes this file, and at_start(), out of the archive. */
+__thread uint32_t fathom_user_cpu = FATHOM_USER_NONE;
+
+static struct user_options user;
+static void *user_memory;
+static size_t user_memory_bytes;
+static int user_running;
+static _Atomic int user_saving; /* one saver: the exit, or the first thread that crashed */
+static uint64_t user_start_ticks, user_start_ns;
+
+static const int user_crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
+#define NR_CRASHES (sizeof(user_crashes) / sizeof(user_crashes[0]))
+static struct sigaction user_old[NR_CRASHES];
+
+/* The first thread's stack may be what is broken. Others run the handler on their own. */
+static char user_crash_stack[64 * 1024];
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The rate of the clock, from what has passed on both since the start: the longer, the better. */
+static uint64_t clock_hz(void)
+{
+#ifdef __x86_64__
+	uint64_t ticks = fathom_port_clock() - user_start_ticks;
+	uint64_t ns = now_ns() - user_start_ns;
+
+	return ns ? (uint64_t)((double)ticks * 1e9 / (double)ns + 0.5) : 0;
+#else
+	return 0;
+#endif
+}
+
+static void clock_start(void)
+{
+	user_start_ticks = fathom_port_clock();
+	user_start_ns = now_ns();
+#ifdef __x86_64__
+	while (now_ns() - user_start_ns < 1000000)
+		;
+#endif
+}
+
+static void to_stderr(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	while (bytes) {
+		ssize_t n = write(2, text, bytes);
+
+		if (n <= 0)
+			return;
+		text += n;
+		bytes -= (size_t)n;
+	}
+}
+
+static int write_at(void *arg, uint64_t at, const void *bytes, size_t n)
+{
+	int fd = *(int *)arg;
+	const char *from = bytes;
+
+	while (n) {
+		ssize_t put = pwrite(fd, from, n, (off_t)at);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put ? -errno : -EIO;
+		from += put;
+		at += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+/* Async-signal-safe: open, pwrite, close, and the library's own code. */
+static int save_to(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	struct fathom_save save = {
+		.write_at = write_at, .arg = &fd, .symbol = user_symbol_at, .task = user_thread_at};
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = fathom_save(&save);
+	if (close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
+static void say(const char *what, const char *more)
+{
+	to_stderr(NULL, "fathom: ", 8);
+	to_stderr(NULL, what, strlen(what));
+	to_stderr(NULL, more, strlen(more));
+	to_stderr(NULL, "\n", 1);
+}
+
+/* At exit and on a crash, once. Recording ends. */
+static void finish(void)
+{
+	int err = 0;
+
+	if (!user_running || atomic_exchange(&user_saving, 1))
+		return;
+	fathom_tracing_off();
+	fathom_clock_hz_set(clock_hz());
+	if (user.dump)
+		fathom_dump(0);
+	if (user.out[0])
+		err = save_to(user.out);
+	if (err)
+		say(user.out, ": could not be written");
+	if (fathom_user_refused())
+		say("events were refused: more threads traced at a time than ", "cpus= allows");
+}
+
+int fathom_user_save(const char *path)
+{
+	int err;
+
+	if (!user_running)
+		return -EINVAL;
+	if (atomic_exchange(&user_saving, 1))
+		return -EBUSY;
+	fathom_clock_hz_set(clock_hz());
+	err = save_to(path ? path : user.out);
+	atomic_store(&user_saving, 0);
+	return err;
+}
+
+static void on_crash(int sig, siginfo_t *info, void *context)
+{
+	struct sigaction *old = NULL;
+
+	for (size_t i = 0; i < NR_CRASHES; i++)
+		if (user_crashes[i] == sig)
+			old = &user_old[i];
+	finish();
+	if (old && old->sa_flags & SA_SIGINFO) {
+		old->sa_sigaction(sig, info, context);
+	} else if (old && old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
+		old->sa_handler(sig);
+	} else {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+}
+
+static void catch_crashes(void)
+{
+	struct sigaction sa = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	stack_t ss = {.ss_sp = user_crash_stack, .ss_size = sizeof(user_crash_stack)}, old;
+
+	sigemptyset(&sa.sa_mask);
+	if (!sigaltstack(NULL, &old) && (old.ss_flags & SS_DISABLE))
+		sigaltstack(&ss, NULL);
+	for (size_t i = 0; i < NR_CRASHES; i++)
+		sigaction(user_crashes[i], &sa, &user_old[i]);
+}
+
+/* The child of a fork shares the file's name but not the rings: it traces nothing. */
+static void in_child(void)
+{
+	if (!user_running)
+		return;
+	user_running = 0;
+	fathom_tracing_off();
+}
+
+static int reserve_memory(struct fathom_config *c)
+{
+	uint32_t pages = (user.buffer_kb + 3) / 4;
+
+	c->nr_cpus = user.cpus;
+	c->pages_per_cpu = pages;
+	/* Twice: a snapshot fits too. Pages are real only once they are used. */
+	user_memory_bytes = 2 * fathom_memory_need(user.cpus, pages);
+	user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (user_memory == MAP_FAILED)
+		return -ENOMEM;
+	c->memory = user_memory;
+	c->memory_bytes = user_memory_bytes;
+	return 0;
+}
+
+static int enable_events(void)
+{
+	for (const char *p = user.events; *p; p += strlen(p) + 1) {
+		int n = fathom_event_enable(p, 1);
+
+		if (n < 0) {
+			say("no event matches, or it cannot be switched: ", p);
+			return n;
+		}
+	}
+	return 0;
+}
+
+static int start_tracing(void)
+{
+	struct fathom_config c = {.sink = to_stderr,
+				  .poke = user_poke,
+				  .symbol = user_symbol,
+				  .lookup = user_symbol_lookup,
+				  .task_name = user_thread_name,
+				  .release = "process"};
+	int err = reserve_memory(&c);
+
+	if (err)
+		return err;
+	clock_start();
+	user_symbols_load();
+	c.clock_hz = clock_hz();
+	c.sync = user_poke_start() ? user_sync : NULL;
+	err = fathom_init(&c);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < c.nr_cpus; i++)
+		fathom_ring_overwrite(fathom_ring_of(i), !user.discard);
+	if (user.off)
+		fathom_tracing_off();
+	user_threads_start(c.nr_cpus);
+	return 0;
+}
+
+int fathom_user_start(const char *options)
+{
+	static int first = 1;
+	char why[128];
+	int err;
+
+	if (user_running)
+		return -EBUSY;
+	err = user_options_parse(options, &user, why);
+	if (err) {
+		say("FATHOM_TRACE: ", why);
+		return err;
+	}
+	err = start_tracing();
+	if (err) {
+		say("tracing could not be started: ", strerror(-err));
+		return err;
+	}
+	user_running = 1;
+	atomic_store(&user_saving, 0);
+	if (first) {
+		pthread_atfork(NULL, NULL, in_child);
+		catch_crashes();
+		first = 0;
+	}
+	err = enable_events();
+	if (err) {
+		user.out[0] = 0; /* there is nothing to save */
+		fathom_user_stop();
+	}
+	return err;
+}
+
+void fathom_user_stop(void)
+{
+	if (!user_running)
+		return;
+	finish();
+	user_running = 0;
+	fathom_exit();
+}
+
+__attribute__((constructor)) static void at_start(void)
+{
+	const char *options = getenv("FATHOM_TRACE");
+
+	if (options && *options && strcmp(options, "0"))
+		fathom_user_start(options);
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	finish();
+}

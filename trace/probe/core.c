@@ -60,7 +60,7 @@ static uint32_t core_pages_in(size_t bytes)
  * mult and shift with mult < 2^32 as large as that allows: ns = ticks * mult >> shift. Found by long division bit by
  * bit, since a 32-bit target has no 64-bit one.
  */
-static void core_set_clock(uint64_t hz)
+void fathom_clock_hz_set(uint64_t hz)
 {
 	uint64_t rest = 1000000000u, mult = 0;
 	uint32_t shift = 0;
@@ -155,7 +155,7 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.config = *c;
 	if (!c->release)
 		fathom_core.config.release = "fathom";
-	core_set_clock(c->clock_hz);
+	fathom_clock_hz_set(c->clock_hz);
 	fathom_core.boot = fathom_port_clock();
 	fathom_core.no_cpu = 0;
 	fathom_arch_patch_init(&fathom_core.config);

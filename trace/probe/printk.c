@@ -29,6 +29,27 @@ const char *fathom_printk_format(uint32_t index)
 	return NULL;
 }
 
+/* As Linux escapes it, so that the list has one line per format. */
+int fathom_printk_format_line(uint32_t index, struct fathom_text *out)
+{
+	const char *s = fathom_printk_format(index);
+
+	if (!s)
+		return 0;
+	fathom_text_str(out, "0x");
+	fathom_text_hex(out, (uintptr_t)s, 0, ' ');
+	fathom_text_str(out, " : \"");
+	for (; *s; s++) {
+		char c = *s == '\n' ? 'n' : *s == '\t' ? 't' : *s;
+
+		if (c != *s || c == '\\' || c == '"')
+			fathom_text_char(out, '\\');
+		fathom_text_char(out, c);
+	}
+	fathom_text_str(out, "\"\n");
+	return 1;
+}
+
 /* The arguments are measured first, so they are packed once, where they stay. */
 void fathom_printk(uintptr_t ip, const char *fmt, ...)
 {

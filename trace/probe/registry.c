@@ -98,7 +98,8 @@ struct fathom_event *fathom_event_by_id(uint16_t id)
 	return NULL;
 }
 
-#if FATHOM_PATCH
+/* Whatever FATHOM_PATCH this file was built with: call sites are in the objects that were built with 1. */
+#ifdef FATHOM_SITE_ASM
 
 extern struct fathom_site __start_fathom_sites[] FATHOM_HIDDEN;
 extern struct fathom_site __stop_fathom_sites[] FATHOM_HIDDEN;
@@ -232,6 +233,7 @@ int fathom_event_enable(const char *pattern, int on)
 int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
 {
 	struct fathom_hook *h, *free = NULL;
+	int err;
 
 	for (h = ev->hooks; h; h = h->next)
 		if (h->fn == fn && h->data == data)
@@ -245,7 +247,10 @@ int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
 	free->data = data;
 	free->next = ev->hooks;
 	__atomic_store_n(&ev->hooks, free, __ATOMIC_RELEASE);
-	return fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
+	err = fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
+	if (err)
+		fathom_event_unhook(ev, fn, data);
+	return err;
 }
 
 int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)

@@ -14,11 +14,12 @@ extern const uint8_t __start___return_loc[], __stop___return_loc[];
 extern const uint8_t __start___patchable_function_entries[], __stop___patchable_function_entries[];
 
 #define SITES_PLACEHOLDER(name, sect) \
-	static uintptr_t const name __attribute__((section(sect), used)) = 0
+	static uintptr_t const name __attribute__((section(sect), used, FATHOM_RETAIN)) = 0
 SITES_PLACEHOLDER(sites_no_entry, "__mcount_loc");
 SITES_PLACEHOLDER(sites_no_return, "__return_loc");
-static uintptr_t sites_no_patchable __attribute__((section("__patchable_function_entries"), used)) =
-	0;
+/* Linkers tie this section to the code it names and ask for that tie under --gc-sections. */
+__asm__(".pushsection __patchable_function_entries, \"awo\", %progbits, fathom_sites_init\n"
+	".balign 8\n.quad 0\n.popsection");
 
 struct fathom_sites fathom_sites;
 

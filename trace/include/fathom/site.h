@@ -14,17 +14,17 @@ struct fathom_site {
 	int32_t event;	/* struct fathom_event */
 };
 
-#if FATHOM_PATCH
-
 #if defined(__x86_64__)
 #include "arch/x86_64/site.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64/site.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #include "arch/riscv64/site.h"
-#else
+#elif FATHOM_PATCH
 #error "FATHOM_PATCH=1 is not possible on this arch; use 0"
 #endif
+
+#if FATHOM_PATCH
 
 /*
  * The symbol is named in the text of the asm: an "i" operand is refused in position-independent code. The flag R keeps

@@ -76,6 +76,8 @@ size_t fathom_memory_left(void);
 /* Ticks of the clock to nanoseconds; the same arithmetic as trace-cmd's, so both print the same time. */
 uint64_t fathom_ticks_to_ns(uint64_t ticks);
 uint64_t fathom_now(void); /* the clock */
+/* The clock's rate is known better now than at init; what is in the rings is shown with the new one. 0: ns. */
+void fathom_clock_hz_set(uint64_t hz);
 
 /* Switch recording: any context. */
 void fathom_tracing_on(void);
@@ -94,9 +96,14 @@ int fathom_tracing_is_on(void);
 			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = fmt; \
 		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                       \
 	} while (0)
-#define trace_puts(s)                                               \
-	(__builtin_constant_p(s) ? fathom_bputs(FATHOM_HERE(), (s)) \
-				 : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s)))
+#define trace_puts(s)                                                                     \
+	({                                                                                \
+		static const char *fathom_text                                            \
+			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = \
+				__builtin_constant_p(s) ? (s) : NULL;                     \
+		fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                    \
+			    : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));        \
+	})
 #define FATHOM_HERE()                \
 	({                           \
 		__label__ here;      \
@@ -121,8 +128,10 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes);
 uintptr_t fathom_marker_ip(
 	void); /* the ip of text that came from outside: shown as tracing_mark_write */
 int fathom_marker_raw(const void *data, size_t bytes);
-/* Formats that trace_printk() uses, by index; NULL past the end. For printk_formats. */
+/* Formats that trace_printk() uses, by index; NULL past the end. */
 const char *fathom_printk_format(uint32_t index);
+/* Line `index` of printk_formats: `0xaddress : "text"`; 0 behind the last. */
+int fathom_printk_format_line(uint32_t index, struct fathom_text *out);
 
 /* The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. */
 void fathom_dump(uint32_t count);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c -- parses FATHOM_TRACE. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "port.h"
+
+static int add_events(struct user_options *o, const char *value, char why[128])
+{
+	size_t used = 0, n = strlen(value);
+
+	while (o->events[used])
+		used += strlen(o->events + used) + 1;
+	if (!n || used + n + 2 > sizeof(o->events)) {
+		snprintf(why, 128, n ? "events: too many patterns" : "events: no pattern");
+		return -EINVAL;
+	}
+	memcpy(o->events + used, value, n + 1);
+	o->events[used + n + 1] = 0;
+	return 0;
+}
+
+static int set_number(uint32_t *to, const char *key, const char *value, uint32_t least,
+		      uint32_t most, char why[128])
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(value, &end, 10);
+	if (errno || end == value || *end || *value == '-' || v < least || v > most) {
+		snprintf(why, 128, "%s=%.40s: a number from %u to %u is needed", key, value, least,
+			 most);
+		return -EINVAL;
+	}
+	*to = (uint32_t)v;
+	return 0;
+}
+
+/* `%p` becomes the process id: processes of one run must not write the same file. */
+static int set_out(struct user_options *o, const char *value, char why[128])
+{
+	const char *p = strstr(value, "%p");
+	int n = p ? snprintf(o->out, sizeof(o->out), "%.*s%d%s", (int)(p - value), value, getpid(),
+			     p + 2)
+		  : snprintf(o->out, sizeof(o->out), "%s", value);
+
+	if (n < 0 || (size_t)n >= sizeof(o->out)) {
+		snprintf(why, 128, "out: the path is too long");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_mode(struct user_options *o, const char *value, char why[128])
+{
+	if (!strcmp(value, "overwrite") || !strcmp(value, "discard")) {
+		o->discard = *value == 'd';
+		return 0;
+	}
+	snprintf(why, 128, "mode=%.40s: overwrite or discard is needed", value);
+	return -EINVAL;
+}
+
+static int set_option(struct user_options *o, const char *key, const char *value, char why[128])
+{
+	uint32_t flag = 0;
+	int err;
+
+	if (!strcmp(key, "events"))
+		return add_events(o, value, why);
+	if (!strcmp(key, "out"))
+		return set_out(o, value, why);
+	if (!strcmp(key, "mode"))
+		return set_mode(o, value, why);
+	if (!strcmp(key, "buffer_kb"))
+		return set_number(&o->buffer_kb, key, value, 12, 1u << 18, why);
+	if (!strcmp(key, "cpus"))
+		return set_number(&o->cpus, key, value, 1, 64, why);
+	if (strcmp(key, "dump") && strcmp(key, "off")) {
+		snprintf(why, 128,
+			 "%.40s: events, out, buffer_kb, cpus, mode, dump and off are known", key);
+		return -EINVAL;
+	}
+	err = set_number(&flag, key, value, 0, 1, why);
+	*(*key == 'd' ? &o->dump : &o->off) = (uint8_t)flag;
+	return err;
+}
+
+int user_options_parse(const char *text, struct user_options *o, char why[128])
+{
+	char copy[2048], *rest = copy, *word;
+
+	memset(o, 0, sizeof(*o));
+	strcpy(o->out, "trace.dat");
+	o->buffer_kb = 1024;
+	o->cpus = 32;
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy)) {
+		snprintf(why, 128, "longer than %zu bytes", sizeof(copy) - 1);
+		return -EINVAL;
+	}
+	while ((word = strsep(&rest, ","))) {
+		char *value = strchr(word, '=');
+		int err;
+
+		if (!*word || !strcmp(word, "1"))
+			continue;
+		if (value)
+			*value++ = 0;
+		err = set_option(o, word, value ? value : "1", why);
+		if (err)
+			return err;
+	}
+	return o->events[0] ? 0 : add_events(o, "*", why);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* poke.c -- writes the process's own text: pages are made writable for a moment, all threads are made to see it. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "fathom/patch.h"
+#include "port.h"
+
+static struct sigaction poke_old_trap;
+
+int user_poke(void *at, const void *code, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)at & ~(page - 1);
+	size_t span = ((uintptr_t)at + bytes - from + page - 1) & ~(page - 1);
+
+	if (mprotect((void *)from, span, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return -errno;
+	if (bytes == 1)
+		__atomic_store_n((uint8_t *)at, *(const uint8_t *)code, __ATOMIC_SEQ_CST);
+	else
+		memcpy(at, code, bytes);
+	__builtin___clear_cache((char *)at, (char *)at + bytes);
+	return mprotect((void *)from, span, PROT_READ | PROT_EXEC) ? -errno : 0;
+}
+
+void user_sync(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+/* A thread that ran into a site while it was changed goes on where fathom_arch_breakpoint() says. */
+static void poke_trap(int sig, siginfo_t *info, void *context)
+{
+#ifdef __x86_64__
+	ucontext_t *uc = context;
+	uintptr_t ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (fathom_arch_breakpoint(&ip)) {
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)ip;
+		return;
+	}
+#endif
+	if (poke_old_trap.sa_flags & SA_SIGINFO) {
+		poke_old_trap.sa_sigaction(sig, info, context);
+	} else if (poke_old_trap.sa_handler != SIG_DFL && poke_old_trap.sa_handler != SIG_IGN) {
+		poke_old_trap.sa_handler(sig);
+	} else {
+		sigaction(SIGTRAP, &poke_old_trap, NULL);
+		raise(SIGTRAP);
+	}
+}
+
+int user_poke_start(void)
+{
+	struct sigaction sa = {.sa_sigaction = poke_trap,
+			       .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
+		return 0;
+	sigemptyset(&sa.sa_mask);
+	return sigaction(SIGTRAP, &sa, &poke_old_trap) == 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* port.h -- what the files of the user port share. */
+#ifndef USER_PORT_H
+#define USER_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct user_options {
+	char events[1024]; /* patterns, each ended by NUL, an empty one at the end */
+	char out[256];	   /* "": nothing is written */
+	uint32_t buffer_kb;
+	uint32_t cpus;
+	uint8_t dump;	 /* text to stderr at the end */
+	uint8_t discard; /* keep the oldest events, not the newest */
+	uint8_t off;	 /* start with recording off */
+};
+
+/* options.c: 0, or -EINVAL and what is wrong in `why`. */
+int user_options_parse(const char *text, struct user_options *o, char why[128]);
+
+/* threads.c */
+void user_threads_start(uint32_t nr_cpus);
+int user_thread_name(int32_t pid, char buf[16]);
+int user_thread_at(uint32_t index, int32_t *pid, const char **name);
+
+/* symbols.c: the program's own symbol table. */
+void user_symbols_load(void);
+const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size);
+uintptr_t user_symbol_lookup(const char *name);
+int user_symbol_at(uint32_t index, uintptr_t *at, const char **name);
+
+/* poke.c: writing the program's text. */
+int user_poke(void *at, const void *code, size_t bytes);
+void user_sync(void);
+/* Whether all threads can be made to see new text; installs the breakpoint handler. */
+int user_poke_start(void);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c -- a thread is a CPU: it takes a ring with its first event and gives it back when it ends. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "fathom_port.h"
+#include "fathom_user.h"
+#include "port.h"
+
+/*
+ * T1  a bit of `threads_free` is set = no thread writes to that ring. A thread clears a bit to take the ring and sets it
+ *     (release) after its last event there; the next taker (acquire) sees all of it.
+ * T2  fathom_user_cpu is a ring of this thread's own, or FATHOM_USER_NONE.
+ * T3  a signal handler that traces while its thread is inside thread_attach() is refused: it finds THREAD_BUSY.
+ */
+#define THREADS_NAMES 256 /* tasks remembered: `pid comm` of the file */
+
+__thread int32_t fathom_user_tid;
+static __thread int thread_busy;
+
+static _Atomic uint64_t threads_free = ~0ull;
+static _Atomic uint32_t threads_limit = 64; /* rings there are */
+static _Atomic uint64_t threads_refused;
+static pthread_key_t threads_key;
+static int threads_have_key;
+
+static struct {
+	_Atomic int32_t pid; /* 0: unused; set last */
+	char name[16];
+} threads_named[THREADS_NAMES];
+static _Atomic uint32_t threads_nr_named;
+
+/* A thread's name at its first event, or at its end if it changed. Older entries of a reused pid are overwritten. */
+static void thread_note_name(int32_t tid)
+{
+	char name[16] = "";
+	uint32_t n = atomic_load(&threads_nr_named), i;
+
+	prctl(PR_GET_NAME, name);
+	for (i = 0; i < n && i < THREADS_NAMES; i++)
+		if (atomic_load(&threads_named[i].pid) == tid)
+			break;
+	if (i >= n)
+		i = atomic_fetch_add(&threads_nr_named, 1);
+	if (i >= THREADS_NAMES)
+		return;
+	memcpy(threads_named[i].name, name, sizeof(name));
+	atomic_store(&threads_named[i].pid, tid);
+}
+
+/* Give the ring back; the destructor of threads_key, so `cpu + 1` is not 0. */
+static void thread_detach(void *arg)
+{
+	uint32_t cpu = (uint32_t)(uintptr_t)arg - 1;
+
+	thread_note_name(fathom_user_tid);
+	fathom_user_cpu = FATHOM_USER_NONE;
+	atomic_fetch_or_explicit(&threads_free, 1ull << cpu, memory_order_release);
+}
+
+/* The first event of a thread. Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
+uint32_t fathom_user_attach(void)
+{
+	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire);
+	uint32_t cpu;
+
+	if (thread_busy)
+		goto refused;
+	thread_busy = 1;
+	do {
+		cpu = free ? (uint32_t)__builtin_ctzll(free) : 64;
+		if (cpu >= atomic_load(&threads_limit)) {
+			thread_busy = 0;
+			goto refused;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&threads_free, &free, free & ~(1ull << cpu),
+							memory_order_acq_rel,
+							memory_order_acquire));
+	fathom_user_tid = (int32_t)syscall(SYS_gettid);
+	thread_note_name(fathom_user_tid);
+	if (threads_have_key)
+		pthread_setspecific(threads_key, (void *)(uintptr_t)(cpu + 1));
+	fathom_user_cpu = cpu;
+	thread_busy = 0;
+	return cpu;
+refused:
+	atomic_fetch_add(&threads_refused, 1);
+	return FATHOM_USER_NONE;
+}
+
+void user_threads_start(uint32_t nr_cpus)
+{
+	if (!threads_have_key)
+		threads_have_key = !pthread_key_create(&threads_key, thread_detach);
+	atomic_store(&threads_refused, 0);
+	atomic_store(&threads_limit,
+		     nr_cpus); /* threads that have a ring from before keep it: T1 */
+}
+
+uint64_t fathom_user_refused(void)
+{
+	return atomic_load(&threads_refused);
+}
+
+int user_thread_at(uint32_t index, int32_t *pid, const char **name)
+{
+	uint32_t n = atomic_load(&threads_nr_named);
+
+	if (index >= n || index >= THREADS_NAMES)
+		return 0;
+	*pid = atomic_load(&threads_named[index].pid);
+	*name = *pid ? threads_named[index].name : "<...>";
+	return 1;
+}
+
+int user_thread_name(int32_t pid, char buf[16])
+{
+	const char *name;
+	int32_t at;
+
+	for (uint32_t i = 0; user_thread_at(i, &at, &name); i++)
+		if (at == pid) {
+			memcpy(buf, threads_named[i].name, 16);
+			return 0;
+		}
+	return -1;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* save.h -- the rings as a trace.dat, written by the target itself: for a process, or a kernel that has files. */
+#ifndef FATHOM_SAVE_H
+#define FATHOM_SAVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fathom_save {
+	/* Put `n` bytes at offset `at` of the file; 0 or a negative errno, which ends the saving. Required. */
+	int (*write_at)(void *arg, uint64_t at, const void *bytes, size_t n);
+	void *arg;
+	/*
+	 * Entry `index` of a list, 1, or 0 behind its end; asked twice over, so it must answer the same. NULL: none.
+	 * symbol: an address and its name (kallsyms); task: a pid and its name (saved_cmdlines).
+	 */
+	int (*symbol)(uint32_t index, uintptr_t *at, const char **name);
+	int (*task)(uint32_t index, int32_t *pid, const char **name);
+};
+
+/*
+ * Writes what the rings hold and takes it out of them. Uses the memory of fathom_dump(), so not while one runs. Stop
+ * recording before, or the file ends where a ring happened to be empty.
+ * 0, what write_at returned, -E2BIG (a format larger than 8 KiB). Context: any in which write_at may be called.
+ */
+int fathom_save(const struct fathom_save *save);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* save.c -- writes the rings as a trace.dat: sizes first in a dry run, then the pages, then the head that tells of them. */
+#include "wire/cold.h"
+#include "fathom/errno.h"
+#include "fathom/event.h"
+#include "fathom/print.h"
+#include "fathom/save.h"
+#include "fathom/trace.h"
+#include "wire/tracedat_write.h"
+
+/*
+ * The head of the file tells how many pages each CPU has, but a ring tells that only by being read. Its length does
+ * not depend on the numbers in it, so: the head is written to nowhere to learn its length, the pages behind it, then
+ * the head in its place.
+ */
+struct saver {
+	const struct fathom_save *to;
+	uint64_t at;
+	int dry; /* count, write nothing */
+	uint64_t cpu_bytes[FATHOM_CPUS_MAX];
+};
+
+#define SAVE_FORMAT_MAX 8192u
+
+static int save_put(void *arg, const void *bytes, size_t n)
+{
+	struct saver *s = arg;
+	int err = s->dry ? 0 : s->to->write_at(s->to->arg, s->at, bytes, n);
+
+	s->at += n;
+	return err;
+}
+
+static int save_is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static uint32_t save_count_system(const char *system)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < fathom_event_count(); i++)
+		n += (uint32_t)save_is_same(fathom_event_at(i)->system, system);
+	return n;
+}
+
+static void save_formats(struct fathom_dat *d, const char *system)
+{
+	for (uint32_t i = 0; i < fathom_event_count(); i++) {
+		const struct fathom_event *ev = fathom_event_at(i);
+		struct fathom_text t;
+
+		if (!save_is_same(ev->system, system))
+			continue;
+		fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+		fathom_event_format(ev, &t);
+		if (t.cut && !d->err)
+			d->err = -FATHOM_E2BIG;
+		fathom_dat_format(d, t.buf, t.len);
+	}
+}
+
+static int save_is_first(uint32_t index)
+{
+	const char *system = fathom_event_at(index)->system;
+
+	if (save_is_same(system, "ftrace"))
+		return 0;
+	for (uint32_t i = 0; i < index; i++)
+		if (save_is_same(fathom_event_at(i)->system, system))
+			return 0;
+	return 1;
+}
+
+static void save_systems(struct fathom_dat *d)
+{
+	uint32_t n = 0;
+
+	fathom_dat_ftrace(d, save_count_system("ftrace"));
+	save_formats(d, "ftrace");
+	for (uint32_t i = 0; i < fathom_event_count(); i++)
+		n += (uint32_t)save_is_first(i);
+	fathom_dat_systems(d, n);
+	for (uint32_t i = 0; i < fathom_event_count(); i++) {
+		const char *system = fathom_event_at(i)->system;
+
+		if (!save_is_first(i))
+			continue;
+		fathom_dat_system(d, system, save_count_system(system));
+		save_formats(d, system);
+	}
+}
+
+/* One line of each list; 0 behind the last. */
+static int save_symbol_line(const struct saver *s, uint32_t i, struct fathom_text *t)
+{
+	uintptr_t at = fathom_marker_ip();
+	const char *name = "tracing_mark_write";
+
+	if (i && (!s->to->symbol || !s->to->symbol(i - 1, &at, &name)))
+		return 0;
+	fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
+	fathom_text_str(t, " T ");
+	fathom_text_str(t, name);
+	fathom_text_char(t, '\n');
+	return 1;
+}
+
+static int save_printk_line(const struct saver *s, uint32_t i, struct fathom_text *t)
+{
+	(void)s;
+	return fathom_printk_format_line(i, t);
+}
+
+static int save_task_line(const struct saver *s, uint32_t i, struct fathom_text *t)
+{
+	const char *name;
+	int32_t pid;
+
+	if (!s->to->task || !s->to->task(i, &pid, &name))
+		return 0;
+	fathom_text_s64(t, pid, 0, ' ');
+	fathom_text_char(t, ' ');
+	fathom_text_str(t, name);
+	fathom_text_char(t, '\n');
+	return 1;
+}
+
+typedef int (*save_line_fn)(const struct saver *s, uint32_t i, struct fathom_text *t);
+
+/* A list as text: once for its length, once for itself. */
+static void save_list(struct fathom_dat *d, const struct saver *s, save_line_fn line,
+		      void (*begin)(struct fathom_dat *d, const char *text, size_t n))
+{
+	struct fathom_text t;
+	size_t bytes = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		if (pass)
+			begin(d, NULL, bytes);
+		for (uint32_t i = 0;; i++) {
+			fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+			if (!line(s, i, &t))
+				break;
+			if (pass)
+				fathom_dat_bytes(d, t.buf, t.len);
+			else
+				bytes += t.len;
+		}
+	}
+}
+
+static void save_options(struct fathom_dat *d)
+{
+	const char *release = fathom_core.config.release;
+	struct {
+		uint32_t mult, shift;
+		uint64_t offset;
+	} clock = {fathom_core.ns_mult, fathom_core.ns_shift, 0};
+
+	fathom_dat_option(d, FATHOM_DAT_UNAME, release, (uint32_t)fathom_strlen(release) + 1);
+	if (clock.mult != 1 || clock.shift)
+		fathom_dat_option(d, FATHOM_DAT_TSC2NSEC, &clock, sizeof(clock));
+}
+
+/* The head of the file, at its start; the error if any. */
+static int save_head(struct saver *s)
+{
+	const int big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	const int ns = fathom_core.ns_mult == 1 && !fathom_core.ns_shift;
+	struct fathom_dat d;
+
+	s->at = 0;
+	fathom_dat_begin(&d, save_put, s, WIRE_PAGE_BYTES, big, sizeof(long));
+	fathom_dat_header(&d, fathom_dat_header_page, fathom_strlen(fathom_dat_header_page),
+			  fathom_dat_header_event, fathom_strlen(fathom_dat_header_event));
+	save_systems(&d);
+	save_list(&d, s, save_symbol_line, fathom_dat_kallsyms);
+	save_list(&d, s, save_printk_line, fathom_dat_printk);
+	save_list(&d, s, save_task_line, fathom_dat_cmdlines);
+	fathom_dat_cpus(&d, fathom_core.nr_cpus);
+	save_options(&d);
+	fathom_dat_data(&d, ns ? "local" : "x86-tsc", s->cpu_bytes, fathom_core.nr_cpus);
+	return d.err;
+}
+
+static int save_pages(struct saver *s)
+{
+	struct wire_page *page = (struct wire_page *)fathom_core.dump;
+
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
+		uint64_t from = s->at;
+
+		while (fathom_ring_read_page(fathom_core.ring[cpu], page, 1) > 0) {
+			int err = save_put(s, page, sizeof(*page));
+
+			if (err)
+				return err;
+		}
+		s->cpu_bytes[cpu] = s->at - from;
+	}
+	return 0;
+}
+
+int fathom_save(const struct fathom_save *to)
+{
+	struct saver s;
+	int err;
+
+	if (!fathom_core.nr_cpus || !to->write_at)
+		return -FATHOM_EINVAL;
+	__builtin_memset(&s, 0, sizeof(s));
+	s.to = to;
+	s.dry = 1;
+	err = save_head(&s);
+	s.dry = 0;
+	if (!err)
+		err = save_pages(&s);
+	if (!err)
+		err = save_head(&s);
+	return err;
+}
