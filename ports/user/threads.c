@@ -61,8 +61,8 @@ static void thread_detach(void *arg)
 	atomic_fetch_or_explicit(&threads_free, 1ull << cpu, memory_order_release);
 }
 
-/* The first event of a thread. Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
-uint32_t fathom_user_attach(void)
+/* Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
+static uint32_t thread_attach(void)
 {
 	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire);
 	uint32_t cpu;
@@ -90,6 +90,40 @@ refused:
 	atomic_fetch_add(&threads_refused, 1);
 	return FATHOM_USER_NONE;
 }
+
+/*
+ * The first event of a thread may come from the entry of a traced function: any stack alignment, arguments in vector
+ * registers that the C library's code would not preserve.
+ */
+#ifdef __x86_64__
+#define SAVED_STATES 0xe7u /* x87, SSE, AVX, AVX-512 */
+
+__attribute__((force_align_arg_pointer, target("general-regs-only"))) uint32_t fathom_user_attach(
+	void)
+{
+	uint8_t area[4096] __attribute__((aligned(64)));
+	uint32_t a = 1, b, c = 0, d, cpu;
+
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	if (c & 1u << 27) { /* OSXSAVE */
+		for (int i = 512; i < 576; i++)
+			((volatile uint8_t *)area)[i] = 0;
+		__asm__ volatile("xsave64 %0" : "+m"(area) : "a"(SAVED_STATES), "d"(0));
+		cpu = thread_attach();
+		__asm__ volatile("xrstor64 %0" : : "m"(area), "a"(SAVED_STATES), "d"(0) : "memory");
+		return cpu;
+	}
+	__asm__ volatile("fxsave64 %0" : "+m"(area));
+	cpu = thread_attach();
+	__asm__ volatile("fxrstor64 %0" : : "m"(area) : "memory");
+	return cpu;
+}
+#else
+uint32_t fathom_user_attach(void)
+{
+	return thread_attach();
+}
+#endif
 
 void user_threads_start(uint32_t nr_cpus)
 {

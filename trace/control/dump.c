@@ -36,7 +36,7 @@ static void dump_limit(struct fathom_view *v, uint32_t count)
 		fathom_ring_stats(v->config.rings[i], &st);
 		while (c->has && st.entries > count) {
 			st.entries--;
-			c->has = fathom_ring_iter_next(&c->it, &c->rec) > 0;
+			fathom_view_advance(v, i);
 		}
 	}
 }

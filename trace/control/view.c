@@ -39,6 +39,11 @@ static int view_wants(const struct fathom_view *v, uint32_t cpu)
 	return v->config.rings[cpu] && (v->config.cpu < 0 || (uint32_t)v->config.cpu == cpu);
 }
 
+static uint64_t view_time(const struct fathom_view *v, uint64_t ticks)
+{
+	return v->config.plain_clock ? ticks : fathom_ticks_to_ns(ticks);
+}
+
 /* Look at the next record of a CPU; of a live ring again each time, since it may have come in meanwhile. */
 void fathom_view_advance(struct fathom_view *v, uint32_t cpu)
 {
@@ -48,6 +53,8 @@ void fathom_view_advance(struct fathom_view *v, uint32_t cpu)
 		c->has = fathom_ring_peek(v->config.rings[cpu], &c->rec) > 0;
 	else
 		c->has = fathom_ring_iter_next(&c->it, &c->rec) > 0;
+	if (c->has)
+		c->time = view_time(v, c->rec.time);
 }
 
 struct fathom_view *fathom_view_init(void *mem, size_t bytes,
@@ -115,7 +122,7 @@ static int view_oldest(struct fathom_view *v)
 			continue;
 		if (v->config.flags & FATHOM_VIEW_CONSUME)
 			fathom_view_advance(v, i);
-		if (v->cpus[i].has && (best < 0 || v->cpus[i].rec.time < v->cpus[best].rec.time))
+		if (v->cpus[i].has && (best < 0 || v->cpus[i].time < v->cpus[best].time))
 			best = (int)i;
 	}
 	return best;
@@ -143,11 +150,6 @@ static int view_take(struct fathom_view *v)
 	return 1;
 }
 
-static uint64_t view_time(const struct fathom_view *v, uint64_t ticks)
-{
-	return v->config.plain_clock ? ticks : fathom_ticks_to_ns(ticks);
-}
-
 static void view_entry(struct fathom_view *v, struct fathom_text_entry *e, char buf[16])
 {
 	const struct wire_common *c = (const struct wire_common *)v->record;
@@ -164,7 +166,7 @@ static void view_entry(struct fathom_view *v, struct fathom_text_entry *e, char 
 	e->flags = c->flags;
 	e->preempt_count = c->preempt_count;
 	e->time = view_time(v, v->time);
-	e->next_time = next < 0 ? e->time : view_time(v, v->cpus[next].rec.time);
+	e->next_time = next < 0 ? e->time : v->cpus[next].time;
 	e->index = v->shown;
 }
 

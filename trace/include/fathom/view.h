@@ -50,8 +50,9 @@ struct fathom_view_config {
 struct fathom_view_cpu {
 	struct fathom_ring_iter it;
 	struct fathom_record rec; /* next of this CPU */
-	uint8_t has;		  /* rec is valid */
-	uint8_t started;	  /* a line of this CPU was shown */
+	uint64_t time;	 /* its time as shown: records are ordered by it, so ties go as in Linux */
+	uint8_t has;	 /* rec is valid */
+	uint8_t started; /* a line of this CPU was shown */
 };
 
 /* One reading. Large: lives in memory the caller gives, never on a stack. */
