@@ -20,6 +20,8 @@ static const struct option_spec own[] = {
 	{"no-plugins", 'N', NULL, "print fmts only, not trace-cmd's own forms", OPTION_FLAG,
 	 &report.no_plugins, NULL},
 	{"full-time", 't', NULL, "times in nanoseconds", OPTION_FLAG, &report.nanoseconds, NULL},
+	{"latency", 'l', NULL, "the short task column and the flags", OPTION_FLAG, &report.latency,
+	 NULL},
 	{"threads", 'j', "N", "threads that make text (default: one per CPU, at most 8)",
 	 OPTION_NUMBER, &threads, NULL},
 	{"trace", 0, NULL, "print what the kernel's `trace` file shows", OPTION_FLAG, &kernel_text,

@@ -63,6 +63,16 @@ static const struct call {
 	{"ntohl", CALL_SWAP, 4},
 };
 
+static bool table_value(struct compiler *c, uint64_t *value)
+{
+	bool ok;
+
+	c->in_table = true;
+	ok = compile_constant(c, value);
+	c->in_table = false;
+	return ok;
+}
+
 /* { VALUE, "TEXT" }, ... up to the `)`; the token to come is behind the first comma or is the `)`. */
 static bool entries(struct compiler *c, uint32_t table)
 {
@@ -73,8 +83,7 @@ static bool entries(struct compiler *c, uint32_t table)
 			compiler_advance(c);
 		if (token_is(&c->t, ')'))
 			break;
-		if (!compiler_expect(c, '{') || !compile_constant(c, &value) ||
-		    !compiler_expect(c, ','))
+		if (!compiler_expect(c, '{') || !table_value(c, &value) || !compiler_expect(c, ','))
 			return false;
 		if (c->t.kind == TOKEN_STRING) {
 			if (!table_add(c, value, c->lex.string, c->lex.string_len))

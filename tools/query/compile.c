@@ -300,7 +300,8 @@ static uint64_t constant_value(const struct compiler *c, const struct token *t)
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
 		if (token_word(t, constants[i].name) && (!c->trace_cmd || constants[i].trace_cmd))
 			return constants[i].value;
-	return 0;
+	/* libtraceevent lets an entry of a table that it cannot tell never match. */
+	return c->trace_cmd && c->in_table ? UINT64_MAX : 0;
 }
 
 static bool compile_sizeof(struct compiler *c, uint8_t *type)

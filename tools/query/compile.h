@@ -13,6 +13,7 @@ struct compiler {
 	const struct format *format; /* NULL: no fields */
 	uint8_t long_bytes;
 	bool trace_cmd; /* be libtraceevent where it differs from the kernel */
+	bool in_table;	/* inside { value, "text" } */
 	uint32_t depth; /* of nested expressions */
 	uint32_t stack; /* values on the stack behind the last instruction */
 	bool failed;

@@ -322,6 +322,35 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 	}
 }
 
+/* The argument is the field itself, a cast aside. */
+static bool is_field(const struct printfmt *p, const struct piece *n, const struct format_field *f)
+{
+	const struct insn *i = &p->program.code[n->arg.begin];
+
+	if (n->kind == PIECE_TEXT || n->arg.end == n->arg.begin || n->arg.end > n->arg.begin + 2)
+		return false;
+	if (n->arg.end == n->arg.begin + 2 && i[1].op != OP_CAST)
+		return false;
+	return (i->op == OP_LOAD || i->op == OP_BYTES || i->op == OP_DYNAMIC) && i->c == f->offset;
+}
+
+bool printfmt_field(const struct printfmt *p, const struct format_field *f, struct expr_record *r,
+		    struct out *o)
+{
+	for (uint32_t k = 0; k < p->nr; k++) {
+		const struct piece *n = &p->pieces[k], *before = k ? n - 1 : NULL;
+
+		if (!is_field(p, n, f))
+			continue;
+		if (before && before->kind == PIECE_TEXT && before->size >= 2 &&
+		    !memcmp(before->text + before->size - 2, "0x", 2))
+			out_bytes(o, "0x", 2);
+		run_conv(p, n, r, o);
+		return true;
+	}
+	return false;
+}
+
 /* The next word of a binary trace_printk(): 4-byte values stand at multiples of 4, 8-byte ones too. */
 static bool word(struct expr_record *r, uint32_t *at, uint8_t size, uint64_t *v)
 {

@@ -24,6 +24,13 @@ const struct expr_error *printfmt_error(const struct printfmt *p);
 void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o);
 
 /*
+ * One field as the print fmt prints it: with the conversion whose argument is that field. False, and nothing printed,
+ * if there is none.
+ */
+bool printfmt_field(const struct printfmt *p, const struct format_field *f, struct expr_record *r,
+		    struct out *o);
+
+/*
  * A format string whose arguments come from binary words, as trace_printk() stores them: values lie behind each other
  * in the record from `offset`, 4 or 8 bytes each as its conversion says, strings in place.
  */

@@ -53,6 +53,8 @@ void print_fields(struct writer *w, const struct printer *p, const struct item *
 		out_char(w->out, ' ');
 		out_str(w->out, f->name);
 		out_char(w->out, '=');
+		if (p->fmt && !printfmt_error(p->fmt) && printfmt_field(p->fmt, f, &r, w->out))
+			continue;
 		if (f->flags & FORMAT_DYNAMIC) {
 			struct value v =
 				expr_dynamic(&r, f->offset, (f->flags & FORMAT_REL_LOC) != 0);
@@ -71,6 +73,7 @@ void print_fields(struct writer *w, const struct printer *p, const struct item *
 	}
 }
 
+/* What libtraceevent says of a print fmt that it cannot understand. */
 void print_broken(struct writer *w, const struct printer *p, const struct item *i)
 {
 	out_str(w->out, "[FAILED TO PARSE]");

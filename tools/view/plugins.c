@@ -305,19 +305,20 @@ void printer_choose(struct printer *p, const struct report_options *o, uint8_t l
 		for (size_t k = 0; k < sizeof(plugins) / sizeof(plugins[0]); k++) {
 			if (!plugin_fits(&plugins[k], p))
 				continue;
-			p->kind = plugins[k].kind;
-			if (!o->raw && !o->no_plugins)
+			if (!o->raw && !o->no_plugins) {
+				p->kind = plugins[k].kind;
 				p->print = plugins[k].print;
+			}
 			break;
 		}
-		if (!p->print && !o->raw) {
+		if (!p->print) {
 			p->fmt = printfmt_new(p->format, p->format->print_fmt,
 					      strlen(p->format->print_fmt), long_bytes,
 					      PRINTFMT_TRACE_CMD);
 			p->print = p->fmt && !printfmt_error(p->fmt) ? print_format : print_broken;
 		}
 		if (o->raw)
-			p->print = print_fields;
+			p->print = p->fmt && !printfmt_error(p->fmt) ? print_fields : print_broken;
 		if (o->filter)
 			p->filter = filter_compile(o->filter, p->format, long_bytes);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.c -- make the text of a batch: the columns of trace-cmd's lines, then each event's own text. */
 #include "view/lines.h"
+#include "wire/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,45 @@ static void put_time(struct writer *w, uint64_t t)
 	o->at += 6;
 }
 
+static inline void put_task(struct out *o, const struct item *i)
+{
+	memcpy(o->at, i->task->text, sizeof(i->task->text));
+	o->at += i->task->len;
+	if (i->cpu < 1000) {
+		put_3(o->at, i->cpu);
+		o->at += 3;
+	} else {
+		o->at += out_digits(o->at, i->cpu);
+	}
+	*o->at++ = ']';
+}
+
+/* libtraceevent knows fewer flags than the kernel has: nothing of bottom halves, one letter for any resched. */
+static void put_flags(struct out *o, uint8_t flags, uint8_t preempt)
+{
+	static const char depth[] = ".123456789abcdef";
+	bool hard = flags & WIRE_FLAG_HARDIRQ, soft = flags & WIRE_FLAG_SOFTIRQ;
+
+	out_char(o, flags & WIRE_FLAG_IRQS_OFF ? 'd' : flags & WIRE_FLAG_NOSUPPORT ? 'X' : '.');
+	out_char(o, flags & WIRE_FLAG_NEED_RESCHED ? 'N' : '.');
+	out_char(o, hard && soft ? 'H' : hard ? 'h' : soft ? 's' : '.');
+	out_char(o, depth[preempt & 15]);
+	out_char(o, depth[preempt >> 4]);
+}
+
+/* -l: `%8.8s-%-5d %3d` and the flags. The task's name is the prefix up to its last dash, blanks in front. */
+static void put_task_short(struct writer *w, const struct item *i)
+{
+	const char *name = i->task->text + strspn(i->task->text, " ");
+	const char *dash = memrchr(name, '-', (size_t)(i->task->text + i->task->len - name));
+
+	if (i->pid < 0 && dash > name)
+		dash--; /* the dash of a negative pid */
+	out_printf(w->out, "%8.*s-%-5d %3u", dash - name > 8 ? 8 : (int)(dash - name), name, i->pid,
+		   i->cpu);
+	put_flags(w->out, i->size >= 4 ? w->data[2] : 0, i->size >= 4 ? w->data[3] : 0);
+}
+
 static void put_line(struct writer *w, const struct item *i)
 {
 	struct out *o = w->out;
@@ -104,15 +144,10 @@ static void put_line(struct writer *w, const struct item *i)
 		put_buffer(w, i);
 	if (!out_room(o, 256))
 		return;
-	memcpy(o->at, i->task->text, sizeof(i->task->text));
-	o->at += i->task->len;
-	if (i->cpu < 1000) {
-		put_3(o->at, i->cpu);
-		o->at += 3;
-	} else {
-		o->at += out_digits(o->at, i->cpu);
-	}
-	*o->at++ = ']';
+	if (w->o->latency)
+		put_task_short(w, i);
+	else
+		put_task(o, i);
 	put_time(w, i->time);
 	if (!out_room(o, 128))
 		return;
