@@ -274,9 +274,22 @@ TEST(filter_missing_fields)
 TEST(filter_wrong)
 {
 	static const char *const wrong[] = {
-		"",	"neg ==",	"neg == 1 &&", "(neg == 1",	"neg == 1)",
-		"== 1", "comm < \"x\"", "a == \"x",    "comm =~ \"(\"", "neg 1",
-		"!",	"neg == 1 | ",	"&& x",
+		"",
+		"neg ==",
+		"neg == 1 &&",
+		"(neg == 1",
+		"neg == 1)",
+		"== 1",
+		"comm < \"x\"",
+		"a == \"x",
+		"comm =~ \"(\"",
+		"comm =~ \"a++\"",
+		"comm =~ \"(a{99}){999}\"",
+		"-comm == 1",
+		"neg 1",
+		"!",
+		"neg == 1 | ",
+		"&& x",
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

@@ -625,7 +625,7 @@ bool compile_expr(struct compiler *c, uint8_t *type)
 
 bool compile_constant(struct compiler *c, uint64_t *value)
 {
-	struct expr_record none = {0};
+	struct expr_record none = {.data = (const uint8_t *)""};
 	uint32_t begin = c->p->nr_code;
 	struct value v;
 	uint8_t type;

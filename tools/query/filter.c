@@ -144,6 +144,9 @@ static bool primary(struct compiler *c, struct operand *o)
 
 		compiler_advance(c);
 		ok = primary(c, o);
+		if (ok && o->text && !o->missing)
+			ok = compiler_fail(c, "text cannot be calculated with");
+		o->text = false;
 		o->type = TYPE_LONG;
 		emit(c, (struct insn){op, TYPE_LONG, 0, 0, 0}, 1, 1);
 	} else if (token_is(&c->t, '(')) {
@@ -220,6 +223,37 @@ static bool text_value(struct compiler *c, const char **s, uint32_t *len)
 	return !c->failed;
 }
 
+/*
+ * libc copies what `+` and `{n}` repeat: nested, that multiplies until all memory is gone. So there may be eight of `+`, two
+ * `{n}` of at most 100, and no repetition of a repetition such as `++`.
+ */
+static bool regex_is_modest(const char *s)
+{
+	unsigned braces = 0, pluses = 0;
+	bool before = false;
+
+	for (; *s; s++) {
+		bool repeats = strchr("*+?{", *s) != NULL;
+
+		if (*s == '\\' && s[1]) {
+			s++;
+			repeats = false;
+		}
+		if (repeats && before)
+			return false;
+		before = repeats || (*s == '}' && braces);
+		if (repeats && *s == '+' && ++pluses > 8)
+			return false;
+		if (!repeats || *s != '{')
+			continue;
+		if (++braces > 2 || strtoul(s + 1, NULL, 10) > 100 ||
+		    (strchr(s, ',') && strtoul(strchr(s, ',') + 1, NULL, 10) > 100))
+			return false;
+		before = false;
+	}
+	return true;
+}
+
 static bool add_regex(struct compiler *c, const char *s, uint32_t len, uint32_t *index)
 {
 	char pattern[1024];
@@ -229,6 +263,8 @@ static bool add_regex(struct compiler *c, const char *s, uint32_t len, uint32_t 
 		return compiler_fail(c, "the regular expression is too long");
 	memcpy(pattern, s, len);
 	pattern[len] = 0;
+	if (!regex_is_modest(pattern))
+		return compiler_fail(c, "the regular expression repeats too often");
 	re = malloc(sizeof(*re));
 	if (!re)
 		return compiler_fail(c, "out of memory");
@@ -506,7 +542,7 @@ static bool selected(const char *events, const struct format *f)
 /* No field, no context: every record answers alike. */
 static int constant(const struct program *p)
 {
-	struct expr_record none = {.env = &(const struct expr_env){0}};
+	struct expr_record none = {.data = (const uint8_t *)"", .env = &(const struct expr_env){0}};
 
 	for (uint32_t i = 0; i < p->nr_code; i++)
 		switch (p->code[i].op) {

@@ -325,10 +325,11 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 /* The argument is the field itself, a cast aside. */
 static bool is_field(const struct printfmt *p, const struct piece *n, const struct format_field *f)
 {
-	const struct insn *i = &p->program.code[n->arg.begin];
+	const struct insn *i;
 
 	if (n->kind == PIECE_TEXT || n->arg.end == n->arg.begin || n->arg.end > n->arg.begin + 2)
 		return false;
+	i = &p->program.code[n->arg.begin];
 	if (n->arg.end == n->arg.begin + 2 && i[1].op != OP_CAST)
 		return false;
 	return (i->op == OP_LOAD || i->op == OP_BYTES || i->op == OP_DYNAMIC) && i->c == f->offset;

@@ -160,20 +160,26 @@ static struct value context(uint8_t op, const struct expr_record *r)
 
 static uint32_t text_len(const struct value *v)
 {
-	return (uint32_t)strnlen(v->s, v->len);
+	return v->s ? (uint32_t)strnlen(v->s, v->len) : 0;
 }
 
 static bool matches(const struct program *p, const struct insn *i, const struct value *v)
 {
-	const struct literal *l = &p->literals[i->c];
 	uint32_t n = text_len(v);
-	regmatch_t m = {.rm_so = 0, .rm_eo = (regoff_t)n};
+	const struct literal *l;
 
-	if (i->op == OP_STR_EQ)
-		return n == l->len && !memcmp(v->s, l->s, n);
+	if (i->op == OP_STR_REGEX) {
+		char text[1024]; /* ended by NUL for regexec(); a longer text is matched as far */
+
+		n = n < sizeof(text) ? n : (uint32_t)sizeof(text) - 1;
+		memcpy(text, v->s ? v->s : "", n);
+		text[n] = 0;
+		return regexec(p->regexes[i->c], text, 0, NULL, 0) == 0;
+	}
+	l = &p->literals[i->c];
 	if (i->op == OP_STR_GLOB)
 		return expr_glob(l->s, l->len, v->s, n);
-	return regexec(p->regexes[i->c], v->s, 1, &m, REG_STARTEND) == 0;
+	return n == l->len && (!n || !memcmp(v->s, l->s, n));
 }
 
 static struct value symbol_value(const struct expr_record *r, uint64_t addr)
