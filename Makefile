@@ -16,6 +16,8 @@ CSTD     := -std=gnu11
 DEPFLAGS  = -MMD -MP
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
+comma := ,
+
 include trace/files.mk
 
 # ---- host program -------------------------------------------------------------------------------------------------
@@ -25,6 +27,11 @@ TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c too
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
 TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itools -pthread
 TOOLS_LIBS   := -ldw -lelf -lzstd -lz -llz4 -ljansson -lfuse3 -lm -pthread
+# Loading nine libraries takes as long as starting the process twice over, which a query feels. Where the archives are
+# there, only libc stays shared.
+STATIC_LIBS  := dw elf lzma bz2 zstd z lz4 jansson fuse3
+HAVE_STATIC  := $(if $(filter-out /%,$(foreach l,$(STATIC_LIBS),$(shell $(CC) -print-file-name=lib$(l).a))),,y)
+FATHOM_LIBS  := $(if $(HAVE_STATIC),-Wl$(comma)-Bstatic $(STATIC_LIBS:%=-l%) -Wl$(comma)-Bdynamic -lm -pthread,$(TOOLS_LIBS))
 TOOLS_OBJ    := $(TOOLS_SRC:%.c=$(B)/host/%.o) $(WIRE_SRC:%.c=$(B)/host/%.o)
 TOOLS_LIBOBJ := $(filter-out $(B)/host/tools/cmd/main.o,$(TOOLS_OBJ))
 
@@ -33,7 +40,7 @@ $(B)/host/%.o: %.c
 	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) -c $< -o $@
 
 $(B)/fathom: $(TOOLS_OBJ)
-	$(CC) $(TOOLS_CFLAGS) $^ $(TOOLS_LIBS) -o $@
+	$(CC) $(TOOLS_CFLAGS) $^ $(FATHOM_LIBS) -o $@
 
 # The same objects under sanitizers, for tests.
 $(B)/host-san/%.o: %.c

@@ -83,6 +83,44 @@ static void report(const struct store *st, const char *path, double took)
 	puts("");
 }
 
+/* The format's own index instead of the general one. */
+static int own_index(struct source *s, const char *path, double start)
+{
+	uint64_t events = 0;
+	bool written = false;
+	int err = s->ops->index(s, path, force, &written);
+	struct stat sb = {0};
+
+	if (err) {
+		diag_error("%s: %s", path, strerror(-err));
+		return EXIT_FAIL;
+	}
+	if (s->ops->count)
+		s->ops->count(s, UINT32_MAX, &events);
+	stat(path, &sb);
+	if (as_json) {
+		struct json j;
+
+		json_init(&j, stdout, true);
+		json_open(&j, NULL, '{');
+		json_str(&j, "index", path);
+		json_bool(&j, "built", written);
+		json_u64(&j, "events", events);
+		json_u64(&j, "bytes", s->map_bytes);
+		json_u64(&j, "index_bytes", (uint64_t)sb.st_size);
+		json_decimal(&j, "seconds", seconds() - start, 6);
+		json_close(&j, '}');
+		json_end(&j);
+		return EXIT_OK;
+	}
+	printf("%s: %s, %" PRIu64 " events, %lld bytes", path,
+	       written ? "written" : "is up to date", events, (long long)sb.st_size);
+	if (written)
+		printf(", %.0f MB/s", (double)s->map_bytes / (seconds() - start) / 1e6);
+	puts("");
+	return EXIT_OK;
+}
+
 int cmd_index(int argc, char **argv)
 {
 	struct options o;
@@ -105,6 +143,12 @@ int cmd_index(int argc, char **argv)
 		return EXIT_FAIL;
 	}
 	snprintf(path, sizeof(path), "%s%s", output ? output : s->path, output ? "" : ".fidx");
+	if (s->ops->index) {
+		rc = own_index(s, path, start);
+		source_close(s);
+		options_close(&o);
+		return rc;
+	}
 	so.path = path;
 	so.rebuild = force;
 	progress_start(&bar, "indexing", 1);

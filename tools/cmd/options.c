@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NR_SHARED 12
+#define NR_SHARED 13
 
 /* The shared options, bound to one struct options. */
 static void shared_table(struct options *o, struct option_spec *t)
@@ -29,6 +29,8 @@ static void shared_table(struct options *o, struct option_spec *t)
 		{"formats", 0, "DIR", "format files (an events directory, or a tar of it)",
 		 OPTION_STRING, &o->source.formats, NULL},
 		{"symbols", 0, "FILE", "symbols: kallsyms, System.map, ELF", OPTION_STRING,
+		 &o->source.symbols, NULL},
+		{"kernel", 0, "ELF", "the same, of the traced kernel", OPTION_STRING,
 		 &o->source.symbols, NULL},
 		{"cmdlines", 0, "FILE", "task names: saved_cmdlines", OPTION_STRING,
 		 &o->source.cmdlines, NULL},

@@ -7,10 +7,12 @@
 #include "store/store.h"
 #include "view/eventline.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static bool as_json, event_given, limit_given, count_only;
@@ -77,7 +79,8 @@ static void print(struct query *q, const struct event *e, bool mark)
 	}
 	if (mark && q->colour)
 		fputs("\033[1m", stdout);
-	if (q->numbered)
+	if (q->numbered &&
+	    !q->source->ops->type_name) /* such a format's own lines tell the number */
 		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
 	eventline_text(q->line, e, stdout);
 	if (mark && q->colour)
@@ -191,11 +194,40 @@ static int scan(struct query *q)
 	return EXIT_OK;
 }
 
+/* A format with lists of its own finds the n-th event of a type at once. -1: not this type. */
+static int own_list(struct query *q)
+{
+	const struct source_ops *ops = q->source->ops;
+	struct cursor **cursors = q->merge->cursors;
+	uint64_t total;
+
+	if (!ops->seek_type || !ops->count || !ops->count(q->source, q->type->id, &total) ||
+	    ops->seek_type(q->source, cursors, q->type->id, offset) == -ENOTSUP)
+		return -1;
+	if (count_only) {
+		q->matched = total;
+		return EXIT_OK;
+	}
+	q->numbered = true;
+	for (q->matched = offset; q->matched < total && !enough(q);) {
+		struct event e;
+
+		if (ops->seek_type(q->source, cursors, q->type->id, q->matched) ||
+		    !cursor_next(cursors[0], &e))
+			return EXIT_FAIL;
+		take(q, &e);
+	}
+	return EXIT_OK;
+}
+
 static int by_type(struct query *q)
 {
 	const struct store_type *t;
 	uint64_t total;
+	int rc = own_list(q);
 
+	if (rc >= 0)
+		return rc;
 	if (need_store(q) || store_complete(q->store))
 		return EXIT_FAIL;
 	t = store_type(q->store, q->type->id);
@@ -230,6 +262,22 @@ static int search(struct query *q)
 	return scan(q);
 }
 
+/* By the schema's name, or by what the format's own tools call it, in any case. */
+static const struct schema *find_type(struct query *q, const char *name)
+{
+	const struct source *s = q->source;
+	const struct schema *found = source_schema_named(s, name);
+
+	for (size_t i = 0; !found && i < s->nr_schemas; i++) {
+		const char *own =
+			s->ops->type_name ? s->ops->type_name(q->source, s->schemas[i].id) : NULL;
+
+		if (!strcasecmp(s->schemas[i].name, name) || (own && !strcasecmp(own, name)))
+			found = &s->schemas[i];
+	}
+	return found;
+}
+
 static int run(struct query *q)
 {
 	int rc;
@@ -239,7 +287,7 @@ static int run(struct query *q)
 			   "--filter, --limit or --offset");
 		return EXIT_USAGE;
 	}
-	if (type_name && !(q->type = source_schema_named(q->source, type_name))) {
+	if (type_name && !(q->type = find_type(q, type_name))) {
 		diag_error("%s: no event type '%s'", q->source->path, type_name);
 		return EXIT_FAIL;
 	}

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool as_json;
+static bool as_json, as_summary;
 static uint64_t top = 20;
 
 static const struct option_spec own[] = {
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
+	{"summary", 0, NULL, "only the number of records and of each type", OPTION_FLAG,
+	 &as_summary, NULL},
 	{"top", 'n', "N", "lines per table, 20 if not given; 0: all", OPTION_NUMBER, &top, NULL},
 	{0},
 };
@@ -110,6 +112,18 @@ static void print_head(const struct source *s, const struct summary *m)
 	if (s->damage_total)
 		printf("damage       %s places, `fathom verify` tells which\n",
 		       thousands(s->damage_total));
+}
+
+/* The form that scripts of the seL4 tools read: types by the name those tools use. */
+static void print_summary(struct source *s, const struct summary *m)
+{
+	printf("Records: %s\n", thousands(m->nr_events));
+	for (uint64_t i = 0; i < m->nr_types; i++) {
+		const char *own = s->ops->type_name ? s->ops->type_name(s, m->types[i].id) : NULL;
+
+		printf("%s: %s\n", own ? own : source_event_name(s, m->types[i].id),
+		       thousands(m->types[i].count));
+	}
 }
 
 static void print_types(struct source *s, const struct summary *m)
@@ -337,6 +351,8 @@ int cmd_stat(int argc, char **argv)
 	if (!err) {
 		if (as_json) {
 			print_json(s, &m);
+		} else if (as_summary) {
+			print_summary(s, &m);
 		} else {
 			print_head(s, &m);
 			if (m.nr_events) {

@@ -179,7 +179,7 @@ static void close_source(struct source *s)
 static int probe_stream(const struct source_probe *p)
 {
 	const uint16_t *w = (const void *)p->head;
-	size_t n = p->head_bytes / 2, at = 0, odd = 0, even = 0;
+	size_t n = p->head_bytes < 8192 ? p->head_bytes / 2 : 4096, at = 0, odd = 0, even = 0;
 	char *meta;
 	int score = 0;
 
@@ -228,28 +228,51 @@ static int load_meta(struct source *s, const struct source_options *o, struct se
 	return err;
 }
 
-static int load_index(struct source *s, struct sel4_trace *t)
+static int load_index(struct source *s, struct sel4_trace *t, bool rebuild)
 {
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC), err;
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC), err = -ENOENT;
 	char *path = NULL;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || asprintf(&path, "%s.fidx", s->path) < 0) {
+		err = errno ? -errno : -ENOMEM;
 		if (fd >= 0)
 			close(fd);
-		return -errno;
+		return err;
 	}
 	t->input.fd = fd;
 	t->input.nr_words = t->nr_words;
 	t->input.file_bytes = (uint64_t)st.st_size;
 	t->input.file_time_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
-	err = sel4_index_open(path, t->input.file_bytes, t->input.file_time_ns, &t->index);
+	if (!rebuild)
+		err = sel4_index_open(path, t->input.file_bytes, t->input.file_time_ns, &t->index);
+	t->index_loaded = !err;
 	if (err)
 		err = sel4_index_build(&t->input, &t->index);
 	t->input.fd = -1;
 	close(fd);
 	free(path);
 	return err;
+}
+
+/* It was loaded or built at opening; what is left is to write it. */
+static int write_index(struct source *s, const char *path, bool force, bool *written)
+{
+	struct sel4_trace *t = &((struct sel4 *)s->priv)->traces[0];
+	int err;
+
+	*written = false;
+	if (t->index_loaded && !force && !access(path, F_OK))
+		return 0;
+	if (t->index_loaded && force) {
+		sel4_index_free(t->index);
+		t->index = NULL;
+		err = load_index(s, t, true);
+		if (err)
+			return err;
+	}
+	*written = true;
+	return sel4_index_write(t->index, path);
 }
 
 static int open_stream(struct source *s, const struct source_options *o)
@@ -271,25 +294,18 @@ static int open_stream(struct source *s, const struct source_options *o)
 	if (!err)
 		err = take_meta(t);
 	if (!err)
-		err = load_index(s, t);
+		err = load_index(s, t, false);
 	if (err)
 		return err;
 	report_oddities(s, t, 0);
 	return finish_trace(s, t, (uint32_t)(t->meta.header[SEL4_KEY_CPU].number & 0xffff));
 }
 
-int sel4_write_index(struct source *s, const char *path)
-{
-	struct sel4 *p = s->priv;
-
-	return sel4_index_write(p->traces[0].index, path);
-}
-
 /* ---- a console log ---- */
 
 static int probe_log(const struct source_probe *p)
 {
-	size_t text = 0;
+	size_t text = 0, head = p->head_bytes < 4096 ? p->head_bytes : 4096;
 	int fd, score = 0;
 	void *map;
 
@@ -297,10 +313,10 @@ static int probe_log(const struct source_probe *p)
 		return 0;
 	if (sel4_dump_start((const char *)p->head, p->head_bytes))
 		return 90;
-	for (size_t i = 0; i < p->head_bytes; i++)
+	for (size_t i = 0; i < head; i++)
 		text += p->head[i] >= 32 || p->head[i] == '\n' || p->head[i] == '\r' ||
 			p->head[i] == '\t' || p->head[i] == 27;
-	if (p->bytes <= p->head_bytes || text < p->head_bytes - p->head_bytes / 20)
+	if (p->bytes <= p->head_bytes || text < head - head / 20)
 		return 0;
 	/* A boot may print a lot before the first dump. */
 	fd = open(p->path, O_RDONLY | O_CLOEXEC);
@@ -413,18 +429,27 @@ static bool count(struct source *s, uint32_t id, uint64_t *n)
 	return true;
 }
 
+static const char *type_name(struct source *s, uint32_t id)
+{
+	(void)s;
+	return sel4_type_of_id(id) < WIRE_SEL4_NR_TYPES ? sel4_type_name(sel4_type_of_id(id))
+							: NULL;
+}
+
 #define SHARED_OPS                                                                         \
 	.close = close_source, .cursor_bytes = sizeof(struct sel4_cursor),                 \
 	.cursor_init = sel4_cursor_init, .cursor_fini = sel4_cursor_fini,                  \
 	.seek = sel4_cursor_seek, .next = sel4_cursor_next, .block_time = sel4_block_time, \
 	.names = load_names, .scan = sel4_cursor_scan, .print = sel4_print,                \
-	.seek_number = sel4_seek_number, .seek_type = sel4_seek_type, .count = count
+	.seek_number = sel4_seek_number, .seek_type = sel4_seek_type, .count = count,      \
+	.type_name = type_name
 
 const struct source_ops source_sel4 = {
 	.name = "sel4",
 	.what = "seL4 16-bit stream (ftrace.bin, with ftrace.meta beside it)",
 	.probe = probe_stream,
 	.open = open_stream,
+	.index = write_index,
 	SHARED_OPS,
 };
 

@@ -17,6 +17,7 @@ struct sel4_trace {
 	uint64_t nr_words;
 	struct sel4_input input;
 	struct sel4_index *index;
+	bool index_loaded; /* from the file beside the stream */
 	struct sel4_dict *dict;
 	struct sel4_meta meta;
 	uint64_t *gaps;
@@ -37,8 +38,6 @@ struct sel4 {
 
 /* The path of FILE with its suffix, if it has one, replaced: "ftrace.bin" gives "ftrace.meta". The caller frees it. */
 char *sel4_path(const char *path, const char *suffix);
-/* Write the index of a stream beside it: what `fathom index` does. 0 or a negative errno. */
-int sel4_write_index(struct source *s, const char *path);
 /* Time of an event in the source's unit. */
 uint64_t sel4_time(const struct sel4_trace *t, const struct sel4_state *st, uint64_t event);
 int32_t sel4_pid(const struct sel4_trace *t, uint64_t tcb);

@@ -104,25 +104,39 @@ static void emit(struct sel4_cursor *k, const struct sel4_event *v, uint64_t wor
 	e->at = k->c.next;
 }
 
+/* The block of an event; lists are read in order, so it is mostly the one of the event before. */
+static uint64_t block_of(struct sel4_cursor *k, uint64_t event)
+{
+	const struct sel4_index *ix = k->trace->index;
+	uint64_t block = k->c.next.block, nr = ix->head->checkpoints.nr;
+
+	if (block < nr && ix->checkpoints[block].event <= event &&
+	    (block + 1 == nr || event < ix->checkpoints[block + 1].event))
+		return block;
+	return sel4_index_block(ix, event);
+}
+
 /* The event of a list: everything about it is in the index, the stream is not touched. */
 static bool next_posting(struct sel4_cursor *k, struct event *e)
 {
-	uint16_t words[1 + WIRE_SEL4_WORDS_MAX] = {0};
+	uint16_t words[1 + WIRE_SEL4_WORDS_MAX];
 	struct sel4_event v = {.type = k->posting_type, .w = words};
 	const struct sel4_posting *p = k->posting;
-	uint64_t block;
+	uint64_t time = p->event;
 
 	v.nr_words = wire_sel4_words(v.type);
 	words[0] = v.type == WIRE_SEL4_VMID ? (uint16_t)(p->vmid << 1)
 					    : (uint16_t)wire_sel4_marker(v.type);
-	if (v.nr_words <= WIRE_SEL4_WORDS_MAX)
-		memcpy(words + 1, p->operand, (v.nr_words - 1) * sizeof(*words));
+	memcpy(words + 1, p->operand, (v.nr_words - 1) * sizeof(*words));
 	v.number = p->event;
 	v.vmid = p->vmid;
-	block = sel4_index_block(k->trace->index, p->event);
-	sel4_index_state(k->trace->index, block, &k->state);
-	k->c.next = (struct position){block, p->event - k->state.event};
-	emit(k, &v, p->word, sel4_time(k->trace, &k->state, p->event), e);
+	k->c.next.block = block_of(k, p->event);
+	k->c.next.skip = p->event - k->trace->index->checkpoints[k->c.next.block].event;
+	if (k->trace->stamped) {
+		sel4_index_state(k->trace->index, k->c.next.block, &k->state);
+		time = sel4_time(k->trace, &k->state, p->event);
+	}
+	emit(k, &v, p->word, time, e);
 	k->posting = NULL;
 	k->word = k->trace->nr_words; /* going on takes a seek: e->at says where */
 	return true;

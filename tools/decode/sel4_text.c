@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4_text.c -- the note's line for an event: `?:[51517274] KENTRY Syscall Call cap=1 tag=42`. */
 #include "decode/sel4_record.h"
-#include "wire/text.h"
 
 #include <string.h>
 
@@ -20,98 +19,116 @@ static uint64_t get(const uint8_t *r, uint32_t at, uint32_t bytes)
 	return v;
 }
 
-static void number(struct fathom_text *t, const char *name, uint64_t v)
+/*
+ * Lines of this format are short and made by the ten thousand, so they are put together here without a bound on each
+ * character: LINE_ROOM holds the longest line, whose only part of any length, a function's name, is cut to NAME_ROOM.
+ */
+#define LINE_ROOM 256u
+#define NAME_ROOM 160u
+
+static inline char *text(char *p, const char *s)
 {
-	fathom_text_str(t, name);
-	fathom_text_u64(t, v, 0, ' ');
+	size_t n = strlen(s); /* of literals: known to the compiler */
+
+	memcpy(p, s, n);
+	return p + n;
 }
 
-static void hex(struct fathom_text *t, const char *name, uint64_t v)
+static char *decimal(char *p, uint64_t v)
 {
-	fathom_text_str(t, name);
-	fathom_text_bytes(t, "0x", 2);
-	fathom_text_hex(t, v, 0, ' ');
+	char digits[20];
+	char *at = digits + sizeof(digits);
+
+	do {
+		*--at = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	for (size_t n = (size_t)(digits + sizeof(digits) - at); n; n--)
+		*p++ = *at++;
+	return p;
 }
 
-static void entry(struct fathom_text *t, const uint8_t *r)
+static inline char *number(char *p, const char *name, uint64_t v)
+{
+	p = text(p, name);
+	if (v > 9)
+		return decimal(p, v);
+	*p = (char)('0' + v);
+	return p + 1;
+}
+
+static inline char *hex(char *p, const char *name, uint64_t v)
+{
+	unsigned shift = 0;
+
+	p = text(text(p, name), "0x");
+	while (shift < 60 && v >> shift >> 4)
+		shift += 4;
+	for (;; shift -= 4) {
+		*p++ = "0123456789abcdef"[v >> shift & 15];
+		if (!shift)
+			return p;
+	}
+}
+
+static char *entry(char *p, const uint8_t *r)
 {
 	uint32_t nr = r[13];
 
-	fathom_text_str(t, "KENTRY ");
-	fathom_text_str(t, paths[r[12] & 7]);
+	p = text(text(p, "KENTRY "), paths[r[12] & 7]);
 	if ((r[12] & 7) != WIRE_SEL4_PATH_SYSCALL)
-		return;
-	if (nr < 9 && syscalls[nr]) {
-		fathom_text_char(t, ' ');
-		fathom_text_str(t, syscalls[nr]);
-	} else {
-		number(t, " syscall=", nr);
-	}
-	number(t, " cap=", r[14]);
-	number(t, " tag=", get(r, 24, 4));
-	if (r[15])
-		fathom_text_str(t, " fastpath=1");
+		return p;
+	if (nr < 9 && syscalls[nr])
+		p = text(text(p, " "), syscalls[nr]);
+	else
+		p = number(p, " syscall=", nr);
+	p = number(p, " cap=", r[14]);
+	p = number(p, " tag=", get(r, 24, 4));
+	return r[15] ? text(p, " fastpath=1") : p;
 }
 
-static void function(struct source *s, struct fathom_text *t, uint64_t func)
+static char *function(struct source *s, char *p, uint64_t func)
 {
 	struct symbol sym;
+	size_t n;
 
 	if (func <= WIRE_SEL4_FUNC_LAST) /* not in the dictionary: its index is all that is known */
-		number(t, "#", func);
-	else if (!source_symbol(s, func, &sym))
-		hex(t, "", func);
-	else {
-		fathom_text_str(t, sym.name);
-		if (sym.offset)
-			hex(t, "+", sym.offset);
-	}
+		return number(p, "#", func);
+	if (!source_symbol(s, func, &sym))
+		return hex(p, "", func);
+	n = strnlen(sym.name, NAME_ROOM);
+	memcpy(p, sym.name, n);
+	p += n;
+	return sym.offset ? hex(p, "+", sym.offset) : p;
 }
 
-static void marker(struct fathom_text *t, uint32_t type, const uint8_t *r)
+static char *marker(char *p, uint32_t type, const uint8_t *r)
 {
 	uint64_t small = get(r, 12, 4), value = get(r, 24, 8);
 
 	switch (type) {
-	case WIRE_SEL4_VMID: number(t, "VMID ", get(r, 8, 4)); break;
-	case WIRE_SEL4_SAFE_PTE: hex(t, "SAFE_PTE pc=", value); break;
-	case WIRE_SEL4_SYSCALL: number(t, "SYSCALL ", small); break;
-	case WIRE_SEL4_VSPACE: hex(t, "VSPACE paddr=", value); break;
-	case WIRE_SEL4_THREAD: hex(t, "THREAD tcb=", value); break;
-	case WIRE_SEL4_RETYPE:
-		hex(t, "RETYPE paddr=", value);
-		number(t, " type=", small);
-		break;
-	case WIRE_SEL4_INIT_PT:
-		hex(t, "INIT_PT paddr=", value);
-		number(t, " phase=", small);
-		break;
+	case WIRE_SEL4_VMID: return number(p, "VMID ", get(r, 8, 4));
+	case WIRE_SEL4_SAFE_PTE: return hex(p, "SAFE_PTE pc=", value);
+	case WIRE_SEL4_SYSCALL: return number(p, "SYSCALL ", small);
+	case WIRE_SEL4_VSPACE: return hex(p, "VSPACE paddr=", value);
+	case WIRE_SEL4_THREAD: return hex(p, "THREAD tcb=", value);
+	case WIRE_SEL4_RETYPE: return number(hex(p, "RETYPE paddr=", value), " type=", small);
+	case WIRE_SEL4_INIT_PT: return number(hex(p, "INIT_PT paddr=", value), " phase=", small);
 	case WIRE_SEL4_CREATE_OBJ:
-		hex(t, "CREATE_OBJ paddr=", value);
-		number(t, " type=", small);
-		break;
+		return number(hex(p, "CREATE_OBJ paddr=", value), " type=", small);
 	case WIRE_SEL4_PT_MAP:
-		hex(t, "PT_MAP pt=", value);
-		hex(t, " parent=", get(r, 32, 8));
-		number(t, " slot=", small);
-		break;
-	case WIRE_SEL4_INTERRUPT: number(t, "IRQ ", small); break;
-	case WIRE_SEL4_KERNEL_EXIT: number(t, "KEXIT duration=", small); break;
-	case WIRE_SEL4_VM_FAULT:
-		number(t, "VM_FAULT type=", small);
-		hex(t, " addr=", value);
-		break;
+		p = hex(hex(p, "PT_MAP pt=", value), " parent=", get(r, 32, 8));
+		return number(p, " slot=", small);
+	case WIRE_SEL4_INTERRUPT: return number(p, "IRQ ", small);
+	case WIRE_SEL4_KERNEL_EXIT: return number(p, "KEXIT duration=", small);
+	case WIRE_SEL4_VM_FAULT: return hex(number(p, "VM_FAULT type=", small), " addr=", value);
 	case WIRE_SEL4_USER_FAULT:
-		number(t, "USER_FAULT number=", small);
-		hex(t, " code=", value);
-		break;
+		return hex(number(p, "USER_FAULT number=", small), " code=", value);
 	case WIRE_SEL4_TRACEPOINT:
-		number(t, "TRACEPOINT id=", small);
-		number(t, " duration=", value);
-		break;
-	case WIRE_SEL4_TIMESTAMP: number(t, "TIMESTAMP ", value); break;
-	case WIRE_SEL4_UNKNOWN: hex(t, "UNKNOWN marker=", small); break;
-	default: hex(t, "CUT word=", small); break;
+		return number(number(p, "TRACEPOINT id=", small), " duration=", value);
+	case WIRE_SEL4_TIMESTAMP: return number(p, "TIMESTAMP ", value);
+	case WIRE_SEL4_UNKNOWN: return hex(p, "UNKNOWN marker=", small);
+	default: return hex(p, "CUT word=", small);
 	}
 }
 
@@ -119,7 +136,8 @@ int sel4_print(struct source *s, const struct event *e, char *buf, size_t size)
 {
 	uint32_t type = sel4_type_of_id(e->type);
 	uint32_t at_vmid = 8, at_number = 16;
-	struct fathom_text t;
+	char line[LINE_ROOM], *p = line;
+	size_t n;
 	int32_t vmid;
 
 	if (type == WIRE_SEL4_NR_TYPES)
@@ -129,20 +147,19 @@ int sel4_print(struct source *s, const struct event *e, char *buf, size_t size)
 	else if (type == WIRE_SEL4_FUNC_EXIT)
 		at_vmid = 48, at_number = 40;
 	vmid = (int32_t)get(e->data, at_vmid, 4);
-	fathom_text_init(&t, buf, size);
 	if (vmid < 0)
-		fathom_text_char(&t, '?');
+		*p++ = '?';
 	else
-		fathom_text_u64(&t, (uint64_t)vmid, 0, ' ');
-	number(&t, ":[", get(e->data, at_number, 8));
-	fathom_text_bytes(&t, "] ", 2);
-	if (type <= WIRE_SEL4_FUNC_EXIT) {
-		fathom_text_str(&t, type == WIRE_SEL4_FUNC_ENTER ? "ENTER " : "EXIT ");
-		function(s, &t, get(e->data, 8, 8));
-	} else if (type == WIRE_SEL4_KERNEL_ENTRY) {
-		entry(&t, e->data);
-	} else {
-		marker(&t, type, e->data);
-	}
-	return (int)t.len;
+		p = decimal(p, (uint64_t)vmid);
+	p = text(number(p, ":[", get(e->data, at_number, 8)), "] ");
+	if (type <= WIRE_SEL4_FUNC_EXIT)
+		p = function(s, text(p, type == WIRE_SEL4_FUNC_ENTER ? "ENTER " : "EXIT "),
+			     get(e->data, 8, 8));
+	else if (type == WIRE_SEL4_KERNEL_ENTRY)
+		p = entry(p, e->data);
+	else
+		p = marker(p, type, e->data);
+	n = (size_t)(p - line) < size ? (size_t)(p - line) : size;
+	memcpy(buf, line, n);
+	return (int)n;
 }

@@ -274,6 +274,11 @@ struct source_ops {
 	const char *(*side_text)(struct source *s, enum source_text which, size_t *bytes);
 	/* Decode everything and note damage, beyond what walking the events notes. */
 	void (*verify)(struct source *s);
+	/* Formats with an index of their own: write it to `path`, built anew if `force`; *written says whether it was needed.
+	 * 0 or a negative errno. */
+	int (*index)(struct source *s, const char *path, bool force, bool *written);
+	/* What the format's own tools call a type, for --type and --summary; NULL: nothing else. */
+	const char *(*type_name)(struct source *s, uint32_t id);
 };
 
 /* What a format's cursor begins with. The format keeps `next` up to date: the position of the event to come. */

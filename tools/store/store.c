@@ -26,10 +26,13 @@ static uint64_t event_bytes(const struct source *s)
 	return n;
 }
 
-/* A directory of pages has no one file that an index could be checked against. */
+/*
+ * A directory of pages has no one file that an index could be checked against; beside a trace whose format has an index
+ * of its own lies that one.
+ */
 static bool wants_file(const struct store *st)
 {
-	return !st->options.no_file && st->source->map;
+	return !st->options.no_file && st->source->map && !st->source->ops->index;
 }
 
 int store_complete(struct store *st)

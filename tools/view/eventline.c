@@ -148,9 +148,9 @@ void eventline_text(struct eventline *l, const struct event *e, FILE *out)
 	else if (e->lost)
 		fprintf(out, "CPU:%u [%" PRIu64 " EVENTS DROPPED]\n", e->cpu, e->lost);
 	if (native >= 0) {
-		fwrite(l->native, 1, (size_t)native, out);
+		fwrite_unlocked(l->native, 1, (size_t)native, out);
 		if (!native || l->native[native - 1] != '\n')
-			fputc('\n', out);
+			putc_unlocked('\n', out);
 		return;
 	}
 	info = eventline_info(l, e, &bytes);
