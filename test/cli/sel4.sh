@@ -20,8 +20,8 @@ same "query with context" "1:[0] VMID 1
 1:[1] KENTRY Syscall Call cap=1 tag=42
 1:[2] SYSCALL 1" "$fathom" query "$tmp"/ftrace.bin --event 1 --context 1
 same "query by type" "1:[10] IRQ 27
-2:[148] IRQ 27" "$fathom" query "$tmp"/ftrace.bin --type INTERRUPT --limit 2
-same "query by type, offset" "2:[148] IRQ 27" "$fathom" query "$tmp"/ftrace.bin --type interrupt --limit 1 --offset 1
+2:[125] IRQ 27" "$fathom" query "$tmp"/ftrace.bin --type INTERRUPT --limit 2
+same "query by type, offset" "2:[125] IRQ 27" "$fathom" query "$tmp"/ftrace.bin --type interrupt --limit 1 --offset 1
 same "count by type" 3000 "$fathom" query "$tmp"/ftrace.bin --type kernel_exit --count
 same "function types by the note's names" 9068 "$fathom" query "$tmp"/ftrace.bin --type func_enter --count
 summary="Records: 28,937
