@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "port.h"
+#include "stream.h"
 #include "fathom/trace.h"
 #include "fathom/link.h"
 
@@ -93,6 +94,7 @@ void port_init(uint32_t cpus)
 
 	if (err)
 		panic("tracing does not start: %d", err);
+	stream_init(cpus);
 }
 
 void port_start(void)

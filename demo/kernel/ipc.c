@@ -197,6 +197,21 @@ static struct task *reply(void)
 	return to;
 }
 
+NOTRACE int ipc_is_fast(enum ipc_op op, uint32_t slot)
+{
+	const struct task *me = current_task(), *partner = NULL;
+	const struct endpoint *e;
+
+	if (slot >= CAPS_MAX || me->caps[slot].type != CAP_ENDPOINT)
+		return 0;
+	e = me->caps[slot].endpoint;
+	if (op == IPC_CALL)
+		partner = __atomic_load_n(&e->receivers, __ATOMIC_RELAXED);
+	else if (op == IPC_REPLY_RECV && !__atomic_load_n(&e->senders, __ATOMIC_RELAXED))
+		partner = me->caller;
+	return partner && sched_can_handoff(partner);
+}
+
 int64_t ipc(enum ipc_op op, uint32_t slot)
 {
 	struct endpoint *e = cap_endpoint(slot);

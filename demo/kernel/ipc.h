@@ -36,6 +36,8 @@ enum ipc_op {
 
 int64_t ipc(enum ipc_op op,
 	    uint32_t slot); /* message in current's message[]; sender's pid or -errno */
+/* Whether it would take the fast path as things stand now: a guess, nothing is locked. */
+int ipc_is_fast(enum ipc_op op, uint32_t slot);
 int endpoint_create(void);  /* slot in current's table, or -errno */
 void endpoint_put(struct endpoint *e);
 void endpoint_get(struct endpoint *e);

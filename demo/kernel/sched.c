@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "lock.h"
 #include "task.h"
+#include "stream.h"
 #include "trace_points.h"
 #include "fathom/task.h"
 
@@ -109,6 +110,7 @@ static void switch_tasks(struct cpu *c, struct task *prev, struct task *next, in
 	c->tss.rsp[0] = c->kstack;
 	c->switched_from = prev;
 	vm_load(&next->vm);
+	stream_switch(next, next == c->idle);
 	switch_to(&prev->rsp, next->rsp);
 	finish_switch();
 }
@@ -135,13 +137,15 @@ void schedule(void)
 }
 
 /* task_entry's first call: the other half of a switch_to() that this task never made. */
-void task_first(void)
+NOTRACE void task_first(void)
 {
 	finish_switch();
-	if (current_task()->vm.pml4)
+	if (current_task()->vm.pml4) {
+		stream_leave();
 		hook_irqs_on(); /* the iretq to come is what turns them on */
-	else
+	} else {
 		irq_enable();
+	}
 }
 
 static void kick(struct cpu *c)
@@ -286,7 +290,7 @@ void sched_resched(void)
 }
 
 /* May current give the CPU straight to `to`? Yes if nobody here is better, and `to` lives here. Interrupts are off. */
-int sched_can_handoff(const struct task *to)
+NOTRACE int sched_can_handoff(const struct task *to)
 {
 	const struct cpu *c = this_cpu();
 	const struct task *first = c->rq.ready;

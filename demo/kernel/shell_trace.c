@@ -2,7 +2,9 @@
 /* shell_trace.c -- the shell's `trace` command: switch events, show them, count them. */
 #include "kernel.h"
 #include "shell.h"
+#include "stream.h"
 #include "trace_points.h"
+#include "fathom/tracer.h"
 
 static int trace_switch(const char *pattern, int on)
 {
@@ -39,6 +41,19 @@ static void trace_status(void)
 	}
 }
 
+#if LEVEL >= 4
+static int trace_tracer(const char *name)
+{
+	int err = fathom_tracer_set(name);
+
+	if (err)
+		kprintf("trace: %s: error %d\n", name, -err);
+	return err;
+}
+#else
+#define trace_tracer(name) (-1)
+#endif
+
 int cmd_trace(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "status";
@@ -49,7 +64,11 @@ int cmd_trace(int argc, char **argv)
 		fathom_dump(argc > 2 ? (uint32_t)parse_u64(argv[2]) : 0);
 	else if (!strcmp(what, "status"))
 		trace_status();
+	else if (!strcmp(what, "tracer") && argc > 2)
+		return trace_tracer(argv[2]);
+	else if (!strcmp(what, "stream") && argc > 2 && !stream_command(argv[2]))
+		return 0;
 	else
-		kprintf("trace on|off [PATTERN], trace dump [N], trace status\n");
+		kprintf("trace on|off [PATTERN], trace dump [N], trace status, trace tracer NAME, trace stream dump|dump91|status\n");
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "syscalls.h"
 #include "task.h"
+#include "stream.h"
 #include "trace_points.h"
 
 static int64_t sys_exit(struct trapframe *f)
@@ -171,10 +172,11 @@ static int64_t (*const handlers[SYS_COUNT])(struct trapframe *) = {
 	SYSCALLS(SYSCALL_HANDLER, SYSCALL_HANDLER)};
 
 /* From syscall_entry, with interrupts off; they are on while the call runs, and off again on the way out. */
-void syscall(struct trapframe *f)
+NOTRACE void syscall(struct trapframe *f)
 {
 	uint64_t number = f->rax, start = clock_ns();
 
+	stream_syscall(f);
 	hook_irqs_off();
 	irq_enable();
 	trace_sys_enter((uint32_t)number, f->rdi, f->rsi, f->rdx);
@@ -185,5 +187,6 @@ void syscall(struct trapframe *f)
 	irq_save();
 	while (this_cpu()->need_resched)
 		schedule();
+	stream_leave();
 	hook_irqs_on();
 }

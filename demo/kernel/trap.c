@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "sample.h"
 #include "task.h"
+#include "stream.h"
 #include "trace_points.h"
 #include "fathom/patch.h"
 
@@ -32,9 +33,15 @@ static const char *const exception_names[32] = {
 
 static int stopping; /* a panic wants the other CPUs still */
 
-static int from_user(const struct trapframe *f)
+static NOTRACE int from_user(const struct trapframe *f)
 {
 	return (f->cs & 3) != 0;
+}
+
+/* User mode, or the idle task: the kernel had nothing to do. */
+static NOTRACE int from_outside(const struct trapframe *f)
+{
+	return from_user(f) || (f->vector >= 32 && this_cpu()->current == this_cpu()->idle);
 }
 
 /* A task did what it may not: say so and end it. The kernel goes on. */
@@ -52,6 +59,7 @@ static void page_fault(struct trapframe *f)
 {
 	uintptr_t at = read_cr2();
 
+	stream_fault(at, f->error);
 	if (from_user(f))
 		trace_page_fault_user(at, f->rip, f->error);
 	else
@@ -113,6 +121,7 @@ static void interrupt(struct trapframe *f)
 	uint32_t vector = (uint32_t)f->vector;
 
 	c->irq_depth++;
+	stream_interrupt(vector);
 	trace_irq_handler_entry((int)vector, vector_name(vector));
 	if (vector == VEC_TIMER)
 		sample_tick(f);
@@ -128,6 +137,8 @@ NOTRACE void trap(struct trapframe *f)
 {
 	if (f->rflags & FLAGS_IF)
 		hook_irqs_off();
+	if (from_outside(f))
+		stream_trap(f);
 	if (f->vector < 32)
 		exception(f);
 	else
@@ -136,6 +147,8 @@ NOTRACE void trap(struct trapframe *f)
 
 	if (c->need_resched && (f->rflags & FLAGS_IF) && !c->preempt_count && !c->irq_depth)
 		schedule();
+	if (from_outside(f))
+		stream_leave();
 	if (f->rflags & FLAGS_IF)
 		hook_irqs_on();
 }

@@ -168,7 +168,7 @@ TEST(markers_are_as_specified)
 	start(1 << 20, 0);
 	fathom_stream_vmid(5);
 	fathom_stream_vmid(5); /* no change, no word */
-	fathom_stream_kernel_entry(&e);
+	fathom_stream_kernel_entry(&e, 0);
 	fathom_stream_syscall(1);
 	fathom_stream_vspace(0xac002000);
 	fathom_stream_thread(0x80afeb3800);
@@ -271,7 +271,7 @@ TEST(stamps_stand_before_entries_and_blocks)
 
 	start(1 << 20, FATHOM_STREAM_STAMPS);
 	for (int i = 0; i < 3000; i++) {
-		fathom_stream_kernel_entry(&e);
+		fathom_stream_kernel_entry(&e, 0);
 		fathom_stream_enter(0x1000);
 		fathom_stream_leave(0x1000);
 		fathom_stream_kernel_exit();

@@ -109,6 +109,7 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 		return -ENOMEM;
 	st->nr_blocks = h->checkpoints.nr;
 	st->bytes = t->nr_words * 2;
+	t->task_stacks = !strcmp(t->meta.header[SEL4_KEY_STACKS].text, "THREAD");
 	t->stamped = h->count[WIRE_SEL4_TIMESTAMP] > 0;
 	t->first_time = first ? wire_sel4_get48(first->operand + 1) : 0;
 	if (t->stamped && t->meta.header[SEL4_KEY_CLOCK_HZ].number > 0)

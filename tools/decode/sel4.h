@@ -24,6 +24,7 @@ struct sel4_trace {
 	struct sel4_thread *threads; /* by TCB */
 	size_t nr_threads;
 	uint64_t clock_hz;   /* 0: ticks of unknown length, or no timestamps */
+	bool task_stacks;    /* each thread has a kernel stack of its own */
 	bool stamped;	     /* there are timestamps; else an event's time is its number */
 	uint64_t first_time; /* of the events before the first timestamp */
 };
@@ -45,7 +46,16 @@ int32_t sel4_pid(const struct sel4_trace *t, uint64_t tcb);
 extern const struct source_ops source_sel4;
 extern const struct source_ops source_sel4_log;
 
-#define SEL4_CALLS_MAX 256u
+#define SEL4_CALLS_MAX	256u
+#define SEL4_STACKS_MAX 256u
+
+/* Open calls, innermost last. */
+struct sel4_calls {
+	uint64_t tcb;
+	int64_t depth;
+	uint32_t nr; /* those past SEL4_CALLS_MAX have no time */
+	uint64_t time[SEL4_CALLS_MAX];
+};
 
 struct sel4_cursor {
 	struct cursor c;
@@ -60,7 +70,9 @@ struct sel4_cursor {
 	uint32_t posting_type;
 	uint32_t *at; /* for scanning */
 	uint8_t record[64];
-	uint64_t calls[SEL4_CALLS_MAX];
+	struct sel4_calls calls;   /* of the kernel's one stack, or of the running thread's */
+	struct sel4_calls *stacks; /* of the others, where threads have their own */
+	size_t nr_stacks;
 };
 
 int sel4_cursor_init(struct cursor *c);

@@ -18,7 +18,8 @@ void sel4_cursor_seek(struct cursor *c, uint64_t block)
 
 	k->posting = NULL;
 	k->c.next = (struct position){.block = block};
-	k->nr_calls = 0;
+	k->calls = (struct sel4_calls){.tcb = SEL4_NO_TCB};
+	k->nr_stacks = 0;
 	k->gap_word = UINT64_MAX;
 	if (block >= t->index->head->checkpoints.nr) {
 		k->word = t->nr_words;
@@ -45,6 +46,7 @@ void sel4_cursor_fini(struct cursor *c)
 	struct sel4_cursor *k = (struct sel4_cursor *)c;
 
 	free(k->at);
+	free(k->stacks);
 }
 
 /* The event at the cursor's word: its type and length. Words before a gap end there. */
@@ -76,17 +78,40 @@ static void function(struct sel4_cursor *k, struct sel4_event *e, uint64_t now)
 	if (e->type == WIRE_SEL4_FUNC_ENTER) {
 		e->depth = k->state.depth > 0 ? (int32_t)k->state.depth : 0;
 		k->state.depth++;
-		if (k->nr_calls < SEL4_CALLS_MAX)
-			k->calls[k->nr_calls] = now;
-		k->nr_calls++;
+		if (k->calls.nr < SEL4_CALLS_MAX)
+			k->calls.time[k->calls.nr] = now;
+		k->calls.nr++;
 		return;
 	}
 	k->state.depth--;
 	e->depth = k->state.depth > 0 ? (int32_t)k->state.depth : 0;
-	if (k->nr_calls)
-		k->nr_calls--;
-	e->calltime = k->nr_calls < SEL4_CALLS_MAX ? k->calls[k->nr_calls] : k->began;
+	e->calltime = k->began;
+	if (k->calls.nr && --k->calls.nr < SEL4_CALLS_MAX)
+		e->calltime = k->calls.time[k->calls.nr];
 	e->rettime = now;
+}
+
+/* Put the calls of the thread that leaves away and take those of the one that comes out again. */
+static void switch_stack(struct sel4_cursor *k, uint64_t from, uint64_t to)
+{
+	struct sel4_calls *put = NULL, *get = NULL;
+
+	if (!k->stacks)
+		k->stacks = malloc(SEL4_STACKS_MAX * sizeof(*k->stacks));
+	if (!k->stacks)
+		return;
+	for (size_t i = 0; i < k->nr_stacks; i++) {
+		put = k->stacks[i].tcb == from ? &k->stacks[i] : put;
+		get = k->stacks[i].tcb == to ? &k->stacks[i] : get;
+	}
+	if (!put && k->nr_stacks < SEL4_STACKS_MAX)
+		put = &k->stacks[k->nr_stacks++];
+	k->calls.tcb = from;
+	k->calls.depth = k->state.depth;
+	if (put)
+		*put = k->calls;
+	k->calls = get && get != put ? *get : (struct sel4_calls){.tcb = to};
+	k->state.depth = k->calls.depth;
 }
 
 static void emit(struct sel4_cursor *k, const struct sel4_event *v, uint64_t word, uint64_t now,
@@ -161,7 +186,9 @@ bool sel4_cursor_next(struct cursor *c, struct event *e)
 	v.number = k->state.event++;
 	if (v.type > WIRE_SEL4_FUNC_EXIT) {
 		if (v.type == WIRE_SEL4_KERNEL_ENTRY || v.type == WIRE_SEL4_KERNEL_EXIT)
-			k->nr_calls = 0;
+			k->calls.nr = 0;
+		if (v.type == WIRE_SEL4_THREAD && t->task_stacks)
+			switch_stack(k, k->state.tcb, wire_sel4_get48(v.w + 1));
 		sel4_state_special(&k->state, v.type, v.w);
 		if (v.type == WIRE_SEL4_THREAD)
 			k->pid = sel4_pid(t, k->state.tcb);

@@ -31,6 +31,7 @@ static const struct {
 	[SEL4_KEY_STORAGE_FULL] = {"STORAGE_FULL", SEL4_KIND_BOOL},
 	[SEL4_KEY_DUMP_REASON] = {"DUMP_REASON", SEL4_KIND_TEXT},
 	[SEL4_KEY_CHECKSUM] = {"CHECKSUM", SEL4_KIND_TEXT},
+	[SEL4_KEY_STACKS] = {"STACKS", SEL4_KIND_TEXT},
 };
 
 const char *sel4_key_name(enum sel4_key key, enum sel4_key_kind *kind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
 #include "arch/arch.h"
+#include "fathom/stream.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
@@ -181,6 +182,15 @@ static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, 
 	fathom_port_unpin(pin);
 }
 
+/* The stream of the running CPU, which must not change on the way. */
+static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
+{
+	uintptr_t pin = fathom_port_pin();
+
+	record(func);
+	fathom_port_unpin(pin);
+}
+
 /*
  * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
  * no call and need no frame; else they start over in the general form, which copes with all.
@@ -275,7 +285,9 @@ FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 uint32_t fathom_graph_wanted(uint32_t index)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t flags = fathom_thresh_ns ? GRAPH_THRESH : GRAPH_RECORD;
+	uint32_t flags = fathom_stream_is_on() ? GRAPH_STREAM
+			 : fathom_thresh_ns    ? GRAPH_THRESH
+					       : GRAPH_RECORD;
 	uint32_t limit = fathom_load(&fathom_graph_depth_max);
 
 	if (task->generation != fathom_load(&graph_generation) && !fathom_guard_is_nested(task))
@@ -315,6 +327,8 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 	e->children = 0;
 	e->ret = hijack ? *slot : 0;
 	e->slot = (uintptr_t)slot;
+	if (flags & GRAPH_STREAM)
+		graph_stream(ip, fathom_stream_enter);
 	e->calltime =
 		flags & GRAPH_RECORD ? graph_write_entry(ip, depth, context) : fathom_port_clock();
 	fathom_local_barrier();
@@ -339,6 +353,8 @@ static __attribute__((noinline)) void graph_exit_slow(struct fathom_task *task,
 			task->shadow[depth - 1].children += took;
 		fathom_profile_leave(e->func, took, took - e->children);
 	}
+	if (e->flags & GRAPH_STREAM)
+		graph_stream(e->func, fathom_stream_leave);
 	if (e->flags & GRAPH_RECORD ||
 	    (e->flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
 		graph_write_exit(e->func, e->calltime, depth, task->overrun, context);

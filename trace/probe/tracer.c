@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracer.c -- the tracers by name, their options and limits, and which function sites they want. */
 #include "fathom/errno.h"
+#include "fathom/stream.h"
 #include "fathom/snapshot.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
@@ -112,6 +113,29 @@ static void sites_stop(void)
 	fathom_graph_reset();
 }
 
+/* Calls and returns as words of the 16-bit stream. The gate sends every call through the general entry. */
+static int sel4_start(void)
+{
+	int err;
+
+	if (!fathom_stream_cpus())
+		return -FATHOM_ENODEV;
+	fathom_graph_reset();
+	fathom_want_change(FATHOM_WANT_SWITCH, 0);
+	fathom_stream_reset();
+	fathom_stream_start();
+	err = fathom_tracer_want_sites(0, 1, fathom_stream_is_on);
+	if (err)
+		fathom_stream_stop();
+	return err;
+}
+
+static void sel4_stop(void)
+{
+	fathom_stream_stop();
+	sites_stop();
+}
+
 static int nop_start(void)
 {
 	return 0;
@@ -152,6 +176,7 @@ static const struct fathom_tracer tracers[] = {
 	{"preemptoff", LATENCY, fathom_preemptoff_start, fathom_critical_stop, 0},
 	{"irqsoff", LATENCY, fathom_irqsoff_start, fathom_critical_stop, 0},
 	{"function", FATHOM_TRACER_FUNCTION, function_options, function_start, sites_stop, 0},
+	{"sel4", FATHOM_TRACER_FUNCTION, no_options, sel4_start, sel4_stop, 0},
 	{"nop", 0, no_options, nop_start, nop_stop, 0},
 };
 #define NR_TRACERS (sizeof(tracers) / sizeof(tracers[0]))

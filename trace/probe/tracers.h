@@ -205,6 +205,7 @@ enum graph_flag {
 	GRAPH_THRESH = 4,  /* only the return is recorded, and only if it took long */
 	GRAPH_QUIET = 8,   /* set_graph_notrace: followed to know where it ends */
 	GRAPH_INSIDE = 16, /* set_graph_function: this call begins it */
+	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */

@@ -336,18 +336,17 @@ void fathom_stream_vspace(uint64_t root_paddr)
 	stream_addr(WIRE_SEL4_VSPACE, root_paddr);
 }
 
-void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry)
+void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry, uint64_t since)
 {
 	struct stream_cpu *c = stream_here();
-	uint64_t now;
 	uint16_t w[9], *k = w + 5;
 
 	if (!c)
 		return;
-	now = fathom_port_clock();
-	if (c->nr_entries < STREAM_ENTRIES)
-		c->entry[c->nr_entries] = now;
-	c->nr_entries++;
+	if (c->inside)
+		fathom_stream_kernel_exit();
+	c->entry = since ? since : fathom_port_clock();
+	c->inside = 1;
 	k[0] = (uint16_t)wire_sel4_marker(WIRE_SEL4_KERNEL_ENTRY);
 	wire_sel4_entry_pack(entry, k + 1);
 	if (!(fathom_stream.flags & FATHOM_STREAM_STAMPS)) {
@@ -356,21 +355,20 @@ void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry)
 	}
 	w[0] = (uint16_t)wire_sel4_marker(WIRE_SEL4_TIMESTAMP);
 	w[1] = WIRE_SEL4_TIMESTAMP_ID;
-	wire_sel4_put48(w + 2, now);
+	wire_sel4_put48(w + 2, c->entry);
 	stream_put(c, w, 9, 2);
 }
 
 void fathom_stream_kernel_exit(void)
 {
 	struct stream_cpu *c = stream_here();
-	uint64_t duration = 0;
+	uint64_t duration;
 	uint16_t w[3];
 
-	if (!c || !c->nr_entries) /* its entry was before recording began: nothing to pair with */
+	if (!c || !c->inside) /* its entry was before recording began: nothing to pair with */
 		return;
-	c->nr_entries--;
-	if (c->nr_entries < STREAM_ENTRIES)
-		duration = fathom_port_clock() - c->entry[c->nr_entries];
+	c->inside = 0;
+	duration = fathom_port_clock() - c->entry;
 	if (duration > 0xffffffffu)
 		duration = 0xffffffffu;
 	w[1] = (uint16_t)duration;
@@ -532,7 +530,7 @@ void fathom_stream_reset(void)
 	for (uint32_t i = 0; i < fathom_stream.nr_cpus; i++) {
 		struct stream_cpu *c = &fathom_stream.cpu[i];
 
-		c->nr = c->nr_entries = c->vmid = 0;
+		c->nr = c->inside = c->vmid = 0;
 		c->tcb = 0;
 		c->side_nr[0] = c->side_nr[1] = c->nested = c->no_index = 0;
 		c->oldest = c->free = c->wrap = 0;

@@ -7,7 +7,6 @@
 #include "ring/lz4.h"
 
 #define STREAM_SIDE_WORDS 256u
-#define STREAM_ENTRIES	  8u
 #define STREAM_PROBES	  32u /* slots looked at for a function before the dictionary counts as full */
 
 /* In storage, before the packed bytes, which are padded to 4. */
@@ -28,10 +27,10 @@ struct stream_block {
 struct stream_cpu {
 	uint32_t busy;
 	uint32_t nr;	     /* words in work */
-	uint32_t nr_entries; /* kernel entries open; those past STREAM_ENTRIES have no clock */
+	uint32_t inside;     /* a kernel entry is open */
 	uint32_t vmid;	     /* last logged + 1; 0: none */
 	uint64_t tcb;	     /* last logged + 1 */
-	uint64_t entry[STREAM_ENTRIES];
+	uint64_t entry; /* its clock */
 	uint32_t side_now;	  /* the side buffer in use */
 	unsigned long side_nr[2]; /* words in them: local atomics */
 	uint16_t *work;

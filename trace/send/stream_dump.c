@@ -155,6 +155,8 @@ static void dump_header(struct dump_out *o, uint32_t cpu, enum wire_sel4_reason 
 	dump_number(o, "CPU", cpu);
 	if (fathom_stream.clock_hz)
 		dump_number(o, "CLOCK_HZ", fathom_stream.clock_hz);
+	if (fathom_stream.flags & FATHOM_STREAM_TASK_STACKS)
+		dump_text(o, "STACKS", "THREAD");
 	dump_line(o, WIRE_SEL4_DUMP_RULE);
 }
 

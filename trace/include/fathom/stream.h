@@ -25,6 +25,8 @@ struct fathom_stream_config {
 enum fathom_stream_flags {
 	FATHOM_STREAM_STAMPS =
 		1, /* a timestamp before every kernel entry and at the head of every block */
+	FATHOM_STREAM_TASK_STACKS =
+		4, /* a thread keeps its kernel stack when it waits: its calls go on when it runs again */
 	FATHOM_STREAM_OVERWRITE =
 		2, /* keep the newest blocks; else recording stops when storage is full */
 };
@@ -65,8 +67,11 @@ void fathom_stream_leave(uintptr_t function);
 void fathom_stream_vmid(uint32_t vmid);
 void fathom_stream_thread(uint64_t tcb);
 void fathom_stream_vspace(uint64_t root_paddr);
-/* Every entry is closed by one exit, which tells its duration in ticks; entries may nest (8 deep). */
-void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry);
+/*
+ * The CPU came from user mode (or out of idling), and goes back. `since` is the clock at the entry, 0: now. An exit tells
+ * the ticks since then. They always pair up: an entry closes one that was left open, an exit without one says nothing.
+ */
+void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry, uint64_t since);
 void fathom_stream_kernel_exit(void);
 void fathom_stream_syscall(uint32_t number);
 void fathom_stream_interrupt(uint32_t irq);
