@@ -16,7 +16,7 @@
 static inline uint32_t fathom_port_context(void)
 {
 	const struct cpu *c = this_cpu();
-	uint32_t depth = c->preempt_count - 1; /* our own pin does not count */
+	uint32_t depth = c->preempt_count & 0xffff;
 
 	return (irqs_on() ? 0 : 0x01) | (c->need_resched ? 0x04 : 0) | (c->irq_depth ? 0x08 : 0) |
 	       (c->nmi_depth ? 0x40 : 0) | (depth > 15 ? 15 : depth) << 8;

@@ -77,3 +77,8 @@ CHECK_FAST_DEPS += $(B)/demo/L6/kernel.elf
 demo-kernel: $(D)/kernel.elf
 boot: $(D)/kernel.elf ## boot the demo kernel with its shell on this terminal: LEVEL=0..6 SMP=1..8 SH='run ipc;exit'
 	@$(DEMO_QEMU) -serial mon:stdio -serial null $(if $(SH),-append "sh=$(SH)"); [ $$? -eq 33 ]
+
+DEMO_TARGET := demo-trace
+.PHONY: demo-trace
+demo-trace: $(B)/fathom $(B)/demo/L6/kernel.elf
+	@demo/trace-demo

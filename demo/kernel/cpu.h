@@ -119,14 +119,14 @@ static inline void irq_enable(void)
 static inline void preempt_disable(void)
 {
 	__asm__ volatile("incl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
-	if (preempt_count() == 1)
+	if ((uint16_t)preempt_count() == 1)
 		hook_preempt_off();
 }
 
 /* Without the look at need_resched: for those who are about to schedule anyway, or run with interrupts off. */
 static inline void preempt_enable_no_resched(void)
 {
-	if (preempt_count() == 1)
+	if ((uint16_t)preempt_count() == 1)
 		hook_preempt_on();
 	__asm__ volatile("decl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
 }
@@ -138,17 +138,21 @@ static inline void preempt_enable(void)
 		schedule();
 }
 
-/* For the tracer: stay on this CPU, without telling the latency hooks, which the tracer feeds. */
+/*
+ * For the tracer: stay on this CPU. Counted above the kernel's own depth, which the trace shows, and without telling the
+ * latency hooks, which feed the tracer.
+ */
+#define PREEMPT_PIN 0x10000
 static inline uintptr_t preempt_pin(void)
 {
-	__asm__ volatile("incl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
+	__asm__ volatile("addl %1, %%gs:%c0" : : "i"(CPU_PREEMPT), "i"(PREEMPT_PIN) : "memory");
 	return 0;
 }
 
 static inline void preempt_unpin(uintptr_t unused)
 {
 	(void)unused;
-	__asm__ volatile("decl %%gs:%c0" : : "i"(CPU_PREEMPT) : "memory");
+	__asm__ volatile("subl %1, %%gs:%c0" : : "i"(CPU_PREEMPT), "i"(PREEMPT_PIN) : "memory");
 	if (!preempt_count() && this_cpu()->need_resched && irqs_on())
 		schedule();
 }

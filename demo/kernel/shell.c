@@ -151,7 +151,7 @@ static int cmd_exit(int argc, char **argv)
 const struct shell_command shell_commands[] = {
 	{"help", "this list", cmd_help},
 	{"run", "PROGRAM [ARGUMENT] [&]: start a user program and wait for it", cmd_run},
-	{"trace", "on|off [PATTERN], dump [N], status", cmd_trace},
+	{"trace", "on|off [PATTERN], tracer NAME, dump [N], status", cmd_trace},
 	{"sample",
 	 "start [US], stop, reset, stats, export [PARITY%]: look at stacks from the timer",
 	 cmd_sample},

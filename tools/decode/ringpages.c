@@ -370,7 +370,7 @@ static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
 		}
 		out->by_type[type]++;
 		if (pid != run_pid) {
-			if (run)
+			if (run && out->pids)
 				pid_counts_add(out->pids, run_pid, run);
 			run_pid = pid;
 			run = 0;
@@ -382,7 +382,7 @@ static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
 	}
 	if (bad)
 		bad_record(r, from);
-	if (run)
+	if (run && out->pids)
 		pid_counts_add(out->pids, run_pid, run);
 	r->time = time;
 	r->c.next.skip = n;

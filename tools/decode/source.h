@@ -207,7 +207,7 @@ struct scan {
 	uint64_t nr_events;
 	uint64_t first_time, last_time, max_time;
 	uint64_t *by_type; /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
-	struct pid_counts *pids;
+	struct pid_counts *pids; /* NULL: not wanted */
 	struct losses *losses;
 };
 
