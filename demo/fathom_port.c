@@ -6,6 +6,7 @@
 #include "port.h"
 #include "stream.h"
 #include "fathom/trace.h"
+#include "fathom/beacon.h"
 #include "fathom/link.h"
 
 #define TRACE_MIB_DEFAULT 16
@@ -92,6 +93,8 @@ void port_init(uint32_t cpus)
 	};
 	int err = fathom_init(&config);
 
+	if (!err)
+		err = fathom_beacon(); /* a memory image of a dead kernel can be read */
 	if (err)
 		panic("tracing does not start: %d", err);
 	stream_init(cpus);

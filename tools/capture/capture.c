@@ -213,31 +213,46 @@ static void add_pid(struct capture *c, int32_t pid, size_t *size)
 	c->pids[c->nr_pids++] = pid;
 }
 
-void capture_find_pids(struct capture *c)
+void capture_each(const struct capture *c, void (*fn)(void *, const uint8_t *, uint32_t), void *arg)
 {
-	size_t size = 0;
-
-	free(c->pids);
-	c->pids = NULL;
-	c->nr_pids = 0;
 	for (uint32_t cpu = 0; cpu < CAPTURE_CPUS_MAX; cpu++) {
 		const struct bytes *b = &c->pages[cpu];
 
 		for (size_t at = 0; at + sizeof(struct wire_page) <= b->len;
 		     at += sizeof(struct wire_page)) {
+			const struct wire_page *p = (const struct wire_page *)(b->data + at);
 			uint32_t where = 0, bytes;
 			const uint8_t *r;
 
-			while ((r = next_record((const struct wire_page *)(b->data + at), &where,
-						&bytes))) {
-				struct wire_common common;
-
-				if (bytes < sizeof(common))
-					continue;
-				memcpy(&common, r, sizeof(common));
-				add_pid(c, common.pid, &size);
-			}
+			while ((r = next_record(p, &where, &bytes)))
+				fn(arg, r, bytes);
 		}
 	}
+}
+
+struct pid_list {
+	struct capture *c;
+	size_t size;
+};
+
+static void note_pid(void *arg, const uint8_t *record, uint32_t bytes)
+{
+	struct pid_list *l = arg;
+	struct wire_common common;
+
+	if (bytes < sizeof(common))
+		return;
+	memcpy(&common, record, sizeof(common));
+	add_pid(l->c, common.pid, &l->size);
+}
+
+void capture_find_pids(struct capture *c)
+{
+	struct pid_list l = {c, 0};
+
+	free(c->pids);
+	c->pids = NULL;
+	c->nr_pids = 0;
+	capture_each(c, note_pid, &l);
 	c->nr_pids = squeeze(c->pids, c->nr_pids);
 }

@@ -45,6 +45,9 @@ int capture_page(struct capture *c, uint32_t cpu, const void *page, size_t bytes
 int capture_format(struct capture *c, const char *system, const char *text, size_t bytes);
 /* Records in the pages of a CPU; events reported missing in front of them are added to *missed. */
 uint64_t capture_count(const struct capture *c, uint32_t cpu, uint64_t *missed);
+/* Every data record of every page, CPU by CPU. */
+void capture_each(const struct capture *c,
+		  void (*fn)(void *arg, const uint8_t *record, uint32_t bytes), void *arg);
 /* The pids in the pages, into c->pids. */
 void capture_find_pids(struct capture *c);
 /* The text of kallsyms from the symbols of a kernel's ELF file. */

@@ -17,7 +17,8 @@ struct record_options {
 	unsigned nr_run, nr_events;
 	unsigned smp, memory_mib;
 	unsigned seconds; /* give up after */
-	bool by_memory;	  /* take the pages out of the guest's memory instead of over the line */
+	bool json;
+	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
 };
 
 /* Both fill *c and write o->output. 0, or -1 with the reason told. */

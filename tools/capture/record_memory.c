@@ -1,12 +1,274 @@
 /* SPDX-License-Identifier: MIT */
-/* record_memory.c -- recover the rings from a kernel's memory. */
+/* record_memory.c -- recover the rings from a memory image: find the beacon, check everything, order the pages. */
+#include "capture/image.h"
+#include "capture/names.h"
 #include "capture/record.h"
 #include "base/diag.h"
+#include "wire/beacon.h"
+#include "wire/crc32.h"
+#include "wire/ringpage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct recovery {
+	struct image image, kernel;
+	struct wire_beacon b;
+	uint64_t at;  /* where the beacon lies, physical */
+	uint64_t bad; /* pages that made no sense and were left out */
+	struct capture *c;
+};
+
+/* One ring's head, as the beacon says where its members are. */
+struct head {
+	uint64_t commit, slots, pages, meta;
+	uint32_t nr_pages, max_pages;
+};
+
+/* What lies behind a target's address: in the block by the beacon's own place, else in the kernel's image. */
+static const uint8_t *target(const struct recovery *r, uint64_t at, uint64_t n)
+{
+	uint64_t phys;
+
+	if (at >= r->b.block && at - r->b.block < r->b.block_bytes)
+		phys = r->at + (at - r->b.self);
+	else if (!image_phys(&r->kernel, at, &phys))
+		return NULL;
+	return image_at(&r->image, phys, n);
+}
+
+static bool beacon_is_good(const struct wire_beacon *b)
+{
+	struct wire_beacon copy = *b;
+
+	copy.crc = 0;
+	return b->bytes == sizeof(*b) && fathom_crc32(0, &copy, sizeof(copy)) == b->crc &&
+	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && b->page_bytes == WIRE_PAGE_BYTES &&
+	       b->self >= b->block && b->self - b->block < b->block_bytes && b->meta_bytes >= 8 &&
+	       b->pos_word_bits + b->pos_count_bits + b->pos_index_bits < 48 &&
+	       b->slot_page_bits < 32;
+}
+
+/* Every page of the image may begin with a beacon. */
+static int find_beacon(struct recovery *r)
+{
+	unsigned damaged = 0;
+
+	for (uint32_t i = 0; i < r->image.nr_segs; i++) {
+		const struct image_segment *s = &r->image.seg[i];
+
+		for (uint64_t off = (0 - s->at) & 4095; off + sizeof(r->b) <= s->bytes;
+		     off += 4096) {
+			const uint8_t *p = r->image.map + s->offset + off;
+
+			if (memcmp(p, WIRE_BEACON_MAGIC, sizeof(r->b.magic)))
+				continue;
+			memcpy(&r->b, p, sizeof(r->b));
+			if (beacon_is_good(&r->b)) {
+				r->at = s->at + off;
+				return 0;
+			}
+			damaged++;
+		}
+	}
+	diag_error("%s: no rings found: %s", r->image.path,
+		   damaged ? "their beacon is damaged" : "no beacon of a Fathom tracer in it");
+	return -1;
+}
+
+static uint64_t word(const uint8_t *p, uint32_t bytes)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, bytes);
+	return v;
+}
+
+static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
+{
+	const struct wire_beacon *b = &r->b;
+	struct wire_stats *st = &r->c->stats[cpu];
+	const uint8_t *p = target(r, b->ring[cpu], 64);
+	const uint16_t at[] = {b->ring_commit,	    b->ring_slots,    b->ring_pages,
+			       b->ring_meta,	    b->ring_nr_pages, b->ring_max_pages,
+			       b->ring_overwritten, b->ring_full,     b->ring_nested,
+			       b->ring_too_big};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		if (!target(r, b->ring[cpu] + at[i], 8))
+			p = NULL;
+	if (!p) {
+		diag_error("%s: the ring of cpu %u lies outside of the image (is it the right "
+			   "--kernel?)",
+			   r->image.path, cpu);
+		return -1;
+	}
+	h->commit = word(p + b->ring_commit, 8);
+	h->slots = word(p + b->ring_slots, 8);
+	h->pages = word(p + b->ring_pages, 8);
+	h->meta = word(p + b->ring_meta, 8);
+	h->nr_pages = (uint32_t)word(p + b->ring_nr_pages, 4);
+	h->max_pages = (uint32_t)word(p + b->ring_max_pages, 4);
+	st->overwritten = word(p + b->ring_overwritten, 8);
+	st->full = word(p + b->ring_full, 8);
+	st->nested = word(p + b->ring_nested, 8);
+	st->too_big = word(p + b->ring_too_big, 8);
+	if (!h->nr_pages || h->nr_pages > h->max_pages || h->max_pages >> b->pos_index_bits ||
+	    !target(r, h->slots, h->nr_pages * 8ull) ||
+	    !target(r, h->pages, (h->max_pages + 1ull) * WIRE_PAGE_BYTES) ||
+	    !target(r, h->meta, (h->max_pages + 1ull) * b->meta_bytes)) {
+		diag_error("%s: the ring of cpu %u makes no sense: %u of %u pages", r->image.path,
+			   cpu, h->nr_pages, h->max_pages);
+		return -1;
+	}
+	return 0;
+}
+
+/* Is the page of this slot before (-1) or at (0) the commit position, or not written yet (1)? */
+static int slot_order(const struct wire_beacon *b, uint64_t slot, uint32_t index, uint64_t commit)
+{
+	unsigned lap_shift = b->pos_word_bits + b->pos_count_bits + b->pos_index_bits;
+	unsigned slot_shift = b->slot_page_bits + b->pos_count_bits + 1u;
+	uint64_t mask = ~0ull >> lap_shift, half = (mask >> 1) + 1;
+	uint64_t ahead = ((slot >> slot_shift) - (commit >> lap_shift) + half) & mask;
+	uint32_t at = (uint32_t)(commit >> (b->pos_word_bits + b->pos_count_bits)) &
+		      ((1u << b->pos_index_bits) - 1);
+
+	if (ahead != half)
+		return ahead < half ? -1 : 1;
+	return index < at ? -1 : index > at;
+}
+
+/* A page with its length and the number of events missed before it put in, as trace.dat wants it. */
+static void add_page(struct recovery *r, uint32_t cpu, const uint8_t *from, uint32_t used,
+		     uint64_t missed)
+{
+	struct wire_page page;
+
+	memcpy(&page, from, sizeof(page));
+	if (used > WIRE_PAGE_DATA || used & 3) {
+		r->bad++;
+		return;
+	}
+	memset(page.data + used, 0, WIRE_PAGE_DATA - used);
+	page.commit = used;
+	if (missed) {
+		page.commit |= WIRE_COMMIT_MISSED;
+		if (used + 8 <= WIRE_PAGE_DATA) {
+			page.commit |= WIRE_COMMIT_STORED;
+			memcpy(page.data + used, &missed, 8);
+		}
+	}
+	if (capture_page(r->c, cpu, &page, sizeof(page)))
+		r->bad++;
+}
+
+static void add_slot(struct recovery *r, uint32_t cpu, const struct head *h, uint32_t index,
+		     uint64_t *next)
+{
+	const struct wire_beacon *b = &r->b;
+	uint64_t slot = word(target(r, h->slots, h->nr_pages * 8ull) + index * 8ull, 8);
+	uint32_t page = (uint32_t)(slot & ((1ull << b->slot_page_bits) - 1));
+	int order = slot_order(b, slot, index, h->commit);
+
+	if ((slot >> (b->slot_page_bits + b->pos_count_bits) & 1) || order > 0)
+		return; /* handed to the reader, or not written yet */
+	if (page > h->max_pages) {
+		r->bad++;
+		return;
+	}
+	const uint8_t *m = target(r, h->meta + (uint64_t)page * b->meta_bytes, b->meta_bytes);
+	uint64_t first = word(m + b->meta_first, 8), missed = word(m + b->meta_missed, 8);
+	uint32_t words = (uint32_t)(h->commit & ((1ull << b->pos_word_bits) - 1));
+	uint32_t used = order < 0 ? (uint32_t)word(m + b->meta_used, 4) : words * 4;
+
+	if (first > *next)
+		missed += first - *next;
+	if (used)
+		add_page(r, cpu,
+			 target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES),
+			 used, missed);
+	*next = first + word(m + b->meta_entries, 2) - word(m + b->meta_discards, 2);
+}
+
+static int read_ring(struct recovery *r, uint32_t cpu)
+{
+	struct head h;
+	uint64_t next = 0;
+
+	if (read_head(r, cpu, &h))
+		return -1;
+	uint32_t at = (uint32_t)(h.commit >> (r->b.pos_word_bits + r->b.pos_count_bits)) &
+		      ((1u << r->b.pos_index_bits) - 1);
+
+	if (at >= h.nr_pages) {
+		diag_error("%s: the ring of cpu %u makes no sense: writing in slot %u of %u",
+			   r->image.path, cpu, at, h.nr_pages);
+		return -1;
+	}
+	for (uint32_t i = 1; i <= h.nr_pages; i++)
+		add_slot(r, cpu, &h, (at + i) % h.nr_pages, &next);
+	return 0;
+}
+
+static void read_formats(struct recovery *r)
+{
+	const uint8_t *p = target(r, r->b.texts, r->b.texts_bytes);
+	uint64_t at = 0;
+
+	while (p && at + 4 <= r->b.texts_bytes) {
+		uint64_t n = word(p + at, 4);
+		const char *text = (const char *)p + at + 4, *eol;
+		char system[64];
+
+		if (n > r->b.texts_bytes - at - 4)
+			break;
+		eol = memchr(text, '\n', n);
+		if (eol && (size_t)(eol - text) < sizeof(system)) {
+			memcpy(system, text, (size_t)(eol - text));
+			system[eol - text] = 0;
+			capture_format(r->c, system, eol + 1, n - (size_t)(eol + 1 - text));
+		}
+		at += 4 + n;
+	}
+	if (!r->c->nr_formats)
+		diag_warn("%s: the formats of the events are not in it", r->image.path);
+}
+
+static int recover(struct recovery *r, const struct record_options *o)
+{
+	unsigned rings = 0;
+
+	if (find_beacon(r))
+		return -1;
+	r->c->nr_cpus = r->b.nr_cpus;
+	r->c->ns_mult = r->b.ns_mult;
+	r->c->ns_shift = r->b.ns_shift;
+	memcpy(r->c->release, r->b.release, sizeof(r->c->release) - 1);
+	read_formats(r);
+	for (uint32_t cpu = 0; cpu < r->b.nr_cpus; cpu++)
+		rings += !read_ring(r, cpu);
+	if (r->bad)
+		diag_warn("%s: %llu pages made no sense and were left out", r->image.path,
+			  (unsigned long long)r->bad);
+	if (!rings)
+		return -1;
+	capture_names(r->c);
+	return capture_kallsyms(r->c, o->kernel);
+}
 
 int record_memory(const struct record_options *o, const char *image, struct capture *c)
 {
-	(void)o;
-	(void)c;
-	diag_error("%s: reading memory images is not built in yet", image);
-	return -1;
+	struct recovery *r = calloc(1, sizeof(*r));
+	int err = -1;
+
+	if (!r)
+		return -1;
+	r->c = c;
+	if (!image_open(&r->image, image) && !image_kernel(&r->kernel, o->kernel) && !recover(r, o))
+		err = capture_write(c, o->output);
+	image_close(&r->image);
+	image_close(&r->kernel);
+	free(r);
+	return err;
 }

@@ -99,6 +99,31 @@ static int enable(struct session *s, uint32_t on)
 	return on ? tracing(s, 1) : 0;
 }
 
+/* All of the guest's memory into a file beside the output, from which the rings are then read. */
+static int take_memory(struct session *s)
+{
+	char path[4096], json[4608];
+	int err;
+
+	if (snprintf(path, sizeof(path), "%s.memory", s->o->output) >= (int)sizeof(path))
+		return -1;
+	char *full = realpath(".", NULL);
+
+	if (!full)
+		return -1;
+	snprintf(json, sizeof(json),
+		 "{\"execute\":\"pmemsave\",\"arguments\":{\"val\":0,\"size\":%llu,\"filename\":\"%"
+		 "s%s%s\"}}",
+		 (unsigned long long)s->o->memory_mib << 20, path[0] == '/' ? "" : full,
+		 path[0] == '/' ? "" : "/", path);
+	free(full);
+	err = qemu_control(&s->q, json);
+	if (!err)
+		err = record_memory(s->o, path, s->c);
+	unlink(path);
+	return err;
+}
+
 /* The rest of the rings, once nothing is written any more. */
 static int drain(struct session *s)
 {
@@ -122,14 +147,18 @@ static int steer(struct session *s)
 	err = link_hello(&s->l, s->c, &nr_events);
 	if (err)
 		return fail(s, "the kernel does not answer on the trace line");
-	if (link_formats(&s->l, s->c, nr_events) || enable(s, 1))
+	if ((!s->o->by_memory && link_formats(&s->l, s->c, nr_events)) || enable(s, 1))
 		return fail(s, "could not switch tracing on");
 	for (unsigned i = 0; i < s->o->nr_run; i++) {
 		size_t from = s->q.text.len;
 
-		if (qemu_type(&s->q, s->o->run[i]) || wait_prompt(s, from, true))
+		if (qemu_type(&s->q, s->o->run[i]) || wait_prompt(s, from, !s->o->by_memory))
 			return -1;
 	}
+	if (s->o->by_memory)
+		return enable(s, 0) || link_stats(&s->l, s->c) || take_memory(s)
+			       ? fail(s, "no memory image")
+			       : 0;
 	if (enable(s, 0) || drain(s) || link_stats(&s->l, s->c) || link_names(&s->l, s->c) ||
 	    link_printks(&s->l, s->c))
 		return fail(s, "the trace line failed");
@@ -165,9 +194,8 @@ int record_qemu(const struct record_options *o, struct capture *c)
 		.fd = s.q.trace, .other_fd = s.q.console, .other = read_console, .other_arg = &s};
 	int err = steer(&s);
 
-	if (!err) {
+	if (!err && !o->by_memory) {
 		check_loss(&s);
-		qemu_type(&s.q, "exit");
 		err = capture_kallsyms(c, o->kernel) || capture_write(c, o->output);
 	}
 	qemu_stop(&s.q);

@@ -33,12 +33,14 @@ static const char usage_text[] =
 	"      --via WAY         line: pages over the serial port; memory: out of the guest's "
 	"memory (line)\n"
 	"  -k, --kernel ELF      the kernel whose image it is\n"
+	"      --json            the counters of each CPU's ring for a script\n"
 	"  -h, --help            this text\n";
 
 enum {
 	OPT_QEMU = 256,
 	OPT_MEMORY,
-	OPT_VIA
+	OPT_VIA,
+	OPT_JSON,
 };
 
 static const struct option options[] = {
@@ -54,6 +56,7 @@ static const struct option options[] = {
 	{"console", required_argument, NULL, 'c'},
 	{"time", required_argument, NULL, 't'},
 	{"kernel", required_argument, NULL, 'k'},
+	{"json", no_argument, NULL, OPT_JSON},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -107,6 +110,7 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 		switch (opt) {
 		case OPT_QEMU: *qemu = optarg; break;
 		case OPT_MEMORY: *image = optarg; break;
+		case OPT_JSON: o->json = true; break;
 		case OPT_VIA:
 			o->by_memory = !strcmp(optarg, "memory");
 			good = o->by_memory || !strcmp(optarg, "line");
@@ -128,15 +132,36 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 	return optind == argc;
 }
 
+/* One object per CPU: what the ring counted, what is in the file, and what the file says is missing. */
+static void print_json(const struct record_options *o, const struct capture *c)
+{
+	printf("{\"file\": \"%s\", \"cpus\": [", o->output);
+	for (uint32_t i = 0; i < c->nr_cpus; i++) {
+		const struct wire_stats *s = &c->stats[i];
+		uint64_t missed = 0, events = capture_count(c, i, &missed);
+
+		printf("%s{\"events\": %llu, \"missed\": %llu, \"written\": %llu, \"read\": %llu, "
+		       "\"overwritten\": %llu, "
+		       "\"full\": %llu, \"nested\": %llu, \"too_big\": %llu, \"entries\": %llu}",
+		       i ? ", " : "", (unsigned long long)events, (unsigned long long)missed,
+		       (unsigned long long)s->written, (unsigned long long)s->read,
+		       (unsigned long long)s->overwritten, (unsigned long long)s->full,
+		       (unsigned long long)s->nested, (unsigned long long)s->too_big,
+		       (unsigned long long)s->entries);
+	}
+	puts("]}");
+}
+
 static void print_summary(const struct record_options *o, const struct capture *c)
 {
 	uint64_t events = 0, missed = 0, lost = 0;
 	size_t pages = 0;
 
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
+		const struct wire_stats *s = &c->stats[i];
+
 		events += capture_count(c, i, &missed);
-		lost += c->stats[i].overwritten + c->stats[i].full + c->stats[i].nested +
-			c->stats[i].too_big;
+		lost += s->overwritten + s->full + s->nested + s->too_big;
 		pages += c->pages[i].len / 4096;
 	}
 	printf("%s: %llu events in %zu pages of %u CPUs, %llu lost\n", o->output,
@@ -164,7 +189,7 @@ int cmd_record(int argc, char **argv)
 	int err = qemu ? record_qemu(&o, &c) : record_memory(&o, image, &c);
 
 	if (!err)
-		print_summary(&o, &c);
+		(o.json ? print_json : print_summary)(&o, &c);
 	capture_free(&c);
 	return err ? EXIT_FAIL : EXIT_OK;
 }
