@@ -127,6 +127,13 @@ static int cmd_panic(int argc, char **argv)
 	panic("asked for by the shell");
 }
 
+/* Address 8 is nobody's: what a NULL pointer to a struct would hit. */
+static int cmd_fault(int argc, char **argv)
+{
+	(void)argv;
+	return *(volatile int *)(uintptr_t)(argc * 8);
+}
+
 static void hang_cpu(void)
 {
 	for (;;)
@@ -161,6 +168,7 @@ const struct shell_command shell_commands[] = {
 	{"sleep", "MILLISECONDS", cmd_sleep},
 	{"nmi", "COUNT: send that many NMIs, to all CPUs in turn, in the background", cmd_nmi},
 	{"panic", "panic", cmd_panic},
+	{"fault", "touch what is not there, in the kernel", cmd_fault},
 	{"hang", "hang with interrupts off", cmd_hang},
 	{"exit", "[CODE]: leave QEMU", cmd_exit},
 	{NULL, NULL, NULL},

@@ -6,16 +6,19 @@
 #include "trace_points.h"
 #include "fathom/tracer.h"
 
+/* Recording is off while sites are patched, so that the trace does not begin with that. */
 static int trace_switch(const char *pattern, int on)
 {
-	int n = fathom_event_enable(pattern, on);
+	int was_on = fathom_tracing_is_on(), n;
 
+	tracing_off();
+	n = fathom_event_enable(pattern, on);
+	if (on || was_on)
+		tracing_on();
 	if (n < 0) {
 		kprintf("trace: %s: error %d\n", pattern, -n);
 		return n;
 	}
-	if (on)
-		tracing_on();
 	kprintf("%d events %s\n", n, on ? "on" : "off");
 	return 0;
 }
@@ -69,6 +72,7 @@ int cmd_trace(int argc, char **argv)
 	else if (!strcmp(what, "stream") && argc > 2 && !stream_command(argv[2]))
 		return 0;
 	else
-		kprintf("trace on|off [PATTERN], trace dump [N], trace status, trace tracer NAME, trace stream dump|dump91|status\n");
+		kprintf("trace on|off [PATTERN], dump [N], status, tracer NAME, stream "
+			"dump|dump91|status\n");
 	return 0;
 }

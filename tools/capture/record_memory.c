@@ -139,28 +139,51 @@ static int slot_order(const struct wire_beacon *b, uint64_t slot, uint32_t index
 	return index < at ? -1 : index > at;
 }
 
-/* A page with its length and the number of events missed before it put in, as trace.dat wants it. */
-static void add_page(struct recovery *r, uint32_t cpu, const uint8_t *from, uint32_t used,
-		     uint64_t missed)
+/* [start, end) of a page's data as a page of its own, with the number of events missed before it, if there is room. */
+static void add_part(struct recovery *r, uint32_t cpu, const struct wire_page *from, uint32_t start,
+		     uint32_t end, uint64_t time, uint64_t missed)
 {
-	struct wire_page page;
+	struct wire_page page = {.time = time, .commit = end - start};
 
-	memcpy(&page, from, sizeof(page));
-	if (used > WIRE_PAGE_DATA || used & 3) {
-		r->bad++;
-		return;
-	}
-	memset(page.data + used, 0, WIRE_PAGE_DATA - used);
-	page.commit = used;
+	memcpy(page.data, from->data + start, end - start);
 	if (missed) {
 		page.commit |= WIRE_COMMIT_MISSED;
-		if (used + 8 <= WIRE_PAGE_DATA) {
+		if (end - start + 8 <= WIRE_PAGE_DATA) {
 			page.commit |= WIRE_COMMIT_STORED;
-			memcpy(page.data + used, &missed, 8);
+			memcpy(page.data + (end - start), &missed, 8);
 		}
 	}
 	if (capture_page(r->c, cpu, &page, sizeof(page)))
 		r->bad++;
+}
+
+/* A page as trace.dat wants it. One too full for its number of missed events is cut in two. */
+static void add_page(struct recovery *r, uint32_t cpu, const struct wire_page *page, uint32_t used,
+		     uint64_t missed)
+{
+	uint32_t cut = 0, at;
+	uint64_t time = page->time, cut_time = time;
+	struct wire_item item;
+
+	if (used > WIRE_PAGE_DATA || used & 3) {
+		r->bad++;
+		return;
+	}
+	for (at = 0; at < used; at = item.next) {
+		if (wire_page_step(page->data, at, used, &time, &item)) {
+			r->bad++;
+			return;
+		}
+		if (item.next + 8 <= WIRE_PAGE_DATA) {
+			cut = item.next;
+			cut_time = time;
+		}
+	}
+	if (!missed || used + 8 <= WIRE_PAGE_DATA || !cut)
+		cut = used;
+	add_part(r, cpu, page, 0, cut, page->time, missed);
+	if (cut < used)
+		add_part(r, cpu, page, cut, used, cut_time, 0);
 }
 
 static void add_slot(struct recovery *r, uint32_t cpu, const struct head *h, uint32_t index,
@@ -184,10 +207,10 @@ static void add_slot(struct recovery *r, uint32_t cpu, const struct head *h, uin
 
 	if (first > *next)
 		missed += first - *next;
+	const void *from = target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
+
 	if (used)
-		add_page(r, cpu,
-			 target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES),
-			 used, missed);
+		add_page(r, cpu, from, used, missed);
 	*next = first + word(m + b->meta_entries, 2) - word(m + b->meta_discards, 2);
 }
 

@@ -1,4 +1,5 @@
 """demo.py -- boot the demo kernel under QEMU and talk to its shell. For the boot tests."""
+import json
 import os
 import re
 import select
@@ -110,3 +111,43 @@ class Checks:
 
     def done(self):
         sys.exit(1 if self.failed else 0)
+
+
+def record(output, runs, smp=4, extra=(), timeout=120):
+    """fathom record --qemu demo --json; the counters, or None with what went wrong printed."""
+    cmd = [os.path.join(TOP, "build/fathom"), "record", "--qemu", "demo", "--json", "-o", output, "-s", str(smp),
+           "-t", str(timeout - 10), "-c", output + ".console"]
+    for r in runs:
+        cmd += ["-r", r]
+    p = subprocess.run(cmd + list(extra), capture_output=True, text=True, timeout=timeout)
+    if p.returncode or p.stderr:
+        print(" ".join(cmd + list(extra)), p.stderr, sep="\n")
+    return json.loads(p.stdout)["cpus"] if p.returncode == 0 else None
+
+
+def console(output):
+    with open(output + ".console", encoding="latin1") as f:
+        return f.read()
+
+
+def check_counters(c, name, cpus):
+    """Nothing is unaccounted: what was written was read, is still there, or was overwritten; and the file has it or says it is missing."""
+    good = cpus is not None
+    for i, s in enumerate(cpus or []):
+        good &= c.check(f"{name}_cpu{i}_adds_up", s["written"] == s["read"] + s["overwritten"] + s["entries"], str(s))
+        good &= c.check(f"{name}_cpu{i}_all_here", s["events"] == s["read"] + s["entries"], str(s))
+        good &= c.check(f"{name}_cpu{i}_loss_is_told",
+                        s["missed"] == s["overwritten"] + s["full"] + s["nested"] and s["too_big"] == 0, str(s))
+    return good
+
+
+def report_checker(c, name, result, kinds):
+    """Print the checker's verdict on a trace; `kinds` must all be in it."""
+    c.check(f"{name}_true", not result.errors, " | ".join(result.errors))
+    missing = [k for k in kinds if k not in result.kinds]
+    c.check(f"{name}_kinds", not missing, f"no events of {missing}")
+
+
+KINDS = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_fork", "sched_process_exit", "sys_enter",
+         "sys_exit", "irq_handler_entry", "irq_handler_exit", "page_fault_user", "frame_alloc", "frame_free", "fast_send",
+         "fast_recv", "slow_path", "cap_invoke")

@@ -1,0 +1,181 @@
+"""checker.py -- is a trace of the demo kernel true? Reads the text of `fathom report -t -N` and checks what must hold."""
+import os
+import re
+import subprocess
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+FATHOM = os.path.join(TOP, "build/fathom")
+LINE = re.compile(r"^\s*(.+)-(\d+)\s+\[(\d+)\]\s+(?:\S{4,6}\s+)?(\d+)\.(\d+):\s+(\w+):\s*(.*)$")
+SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=(-?\d+)")
+PID = re.compile(r"\bpid=(\d+)")
+IRQ = re.compile(r"irq=(\d+)")
+FRAME = re.compile(r"frame=0x([0-9a-f]+)")
+FAULT = re.compile(r"address=(?:0x)?([0-9a-f]+)")
+SYS = re.compile(r"(\w+) = (-?\d+) duration=(\d+) ns")
+LOST = re.compile(r"CPU:(\d+) \[(?:(\d+) )?EVENTS (?:DROPPED|LOST)", re.I)
+
+PAGE = 4096
+HEAP = 0x100000000
+IMAGE = range(0x400000, 0x410000)
+STACK = range(0x7ffffffff000 - 0x100000, 0x7ffffffff000)
+
+
+class Checker:
+    """Feed it lines; `errors` says what does not hold. With lost events, what spans a loss is not judged."""
+
+    def __init__(self, touch_pages=None):
+        self.errors = []
+        self.events = 0
+        self.kinds = {}
+        self.cpus = set()
+        self.last = {}        # cpu: time
+        self.running = {}     # cpu: pid
+        self.irqs = {}        # cpu: stack of vectors
+        self.calls = {}       # pid: (name, time of entry)
+        self.blocked = {}     # pid: True once it was switched out blocked and not woken since
+        self.frames = {}      # frame: where it was allocated
+        self.heap = {}        # pid of a toucher: faults in its heap
+        self.touch_pages = touch_pages
+        self.durations = 0
+        self.true_durations = 0
+        self.lossy = False
+        self.nmis = 0
+
+    def error(self, what, line):
+        if len(self.errors) < 20:
+            self.errors.append(f"{what}: {line.strip()}")
+        else:
+            self.errors[-1] = "... and more"
+
+    def lost(self, cpu):
+        self.lossy = True
+        self.running.pop(cpu, None)
+        self.irqs[cpu] = None
+        self.blocked.clear()
+        self.calls.clear()
+
+    def feed(self, line):
+        m = LINE.match(line)
+        if not m:
+            l = LOST.search(line)
+            if l:
+                self.lost(int(l.group(1)))
+            elif not line.startswith("cpus="):
+                self.error("a line that is no event", line)
+            return
+        comm, pid, cpu, sec, ns, kind, rest = m.groups()
+        pid, cpu, time = int(pid), int(cpu), int(sec) * 10**9 + int(ns)
+        self.events += 1
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        self.cpus.add(cpu)
+        if time < self.last.get(cpu, 0):
+            self.error("time goes back on this CPU", line)
+        self.last[cpu] = time
+        handler = getattr(self, "on_" + kind, None)
+        if handler:
+            handler(line, comm, pid, cpu, time, rest)
+        elif kind not in ("sched_migrate_task", "sched_process_fork", "sched_process_exit", "cap_invoke", "fast_send",
+                          "fast_recv", "slow_path", "sched_waking", "page_fault_kernel"):
+            self.error("an event that nobody knows", line)
+
+    def on_sched_switch(self, line, comm, pid, cpu, time, rest):
+        m = SWITCH.match(rest)
+        if not m:
+            return self.error("not readable", line)
+        prev, state, nxt = int(m.group(2)), m.group(4), int(m.group(6))
+        if prev != pid:
+            self.error("the task that leaves is not the one that recorded it", line)
+        if cpu in self.running and self.running[cpu] != prev:
+            self.error(f"cpu {cpu} ran pid {self.running[cpu]}", line)
+        self.running[cpu] = nxt
+        if prev and state in ("S", "D"):
+            self.blocked[prev] = True
+        if nxt and self.blocked.get(nxt):
+            self.error("runs again and nobody has woken it", line)
+
+    def on_sched_wakeup(self, line, comm, pid, cpu, time, rest):
+        self.blocked[int(PID.search(rest).group(1))] = False
+
+    on_sched_wakeup_new = on_sched_wakeup
+
+    def on_irq_handler_entry(self, line, comm, pid, cpu, time, rest):
+        stack = self.irqs.setdefault(cpu, None)
+        if stack is None:
+            stack = self.irqs[cpu] = []
+        stack.append(IRQ.search(rest).group(1))
+
+    def on_irq_handler_exit(self, line, comm, pid, cpu, time, rest):
+        stack = self.irqs.setdefault(cpu, None)
+        if stack is None:     # the trace began, or was interrupted, inside of it
+            self.irqs[cpu] = []
+        elif not stack or stack.pop() != IRQ.search(rest).group(1):
+            self.error("an interrupt ends that did not begin", line)
+
+    def on_nmi_handler(self, line, comm, pid, cpu, time, rest):
+        self.nmis += 1
+
+    def on_sys_enter(self, line, comm, pid, cpu, time, rest):
+        if pid in self.calls:
+            self.error("a system call in a system call", line)
+        self.calls[pid] = (rest.split("(")[0], time)
+
+    def on_sys_exit(self, line, comm, pid, cpu, time, rest):
+        m = SYS.match(rest)
+        if not m or int(m.group(3)) <= 0:
+            return self.error("no duration", line)
+        call = self.calls.pop(pid, None)
+        if not call:
+            if not self.lossy and pid in self.blocked:
+                self.error("a system call ends that did not begin", line)
+            return
+        if call[0] != m.group(1):
+            return self.error(f"pid {pid} was in {call[0]}", line)
+        self.durations += 1
+        self.true_durations += abs(int(m.group(3)) - (time - call[1])) < 100000
+
+    def on_frame_alloc(self, line, comm, pid, cpu, time, rest):
+        frame = FRAME.search(rest).group(1)
+        if frame in self.frames and not self.lossy:
+            self.error("a frame was given out twice", line)
+        self.frames[frame] = line
+
+    def on_frame_free(self, line, comm, pid, cpu, time, rest):
+        if not self.frames.pop(FRAME.search(rest).group(1), None) and not self.lossy:
+            self.error("a frame was freed that was not allocated", line)
+
+    def on_page_fault_user(self, line, comm, pid, cpu, time, rest):
+        at = int(FAULT.search(rest).group(1), 16)
+        if comm != "touch":
+            return
+        if at in IMAGE or at in STACK:
+            return
+        self.heap.setdefault(pid, []).append((at - HEAP) // PAGE)
+        if at < HEAP or at >= HEAP + 3 * ((self.touch_pages or 1000) + 1) * PAGE:
+            self.error("a toucher's fault outside of its region", line)
+
+    def finish(self):
+        """The checks that need the whole trace."""
+        for cpu, stack in self.irqs.items():
+            if stack and len(stack) > 1:
+                self.error(f"interrupts without an end on cpu {cpu}", str(stack))
+        if self.frames and not self.lossy:
+            self.error(f"{len(self.frames)} frames are still allocated, one of them", next(iter(self.frames.values())))
+        if self.durations and self.true_durations < 0.95 * self.durations:
+            self.error("durations", f"only {self.true_durations} of {self.durations} agree with the time stamps")
+        if self.touch_pages and not self.lossy:
+            want = [r * (self.touch_pages + 1) + i for r in range(3) for i in range(self.touch_pages)]
+            for pid, got in self.heap.items():
+                if sorted(got) != want:
+                    self.error(f"pid {pid} touched {len(want)} pages", f"{len(got)} faults")
+        return self
+
+
+def check_file(path, touch_pages=None):
+    c = Checker(touch_pages)
+    p = subprocess.Popen([FATHOM, "report", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in p.stdout:
+        c.feed(line)
+    err = p.stderr.read()
+    if p.wait() or err:
+        c.errors.append(f"fathom report: exit {p.returncode}: {err[:300]}")
+    return c.finish()

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""memory.py -- a kernel that hangs with interrupts off on all CPUs: its rings are recovered from images of its memory."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from checker import check_file
+from demo import KINDS, TOP, Checks, Demo, report_checker, need_qemu
+
+need_qemu("memory")
+c = Checks()
+FATHOM = os.path.join(TOP, "build/fathom")
+KERNEL = os.path.join(TOP, "build/demo/L6/kernel.elf")
+MIB = 64
+
+
+def qmp(path, *commands):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    f = s.makefile("rw")
+    f.readline()
+    for cmd in ({"execute": "qmp_capabilities"},) + commands:
+        f.write(json.dumps(cmd) + "\n")
+        f.flush()
+        while True:
+            answer = json.loads(f.readline())
+            if "return" in answer or "error" in answer:
+                break
+        if "error" in answer:
+            raise RuntimeError(str(answer))
+
+
+def recover(image, out):
+    return subprocess.run([FATHOM, "record", "--from-memory", image, "--kernel", KERNEL, "-o", out, "--json"],
+                          capture_output=True, text=True, timeout=60)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    sock, raw, core, out = (os.path.join(tmp, n) for n in ("qmp", "raw", "core", "out.dat"))
+    d = Demo(smp=4, sh="trace on;run load 2;hang", extra=["-m", f"{MIB}M", "-qmp", f"unix:{sock},server=on,wait=off"])
+    c.check("hang_hangs", d.until(b"hanging with interrupts off") > 0, d.text()[-300:])
+    time.sleep(0.3)
+    c.check("hang_still_there", d.p.poll() is None)
+    qmp(sock, {"execute": "pmemsave", "arguments": {"val": 0, "size": MIB << 20, "filename": raw}},
+        {"execute": "dump-guest-memory", "arguments": {"paging": False, "protocol": "file:" + core}})
+    d.kill()
+    texts = []
+    for name, image in (("raw", raw), ("core", core)):
+        p = recover(image, out)
+        if not c.check(f"{name}_recovered", p.returncode == 0, p.stderr):
+            continue
+        cpus = json.loads(p.stdout)["cpus"]
+        c.check(f"{name}_every_cpu", len(cpus) == 4 and all(s["events"] > 500 for s in cpus), p.stdout)
+        result = check_file(out, 12)
+        report_checker(c, name, result, KINDS)
+        texts.append(subprocess.run([FATHOM, "report", "-t", out], capture_output=True, text=True).stdout)
+        last = texts[-1].splitlines()[-40:]
+        c.check(f"{name}_last_words", sum("irq=66 name=call" in l for l in last) >= 3,
+                "the interrupts that hung the CPUs are not at the end: " + "\n".join(last[-5:]))
+    c.check("raw_is_core", len(texts) == 2 and texts[0] == texts[1])
+
+    # Damage: a beacon with a changed byte is not believed, what is missing in a cut image is told.
+    with open(raw, "r+b") as f:
+        data = f.read()
+        at = data.find(b"FATHOM BEACON 1\0", 0)
+        while at % 4096:
+            at = data.find(b"FATHOM BEACON 1\0", at + 1)
+        f.seek(at + 40)
+        f.write(b"\xff")
+    p = recover(raw, out)
+    c.check("damaged_beacon", p.returncode == 1 and "beacon is damaged" in p.stderr, p.stderr)
+    with open(raw, "wb") as f:
+        f.write(data[:at + 8192])
+    p = recover(raw, out)
+    c.check("cut_image", p.returncode == 0 and "formats of the events are not in it" in p.stderr, p.stderr)
+    with open(raw, "wb") as f:
+        f.write(bytes(1 << 20))
+    p = recover(raw, out)
+    c.check("no_beacon", p.returncode == 1 and "no beacon" in p.stderr, p.stderr)
+c.done()
