@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH   32
+#define DEPTH	32
 #define SAMPLES 20000
 
 static int read_stack(uintptr_t at, uintptr_t out[2])
@@ -28,8 +28,8 @@ static void take(void)
 		fathom_sampler_tick(&s);
 		fathom_sampler_stats(&st);
 	} while (st.samples < SAMPLES);
-	printf("%.0f %lu %lu\n", (double)st.cost_ns / (double)st.samples, (unsigned long)st.cost_max_ns,
-	       (unsigned long)st.cut);
+	printf("%.0f %lu %lu\n", (double)st.cost_ns / (double)st.samples,
+	       (unsigned long)st.cost_max_ns, (unsigned long)st.cut);
 }
 
 __attribute__((noinline)) static int deeper(int n)

@@ -23,3 +23,4 @@ CHECK_FAST_DEPS += $(USER_WORKS)
 demo-user: $(B)/port/work-patch ## trace a process with the user port and print its report
 	@cd $(B)/port && FATHOM_TRACE="events=*,out=work.dat" ./work-patch && trace-cmd report work.dat 2>/dev/null | head -40
 	@echo "... all of it: trace-cmd report $(B)/port/work.dat"
+CHECK_FAST_DEPS += $(B)/x86_64/libfathom.a

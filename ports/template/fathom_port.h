@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* fathom_port.h -- copy me: the hot half of a port. See docs/PORTING.md. */
+/* fathom_port.h -- copy me: the hot half of a port. Two functions are required; see docs/PORTING.md. */
 #ifndef FATHOM_PORT_H
 #define FATHOM_PORT_H
 
 #include <stdint.h>
 
+/*
+ * Each function is announced by a macro of its own name; what is left out has a default in fathom/port_default.h. They
+ * are called with every event, from any context, NMI included: no locks, no tracing.
+ */
+
 #define fathom_port_cpu fathom_port_cpu
 static inline uint32_t fathom_port_cpu(void)
 {
-	return 0; /* the number of the running CPU */
+	return 0; /* the number of the running CPU, 0 .. config.nr_cpus - 1 */
 }
 
 #define fathom_port_clock fathom_port_clock
 static inline uint64_t fathom_port_clock(void)
 {
-	static uint64_t ticks; /* a monotonic clock of this CPU, in ticks of config.clock_hz */
+	static uint64_t
+		ticks; /* a clock that never goes back on one CPU, in ticks of config.clock_hz */
 
 	return ++ticks;
 }
+
+/*
+ * Optional, in the order they are worth it:
+ *
+ *	int32_t fathom_port_task(void)		the running task's number: the `pid` of traces
+ *	uint32_t fathom_port_context(void)	irqs off, in irq, NMI (enum wire_flags), preempt depth << 8
+ *	uintptr_t fathom_port_pin(void)		a kernel that moves tasks between CPUs inside the kernel: stop that
+ *	void fathom_port_unpin(uintptr_t)	... and allow it again
+ *	#define FATHOM_PATCH 1			call sites are NOPs that are patched through config.poke
+ */
 
 #endif

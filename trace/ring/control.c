@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c -- set-up of a ring, its switches, resize, reset, counters. Task context. */
+#include "wire/cold.h"
 #include "fathom/errno.h"
 #include "fathom/ring.h"
 #include "ring/pos.h"

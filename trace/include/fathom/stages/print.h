@@ -3,7 +3,7 @@
 /* clang-format off */
 #include "fathom/stages/undef.h"
 
-#define __entry			fathom_rec
+#define __entry			field /* Linux's name */
 #define TP_printk(fmt, args...) fathom_text_printf(fathom_p->out, fmt, ##args)
 
 #define FATHOM_LOC(item) ((void *)((char *)__entry + (__entry->__data_loc_##item & 0xffff)))

@@ -4,7 +4,7 @@
 #include "fathom/stages/undef.h"
 
 #define TP_printk(fmt, args...)
-#define __entry fathom_rec
+#define __entry entry /* Linux's name; headers use it */
 #define __field(type, item)
 #define __field_ext(type, item, hint)
 #define __field_struct(type, item)
