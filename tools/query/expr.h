@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "decode/format.h"
 
@@ -176,10 +177,33 @@ void program_free(struct program *p);
 /* Code [begin, end) over the record. Never fails: see E3. */
 struct value expr_run(const struct program *p, uint32_t begin, uint32_t end, struct expr_record *r);
 
-/* A load of 1, 2, 4 or 8 bytes, extended as the type says. The caller checked the bounds. */
-uint64_t expr_load(const uint8_t *at, uint8_t type, bool swap);
 /* The value cut to the type's size and extended by its sign. */
-uint64_t expr_convert(uint64_t v, uint8_t type);
+static inline uint64_t expr_convert(uint64_t v, uint8_t type)
+{
+	unsigned unused = 64 - 8u * (type & TYPE_SIZE);
+
+	/* A size of 8, and no size at all, change nothing. */
+	if (unused == 0 || unused == 64)
+		return v;
+	return type & TYPE_SIGNED ? (uint64_t)((int64_t)(v << unused) >> unused)
+				  : v << unused >> unused;
+}
+
+/* A load of 1, 2, 4 or 8 bytes, extended as the type says. The caller checked the bounds. */
+static inline uint64_t expr_load(const uint8_t *at, uint8_t type, bool swap)
+{
+	uint16_t u16;
+	uint32_t u32;
+	uint64_t u64;
+
+	switch (type & TYPE_SIZE) {
+	case 1: return expr_convert(*at, type);
+	case 2: memcpy(&u16, at, 2); return expr_convert(swap ? __builtin_bswap16(u16) : u16, type);
+	case 4: memcpy(&u32, at, 4); return expr_convert(swap ? __builtin_bswap32(u32) : u32, type);
+	default: memcpy(&u64, at, 8); return swap ? __builtin_bswap64(u64) : u64;
+	}
+}
+
 /* The bytes of a __data_loc or __rel_loc at `offset`; length 0 if it points outside. */
 struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool relative);
 /* The same, but up to the first NUL or the end of the record, as a pointer to it would be read. */

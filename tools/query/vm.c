@@ -6,33 +6,6 @@
 #include <regex.h>
 #include <string.h>
 
-uint64_t expr_convert(uint64_t v, uint8_t type)
-{
-	switch (type & (TYPE_SIZE | TYPE_SIGNED)) {
-	case 1: return (uint8_t)v;
-	case 2: return (uint16_t)v;
-	case 4: return (uint32_t)v;
-	case 1 | TYPE_SIGNED: return (uint64_t)(int64_t)(int8_t)v;
-	case 2 | TYPE_SIGNED: return (uint64_t)(int64_t)(int16_t)v;
-	case 4 | TYPE_SIGNED: return (uint64_t)(int64_t)(int32_t)v;
-	default: return v;
-	}
-}
-
-uint64_t expr_load(const uint8_t *at, uint8_t type, bool swap)
-{
-	uint16_t u16;
-	uint32_t u32;
-	uint64_t u64;
-
-	switch (type & TYPE_SIZE) {
-	case 1: return expr_convert(*at, type);
-	case 2: memcpy(&u16, at, 2); return expr_convert(swap ? __builtin_bswap16(u16) : u16, type);
-	case 4: memcpy(&u32, at, 4); return expr_convert(swap ? __builtin_bswap32(u32) : u32, type);
-	default: memcpy(&u64, at, 8); return swap ? __builtin_bswap64(u64) : u64;
-	}
-}
-
 static bool inside(const struct expr_record *r, uint64_t offset, uint64_t size)
 {
 	return offset <= r->size && size <= r->size - offset;

@@ -50,16 +50,20 @@ static void put_duration(struct out *o, uint64_t ns)
 
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i)
 {
+	const struct lookup_symbol *sym;
+	uint64_t func;
+
 	if (i->leaf)
 		put_duration(w->out, i->value);
 	else
 		out_bytes(w->out, "             |  ", 16);
 	put_indent(w->out, item_number(w, i, p->field[GRAPH_DEPTH]));
-	if (i->name) {
-		out_bytes(w->out, i->name, i->name_len);
-	} else {
-		out_hex(w->out, item_number(w, i, p->field[GRAPH_FUNC]));
-	}
+	func = item_number(w, i, p->field[GRAPH_FUNC]);
+	sym = lookup_symbol(&w->lookup, func);
+	if (sym->name)
+		out_bytes(w->out, sym->name, sym->len);
+	else
+		out_hex(w->out, func);
 	if (i->leaf)
 		out_bytes(w->out, "();", 3);
 	else

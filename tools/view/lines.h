@@ -51,7 +51,7 @@ struct item {
 	uint64_t lost;
 	const struct task_prefix *task;
 	const struct printer *printer;
-	const char *name; /* ITEM_FUNCTION, ITEM_GRAPH_ENTRY: of the function; NULL: not known */
+	const char *name; /* ITEM_FUNCTION: of the function; NULL: not known */
 	uint64_t value;	  /* ITEM_GRAPH_ENTRY of a leaf: its duration */
 	uint32_t data;	  /* offset in the batch's data */
 	uint32_t size;
@@ -63,7 +63,7 @@ struct item {
 	int32_t pid;
 };
 
-#define BATCH_ITEMS 4096u
+#define BATCH_ITEMS 1024u
 
 struct batch {
 	struct item items[BATCH_ITEMS];
@@ -106,7 +106,19 @@ bool reader_fill(struct reader *r, struct batch *b);
 struct task_table;
 struct task_table *task_table_new(struct source *s);
 void task_table_free(struct task_table *t);
-const struct task_prefix *task_find(struct task_table *t, int32_t pid);
+const struct task_prefix *task_find_slow(struct task_table *t, int32_t pid);
+struct task_table {
+	struct source *source;
+	struct task_prefix **slots; /* open addressing */
+	uint32_t nr, cap;
+	const struct task_prefix *last; /* most events come from the task of the event before */
+};
+
+static inline const struct task_prefix *task_find(struct task_table *t, int32_t pid)
+{
+	return t->last && t->last->pid == pid ? t->last : task_find_slow(t, pid);
+}
+
 /* An event names a task: kept if the trace does not name it elsewhere. */
 void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t bytes);
 

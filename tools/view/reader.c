@@ -164,14 +164,6 @@ static uint64_t number(const struct reader *r, const uint8_t *data, uint32_t siz
 			 r->lookup.env.swap);
 }
 
-static void set_name(struct reader *r, struct item *i, uint64_t addr)
-{
-	const struct lookup_symbol *s = lookup_symbol(&r->lookup, addr);
-
-	i->name = s->name;
-	i->name_len = s->len;
-}
-
 static void settle_function(struct reader *r, const struct printer *p, const uint8_t *data,
 			    struct item *i)
 {
@@ -197,7 +189,6 @@ static void settle_entry(struct reader *r, const struct printer *p, const uint8_
 	uint64_t func = number(r, data, i->size, p->field[0]);
 	const struct event *next = merge_next(r->merge);
 
-	set_name(r, i, func);
 	if (!next)
 		return;
 	if (next->type != r->exit_id || next->pid != i->pid ||
@@ -249,8 +240,6 @@ static bool filtered(struct reader *r, const struct printer *p, const struct eve
 				  .env = &r->lookup.env,
 				  .scratch = r->scratch};
 
-	if (!r->o->filter)
-		return false;
 	return !p->filter || !filter_match(p->filter, &rec);
 }
 
@@ -280,7 +269,7 @@ bool reader_fill(struct reader *r, struct batch *b)
 
 		if (e->time > r->o->to)
 			break;
-		if (e->time < r->o->from || filtered(r, p, e) || !keep_data(b, e))
+		if (e->time < r->o->from || (r->o->filter && filtered(r, p, e)) || !keep_data(b, e))
 			continue;
 		*i = (struct item){
 			.time = e->time,

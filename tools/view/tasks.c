@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct task_table {
-	struct source *source;
-	struct task_prefix **slots; /* open addressing */
-	uint32_t nr, cap;
-	const struct task_prefix *last; /* most events come from the task of the event before */
-};
-
 static uint32_t slot_of(const struct task_table *t, int32_t pid)
 {
 	uint32_t k = ((uint32_t)pid * 2654435761u) & (t->cap - 1);
@@ -78,14 +71,12 @@ static struct task_prefix *make(int32_t pid, const char *comm, int bytes)
 	return p;
 }
 
-const struct task_prefix *task_find(struct task_table *t, int32_t pid)
+const struct task_prefix *task_find_slow(struct task_table *t, int32_t pid)
 {
 	static const struct task_prefix none = {
 		.pid = -1, .len = 24, .text = "           <...>-0     ["};
 	uint32_t k;
 
-	if (t->last && t->last->pid == pid)
-		return t->last;
 	k = slot_of(t, pid);
 	if (!t->slots[k]) {
 		const char *comm = source_comm(t->source, pid);
