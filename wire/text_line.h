@@ -35,6 +35,15 @@ enum fathom_text_option {
 #define FATHOM_TEXT_GRAPH_DEFAULT                                                          \
 	(FATHOM_TEXT_GRAPH_CPU | FATHOM_TEXT_GRAPH_OVERHEAD | FATHOM_TEXT_GRAPH_DURATION | \
 	 FATHOM_TEXT_GRAPH_IRQS)
+/* What the latency tracers show instead when they draw a graph; the irqsoff family draws no marks and hides interrupts. */
+#define FATHOM_TEXT_GRAPH_CRITICAL                                                    \
+	(FATHOM_TEXT_GRAPH_CPU | FATHOM_TEXT_GRAPH_PROC | FATHOM_TEXT_GRAPH_RELTIME | \
+	 FATHOM_TEXT_GRAPH_DURATION)
+#define FATHOM_TEXT_GRAPH_WAKEUP \
+	(FATHOM_TEXT_GRAPH_CRITICAL | FATHOM_TEXT_GRAPH_OVERHEAD | FATHOM_TEXT_GRAPH_IRQS)
+#define FATHOM_TEXT_GRAPH_ALL                                                               \
+	(FATHOM_TEXT_GRAPH_WAKEUP | FATHOM_TEXT_GRAPH_OVERRUN | FATHOM_TEXT_GRAPH_ABSTIME | \
+	 FATHOM_TEXT_GRAPH_TAIL)
 #define FATHOM_TEXT_DEFAULT                                                           \
 	(FATHOM_TEXT_PRINT_PARENT | FATHOM_TEXT_ANNOTATE | FATHOM_TEXT_CONTEXT_INFO | \
 	 FATHOM_TEXT_IRQ_INFO | FATHOM_TEXT_GRAPH_DEFAULT)

@@ -268,8 +268,9 @@ bool kernel_settle(struct kernel_view *k)
 	if (!strcmp(k->tracer, "function_graph")) {
 		k->draws_graph = true;
 	} else if (k->draws_graph && is_latency(k->tracer)) {
-		k->view.options |= FATHOM_TEXT_GRAPH_DEFAULT | FATHOM_TEXT_GRAPH_PROC |
-				   FATHOM_TEXT_GRAPH_RELTIME;
+		k->view.options &= ~FATHOM_TEXT_GRAPH_ALL;
+		k->view.options |= strncmp(k->tracer, "wakeup", 6) ? FATHOM_TEXT_GRAPH_CRITICAL
+								   : FATHOM_TEXT_GRAPH_WAKEUP;
 	} else {
 		k->draws_graph = false;
 	}

@@ -234,6 +234,14 @@ static void print_bprint(struct writer *w, const struct printer *p, const struct
 		out_printf(w->out, "(NO FORMAT FOUND at %llx)", (unsigned long long)addr);
 }
 
+/* trace-cmd prints neither the task nor the time of such an event. */
+static void print_unknown(struct writer *w, const struct printer *p, const struct item *i)
+{
+	(void)p;
+	out_printf(w->out, "[UNKNOWN EVENT] id=%u size=%u",
+		   i->size >= 2 ? (unsigned)expr_load(w->data, 2, w->lookup.env.swap) : 0, i->size);
+}
+
 static const struct plugin {
 	const char *system, *event;
 	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
@@ -322,7 +330,12 @@ void printer_choose(struct printer *p, const struct report_options *o, uint8_t l
 		if (o->filter)
 			p->filter = filter_compile(o->filter, p->format, long_bytes);
 	}
-	n = snprintf(p->head, sizeof(p->head), ": %s:%*s", name,
-		     name[0] ? (int)(strlen(name) < 20 ? 21 - strlen(name) : 1) : 0, "");
+	if (!p->print)
+		p->print = print_unknown;
+	n = snprintf(p->head, sizeof(p->head), ": %s%s%*s", name, *name ? ":" : "",
+		     !*name		 ? 0
+		     : strlen(name) < 20 ? (int)(21 - strlen(name))
+					 : 1,
+		     "");
 	p->head_len = (uint8_t)(n < (int)sizeof(p->head) ? n : (int)sizeof(p->head) - 1);
 }
