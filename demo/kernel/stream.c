@@ -116,9 +116,9 @@ static NOTRACE void status(void)
 		uint64_t words = st.words * 100 / n; /* hundredths */
 		uint64_t bytes = st.words * st.packed_bytes / w * 100 / n;
 
-		kprintf("%3u %9lu %9lu %11lu %9lu.%02lu %9lu.%02lu %5lu\n", cpu, st.events, st.words,
-			st.packed_bytes, words / 100, words % 100, bytes / 100, bytes % 100,
-			st.full + st.nested + st.no_index);
+		kprintf("%3u %9lu %9lu %11lu %9lu.%02lu %9lu.%02lu %5lu\n", cpu, st.events,
+			st.words, st.packed_bytes, words / 100, words % 100, bytes / 100,
+			bytes % 100, st.full + st.nested + st.no_index);
 	}
 }
 
@@ -127,9 +127,11 @@ int NOTRACE stream_command(const char *what)
 	if (!strcmp(what, "status"))
 		status();
 	else if (!strcmp(what, "dump"))
-		fathom_stream_dump(to_console, NULL, WIRE_SEL4_REASON_REQUEST, FATHOM_STREAM_BASE64);
+		fathom_stream_dump(to_console, NULL, WIRE_SEL4_REASON_REQUEST,
+				   FATHOM_STREAM_BASE64);
 	else if (!strcmp(what, "dump91"))
-		fathom_stream_dump(to_console, NULL, WIRE_SEL4_REASON_REQUEST, FATHOM_STREAM_BASE91);
+		fathom_stream_dump(to_console, NULL, WIRE_SEL4_REASON_REQUEST,
+				   FATHOM_STREAM_BASE91);
 	else
 		return -1;
 	return 0;

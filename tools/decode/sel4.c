@@ -69,17 +69,24 @@ int32_t sel4_pid(const struct sel4_trace *t, uint64_t tcb)
 	return found ? found->pid : 0;
 }
 
-static int load_threads(struct sel4_trace *t)
+/* A thread's number is its place among all that appear, in whichever stream: it may move between CPUs. */
+static int load_threads(struct sel4 *p, struct sel4_trace *t)
 {
 	size_t nr = t->index->head->threads.nr;
+	struct sel4_thread *threads = calloc(nr + 1, sizeof(*threads));
 
-	t->threads = calloc(nr + 1, sizeof(*t->threads));
-	if (!t->threads)
+	if (!threads)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		t->threads[i] = (struct sel4_thread){t->index->threads[i], (int32_t)i + 1};
+	for (size_t i = 0; i < nr; i++) {
+		threads[i].tcb = t->index->threads[i];
+		for (size_t k = 0; k < p->nr && !threads[i].pid; k++)
+			threads[i].pid = sel4_pid(&p->traces[k], threads[i].tcb);
+		if (!threads[i].pid)
+			threads[i].pid = ++p->nr_threads;
+	}
+	qsort(threads, nr, sizeof(*threads), by_tcb);
+	t->threads = threads;
 	t->nr_threads = nr;
-	qsort(t->threads, nr, sizeof(*t->threads), by_tcb);
 	return 0;
 }
 
@@ -115,7 +122,9 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 	if (t->stamped && t->meta.header[SEL4_KEY_CLOCK_HZ].number > 0)
 		t->clock_hz = (uint64_t)t->meta.header[SEL4_KEY_CLOCK_HZ].number;
 	s->unit = t->clock_hz ? CLOCK_NS : CLOCK_TICKS;
-	return load_threads(t);
+	if (s->info.nr_cpus <= cpu)
+		s->info.nr_cpus = cpu + 1;
+	return load_threads(s->priv, t);
 }
 
 static int take_meta(struct sel4_trace *t)
@@ -405,7 +414,7 @@ static void load_names(struct source *s)
 		}
 	}
 	if (p->symbols && elf_is(p->symbols)) {
-		elf_add_symbols(s->symbols, p->symbols, NULL);
+		elf_add_symbols(s->symbols, p->symbols, "");
 	} else if (p->symbols) {
 		size_t bytes = 0;
 		char *text = read_file(p->symbols, 256u << 20, &bytes);

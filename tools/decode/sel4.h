@@ -35,6 +35,7 @@ struct sel4 {
 	struct sel4_dump *dumps; /* of a console log */
 	size_t nr_dumps;
 	char *symbols;
+	int32_t nr_threads; /* of all streams */
 };
 
 /* The path of FILE with its suffix, if it has one, replaced: "ftrace.bin" gives "ftrace.meta". The caller frees it. */
