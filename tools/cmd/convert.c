@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
+#include "store/sel4_convert.h"
 #include "store/writer.h"
 #include "view/btb_convert.h"
 #include "view/export.h"
@@ -44,6 +45,8 @@ static const struct command_spec spec = {
 		"  jsonl   JSON lines: one object per event with its fields\n"
 		"  csv     time,cpu,pid,comm,event,text\n"
 		"  json    Chrome's trace JSON, for Perfetto and chrome://tracing\n"
+		"  bin     seL4: the 16-bit stream, with its description beside it (ftrace.meta)\n"
+		"  idx     seL4: fixed 16-byte records, ftrace.idx.types and ftrace.idx.meta\n"
 		"and the backtracer's forms: cleaned compressed btb interpreted btb_lines folded "
 		"...\n\n"
 		"examples:\n"
@@ -237,6 +240,36 @@ static int convert_btb(const struct options *o, const char *form)
 	return btb_convert(o->args[0], o->args[1], form, &b) ? EXIT_FAIL : EXIT_OK;
 }
 
+/* Other files beside OUT are written too, so the format does it; what it could not read is told. */
+static int convert_sel4(struct job *j, const char *form)
+{
+	struct source *s = j->source;
+	const char *out = j->o.args[1];
+
+	if (!force && !access(out, F_OK)) {
+		diag_error("%s: %s; --force writes over it", out, strerror(EEXIST));
+		return EXIT_FAIL;
+	}
+	if (sel4_convert(s, out, form))
+		return EXIT_FAIL;
+	for (size_t i = 0; i < s->nr_damage; i++)
+		diag_at(s->path, s->damage[i].offset, "%s", s->damage[i].what);
+	diag_flush();
+	return s->damage_total ? EXIT_FAIL : EXIT_OK;
+}
+
+static int convert_any(struct job *j, const char *form)
+{
+	if (sel4_convert_takes(j->source, form))
+		return convert_sel4(j, form);
+	if (!form_known(form)) {
+		diag_error("convert: %s cannot be made of a trace in the form %s", form,
+			   j->source->ops->name);
+		return EXIT_FAIL;
+	}
+	return convert(j, form);
+}
+
 int cmd_convert(int argc, char **argv)
 {
 	struct job j = {0};
@@ -248,7 +281,7 @@ int cmd_convert(int argc, char **argv)
 	form = to ? to : source_suffix(j.o.args[1]);
 	if (btb_convert_takes(j.o.args[0], form))
 		return convert_btb(&j.o, form);
-	if (!form_known(form)) {
+	if (!form_known(form) && strcmp(form, "bin") != 0 && strcmp(form, "idx") != 0) {
 		diag_error("convert: '%s' is not a form; give --to dat, txt, jsonl, csv or json",
 			   form);
 		return EXIT_USAGE;
@@ -257,7 +290,7 @@ int cmd_convert(int argc, char **argv)
 	if (!j.source)
 		return EXIT_FAIL;
 	j.select = select_open(j.source, &j.o);
-	rc = j.select ? convert(&j, form) : EXIT_FAIL;
+	rc = j.select ? convert_any(&j, form) : EXIT_FAIL;
 	select_close(j.select);
 	source_close(j.source);
 	options_close(&j.o);

@@ -107,6 +107,8 @@ static int need_store(struct query *q)
 	progress_start(&bar, "indexing", 1);
 	err = store_open(q->source, &so, &q->store);
 	progress_end(&bar);
+	if (!err)
+		q->store->options.progress = NULL; /* the bar ends here, the store does not */
 	return err;
 }
 
