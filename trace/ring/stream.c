@@ -186,12 +186,6 @@ static void stream_put(struct stream_cpu *c, const uint16_t *w, uint32_t n, uint
 	fathom_store(&c->busy, 0);
 }
 
-void fathom_stream_settle(struct stream_cpu *c)
-{
-	if (!fathom_load(&c->busy)) /* set: the dump interrupted an event; its words are left out */
-		stream_drain(c);
-}
-
 static struct stream_cpu *stream_here(void)
 {
 	uint32_t cpu;
@@ -359,21 +353,34 @@ void fathom_stream_kernel_entry(const struct wire_sel4_entry *entry, uint64_t si
 	stream_put(c, w, 9, 2);
 }
 
-void fathom_stream_kernel_exit(void)
+static void stream_exit(struct stream_cpu *c)
 {
-	struct stream_cpu *c = stream_here();
-	uint64_t duration;
+	uint64_t duration = fathom_port_clock() - c->entry;
 	uint16_t w[3];
 
-	if (!c || !c->inside) /* its entry was before recording began: nothing to pair with */
-		return;
 	c->inside = 0;
-	duration = fathom_port_clock() - c->entry;
 	if (duration > 0xffffffffu)
 		duration = 0xffffffffu;
 	w[1] = (uint16_t)duration;
 	w[2] = (uint16_t)(duration >> 16);
 	stream_marker(c, WIRE_SEL4_KERNEL_EXIT, w);
+}
+
+void fathom_stream_kernel_exit(void)
+{
+	struct stream_cpu *c = stream_here();
+
+	if (c && c->inside) /* else its entry was before recording began: nothing to pair with */
+		stream_exit(c);
+}
+
+void fathom_stream_settle(struct stream_cpu *c)
+{
+	if (fathom_load(&c->busy))
+		return; /* the dump interrupted an event of this CPU: its words are left out */
+	stream_drain(c);
+	if (c->inside)
+		stream_exit(c);
 }
 
 void fathom_stream_syscall(uint32_t number)

@@ -61,7 +61,7 @@ extern struct stream fathom_stream;
 
 /* Walk the blocks, oldest first: *at begins as c->oldest, c->stats.blocks of them are there. */
 const struct stream_block *fathom_stream_next(const struct stream_cpu *c, uint32_t *at);
-/* Move what interrupts left in the side buffer. The caller owns the CPU's stream: recording is off. */
+/* Move what interrupts left in the side buffer and close an open entry. Recording is off. */
 void fathom_stream_settle(struct stream_cpu *c);
 
 #endif
