@@ -175,6 +175,20 @@ static struct source *new_source(const char *path)
 	return s;
 }
 
+struct source *source_new(const char *path, const struct source_ops *ops)
+{
+	struct source *s = new_source(path);
+
+	if (s)
+		s->ops = ops;
+	return s;
+}
+
+int source_finish(struct source *s)
+{
+	return finish(s);
+}
+
 int source_open(const char *path, const struct source_options *o, struct source **out)
 {
 	struct source_options none = {0};

@@ -297,6 +297,10 @@ void source_close(struct source *s);
 /* The formats known, for help and --as; NULL behind the last. */
 const struct source_ops *source_format_at(size_t i);
 
+/* A source that is made of others instead of a file: fill it as open() would, then finish it. NULL: out of memory. */
+struct source *source_new(const char *path, const struct source_ops *ops);
+int source_finish(struct source *s);
+
 /* ---- for formats, while opening ---- */
 
 /* The text is kept by reference (it lies in the map) unless `copy`. Name and id are read from the text. 0 or -EINVAL. */

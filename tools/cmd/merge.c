@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.c -- fathom merge: two traces on one time line, as a trace.dat. */
+#include "base/diag.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "store/join.h"
+#include "store/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *output, *offset_text, *at_text, *buffer, *version;
+static const char *as_b, *symbols_b, *meta_b;
+static uint64_t hz_a, hz_b;
+static bool align, force;
+
+static const struct option_spec own[] = {
+	{"output", 'o', "FILE", "the trace.dat to write; merged.dat if not given", OPTION_STRING,
+	 &output, NULL},
+	{"clock-a", 0, "HZ", "ticks per second of A, if it counts ticks", OPTION_NUMBER, &hz_a,
+	 NULL},
+	{"clock-b", 0, "HZ", "ticks per second of B, if it counts ticks", OPTION_NUMBER, &hz_b,
+	 NULL},
+	{"offset", 0, "NS", "nanoseconds to add to the times of B; may be negative", OPTION_STRING,
+	 &offset_text, NULL},
+	{"at", 0, "TA=TB", "the time TA of A, in nanoseconds, is TB of B", OPTION_STRING, &at_text,
+	 NULL},
+	{"align", 0, NULL, "both begin at the same time", OPTION_FLAG, &align, NULL},
+	{"as-b", 0, "FORMAT", "take B as this format", OPTION_STRING, &as_b, NULL},
+	{"symbols-b", 0, "FILE", "symbols of B", OPTION_STRING, &symbols_b, NULL},
+	{"meta-b", 0, "FILE", "what describes B, if not beside it", OPTION_STRING, &meta_b, NULL},
+	{"into-buffer", 0, "NAME", "B into a buffer of this name, not onto further CPUs",
+	 OPTION_STRING, &buffer, NULL},
+	{"file-version", 0, "V", "of the trace.dat: 6 or 7 (7 if not given)", OPTION_STRING,
+	 &version, NULL},
+	{"force", 'f', NULL, "write over FILE if it is there", OPTION_FLAG, &force, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "merge",
+	.args = "A B",
+	.about = "Two traces on one time line: a hypervisor's and its guest's, a kernel's and a "
+		 "device's.\n"
+		 "The CPUs of B follow those of A; the times of B become times of A by the "
+		 "relation given.",
+	.more = "examples:\n"
+		"  fathom merge trace.dat ftrace.bin --clock-b 1000000000 --offset -1500\n"
+		"  fathom merge trace.dat tracedata --as-b sel4-tii --clock-b 2000000000 --at "
+		"500=120",
+	.own = own,
+	.trace = true,
+	.min_args = 2,
+	.max_args = 2,
+};
+
+static bool number(const char *text, char end, int64_t *out, const char **rest)
+{
+	char *stop;
+
+	errno = 0;
+	*out = strtoll(text, &stop, 0);
+	*rest = stop;
+	return !errno && stop != text && *stop == end;
+}
+
+/* The relation of the clocks from the command line. */
+static int relation(struct join_clock *c)
+{
+	const char *rest;
+	int64_t ta, tb;
+
+	*c = (struct join_clock){.hz = {hz_a, hz_b}, .align = align};
+	if ((offset_text != NULL) + (at_text != NULL) + align > 1) {
+		diag_error("merge: --offset, --at and --align say the same thing: give one");
+		return EXIT_USAGE;
+	}
+	if (offset_text && !number(offset_text, '\0', &c->offset_ns, &rest)) {
+		diag_error("merge: --offset takes a number of nanoseconds, not '%s'", offset_text);
+		return EXIT_USAGE;
+	}
+	if (at_text) {
+		if (!number(at_text, '=', &ta, &rest) || !number(rest + 1, '\0', &tb, &rest)) {
+			diag_error("merge: --at takes TA=TB in nanoseconds, not '%s'", at_text);
+			return EXIT_USAGE;
+		}
+		c->offset_ns = ta - tb;
+	}
+	return EXIT_OK;
+}
+
+/* A trace that counts ticks cannot be laid beside another without their rate. */
+static bool has_clock(const struct source *s, uint64_t hz, const char *option)
+{
+	if (s->unit == CLOCK_NS || hz)
+		return true;
+	diag_error("%s: its clock counts ticks; %s HZ tells how many there are in a second",
+		   s->path, option);
+	return false;
+}
+
+static int write_out(struct source *s, const char *path)
+{
+	struct writer_options w = {.version = version && !strcmp(version, "6") ? 6 : 7,
+				   .compression = COMPRESS_ZSTD,
+				   .filter = {.to = UINT64_MAX}};
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w+");
+	uint64_t too_large = 0;
+	int err;
+
+	if (!out) {
+		diag_error("%s: %s%s", path, strerror(errno),
+			   errno == EEXIST ? "; --force writes over it" : "");
+		return EXIT_FAIL;
+	}
+	err = writer_tracedat(s, &w, out, &too_large);
+	if (fclose(out) && !err)
+		err = -errno;
+	if (too_large)
+		diag_warn("%" PRIu64 " events are larger than a page and were left out", too_large);
+	if (err) {
+		diag_error("%s: %s", path, strerror(-err));
+		unlink(path);
+	}
+	return err ? EXIT_FAIL : EXIT_OK;
+}
+
+static int join(struct options *o)
+{
+	struct join_options j = {.buffer = buffer};
+	const struct source_options ob = {.as = as_b, .symbols = symbols_b, .meta = meta_b};
+	struct source *a = NULL, *b = NULL, *s;
+	int rc = relation(&j.clock);
+
+	if (rc)
+		return rc;
+	if (source_open(o->args[0], &o->source, &a))
+		return EXIT_FAIL;
+	if (source_open(o->args[1], &ob, &b) || !has_clock(a, hz_a, "--clock-a") ||
+	    !has_clock(b, hz_b, "--clock-b")) {
+		source_close(a);
+		source_close(b);
+		return EXIT_FAIL;
+	}
+	s = join_open(a, b, &j);
+	if (!s)
+		return EXIT_FAIL;
+	rc = write_out(s, output ? output : "merged.dat");
+	source_close(s);
+	return rc;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+	struct options o;
+	int rc = options_parse(&spec, argc, argv, &o);
+
+	if (rc == OPTIONS_GO) {
+		rc = join(&o);
+		options_close(&o);
+	}
+	return rc;
+}

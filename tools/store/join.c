@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* join.c -- two traces as one source, on the time line of the first. */
+#include "store/join.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct joined {
+	struct source *part[2];
+	struct join_clock clock;
+	uint16_t id[SOURCE_ID_FAST]; /* of the second's types in the joined trace */
+};
+
+struct join_cursor {
+	struct cursor c;
+	struct cursor *inner;
+	uint32_t part;
+	uint8_t *record; /* a copy, with other common fields */
+	size_t room;
+};
+
+static uint32_t part_of(const struct source *s, uint32_t stream, uint32_t *inner)
+{
+	const struct joined *j = s->priv;
+	uint32_t first = (uint32_t)j->part[0]->nr_streams;
+
+	*inner = stream < first ? stream : stream - first;
+	return stream >= first;
+}
+
+static uint64_t to_ns(const struct joined *j, uint32_t part, uint64_t t)
+{
+	uint64_t hz = j->clock.hz[part];
+
+	if (hz)
+		t = t / hz * 1000000000u +
+		    (uint64_t)((unsigned __int128)(t % hz) * 1000000000u / hz);
+	if (!part)
+		return t;
+	/* Before the beginning of the first clock there is no time. */
+	if (j->clock.offset_ns < 0 && t < (uint64_t)-j->clock.offset_ns)
+		return 0;
+	return t + (uint64_t)j->clock.offset_ns;
+}
+
+/* ---- cursors ---- */
+
+static int join_init(struct cursor *c)
+{
+	struct join_cursor *k = (struct join_cursor *)c;
+	uint32_t stream;
+
+	k->part = part_of(c->source, c->stream, &stream);
+	k->inner = cursor_open(((struct joined *)c->source->priv)->part[k->part], stream);
+	return k->inner ? 0 : -ENOMEM;
+}
+
+static void join_fini(struct cursor *c)
+{
+	struct join_cursor *k = (struct join_cursor *)c;
+
+	cursor_close(k->inner);
+	free(k->record);
+}
+
+static void join_seek(struct cursor *c, uint64_t block)
+{
+	struct join_cursor *k = (struct join_cursor *)c;
+
+	k->inner->source->ops->seek(k->inner, block);
+	c->next = k->inner->next;
+}
+
+/* The second's record with the numbers its type and task have here. */
+static bool renumber(struct join_cursor *k, struct event *e)
+{
+	const struct joined *j = k->c.source->priv;
+	uint16_t id = e->type < SOURCE_ID_FAST ? j->id[e->type] : 0;
+
+	if (k->room < e->size) {
+		uint8_t *p = realloc(k->record, e->size);
+
+		if (!p)
+			return false;
+		k->record = p;
+		k->room = e->size;
+	}
+	memcpy(k->record, e->data, e->size);
+	e->type = id;
+	if (e->pid > 0)
+		e->pid += JOIN_PIDS;
+	if (e->size >= 8) {
+		memcpy(k->record, &id, 2);
+		memcpy(k->record + 4, &e->pid, 4);
+	}
+	e->data = k->record;
+	return true;
+}
+
+static bool join_next(struct cursor *c, struct event *e)
+{
+	struct join_cursor *k = (struct join_cursor *)c;
+
+	if (!cursor_next(k->inner, e))
+		return false;
+	e->time = to_ns(c->source->priv, k->part, e->time);
+	e->stream = c->stream;
+	e->cpu = c->cpu;
+	c->next = k->inner->next;
+	return !k->part || renumber(k, e);
+}
+
+static uint64_t join_block_time(struct source *s, uint32_t stream, uint64_t block)
+{
+	uint32_t inner, part = part_of(s, stream, &inner);
+	struct source *p = ((struct joined *)s->priv)->part[part];
+
+	return to_ns(s->priv, part, p->ops->block_time(p, inner, block));
+}
+
+/* ---- names ---- */
+
+static void add_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
+{
+	struct source *s = arg;
+
+	tasks_set_comm(s->tasks, pid + JOIN_PIDS, comm, strlen(comm));
+	if (tgid > 0)
+		tasks_set_tgid(s->tasks, pid + JOIN_PIDS, tgid + JOIN_PIDS);
+}
+
+static void keep_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
+{
+	struct source *s = arg;
+
+	tasks_set_comm(s->tasks, pid, comm, strlen(comm));
+	if (tgid > 0)
+		tasks_set_tgid(s->tasks, pid, tgid);
+}
+
+static void join_names(struct source *s)
+{
+	struct joined *j = s->priv;
+
+	for (int i = 0; i < 2; i++) {
+		struct source *p = j->part[i];
+		struct symbol sym;
+
+		source_want_names(p);
+		for (size_t k = 0; symbols_at(p->symbols, k, &sym); k++)
+			symbols_add(s->symbols, sym.start, sym.size, sym.name, strlen(sym.name),
+				    sym.module, strlen(sym.module));
+		tasks_each(p->tasks, i ? add_task : keep_task, s);
+	}
+}
+
+static void join_close(struct source *s)
+{
+	struct joined *j = s->priv;
+
+	if (!j)
+		return;
+	source_close(j->part[0]);
+	source_close(j->part[1]);
+	free(j);
+}
+
+static const struct source_ops join_ops = {
+	.name = "joined",
+	.what = "two traces on one time line",
+	.close = join_close,
+	.cursor_bytes = sizeof(struct join_cursor),
+	.cursor_init = join_init,
+	.cursor_fini = join_fini,
+	.seek = join_seek,
+	.next = join_next,
+	.block_time = join_block_time,
+	.names = join_names,
+};
+
+/* ---- putting it together ---- */
+
+static bool same_schema(const struct schema *a, const struct schema *b)
+{
+	return a->text_bytes == b->text_bytes && !memcmp(a->text, b->text, a->text_bytes);
+}
+
+/* The text with another number behind "ID:". */
+static int add_renumbered(struct source *s, const struct schema *k, uint32_t id)
+{
+	const char *at = memmem(k->text, k->text_bytes, "ID:", 3), *end;
+	char *text;
+	int n, err;
+
+	if (!at)
+		return -EINVAL;
+	end = memchr(at, '\n', k->text_bytes - (size_t)(at - k->text));
+	if (!end)
+		return -EINVAL;
+	n = asprintf(&text, "%.*sID: %u%.*s", (int)(at - k->text), k->text, id,
+		     (int)(k->text + k->text_bytes - end), end);
+	if (n < 0)
+		return -ENOMEM;
+	err = source_add_schema(s, k->system, text, (size_t)n, true);
+	free(text);
+	return err;
+}
+
+static uint32_t free_id(const struct joined *j, const uint8_t *taken)
+{
+	for (uint32_t id = 2000; id < SOURCE_ID_FAST; id++)
+		if (!taken[id] && !source_schema(j->part[0], id))
+			return id;
+	return 0;
+}
+
+static int join_schemas(struct source *s)
+{
+	struct joined *j = s->priv;
+	const struct source *a = j->part[0], *b = j->part[1];
+	uint8_t *taken = calloc(SOURCE_ID_FAST, 1);
+	int err = taken ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < a->nr_schemas && !err; i++)
+		err = source_add_schema(s, a->schemas[i].system, a->schemas[i].text,
+					a->schemas[i].text_bytes, false);
+	for (size_t i = 0; i < b->nr_schemas && !err; i++) {
+		const struct schema *k = &b->schemas[i], *other = source_schema(a, k->id);
+		uint32_t id = k->id;
+
+		if (k->id >= SOURCE_ID_FAST)
+			continue;
+		if ((other && !same_schema(other, k)) || taken[id])
+			id = free_id(j, taken);
+		j->id[k->id] = (uint16_t)id;
+		taken[id] = 1;
+		if (id != k->id)
+			err = add_renumbered(s, k, id);
+		else if (!other)
+			err = source_add_schema(s, k->system, k->text, k->text_bytes, false);
+	}
+	free(taken);
+	return err;
+}
+
+static int join_streams(struct source *s, const char *buffer)
+{
+	struct joined *j = s->priv;
+	const struct source *a = j->part[0], *b = j->part[1];
+	uint32_t cpus = 0;
+
+	if (!source_add_buffer(s, "", a->nr_buffers ? a->buffers[0].clock : ""))
+		return -ENOMEM;
+	for (int part = 0; part < 2; part++) {
+		const struct source *p = part ? b : a;
+
+		if (part && buffer && !source_add_buffer(s, buffer, ""))
+			return -ENOMEM;
+		for (size_t i = 0; i < p->nr_streams; i++) {
+			uint32_t cpu = p->streams[i].cpu + (part && !buffer ? cpus : 0);
+			struct stream *st = source_add_stream(s, cpu);
+
+			if (!st)
+				return -ENOMEM;
+			st->nr_blocks = p->streams[i].nr_blocks;
+			st->bytes = p->streams[i].bytes;
+			if (cpu + 1 > s->info.nr_cpus)
+				s->info.nr_cpus = cpu + 1;
+		}
+		cpus = s->info.nr_cpus;
+	}
+	return 0;
+}
+
+static uint64_t first_time(const struct joined *j, uint32_t part)
+{
+	struct source *p = j->part[part];
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->nr_streams; i++) {
+		struct cursor *c = cursor_open(p, i);
+		struct event e;
+		uint64_t t;
+
+		if (c && cursor_next(c, &e) && (t = to_ns(j, part, e.time)) < least)
+			least = t;
+		cursor_close(c);
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+struct source *join_open(struct source *a, struct source *b, const struct join_options *o)
+{
+	struct source *s = a->big_endian == b->big_endian ? source_new(a->path, &join_ops) : NULL;
+	struct joined *j = s ? calloc(1, sizeof(*j)) : NULL;
+	int err;
+
+	if (!j) {
+		diag_error("%s and %s: %s", a->path, b->path,
+			   s ? strerror(ENOMEM) : "their byte orders differ");
+		source_close(a);
+		source_close(b);
+		source_close(s);
+		return NULL;
+	}
+	s->priv = j;
+	j->part[0] = a;
+	j->part[1] = b;
+	j->clock = o->clock;
+	if (o->clock.align) {
+		j->clock.offset_ns = 0;
+		j->clock.offset_ns = (int64_t)(first_time(j, 0) - first_time(j, 1));
+	}
+	s->big_endian = a->big_endian;
+	s->long_bytes = a->long_bytes;
+	s->unit = CLOCK_NS;
+	err = join_schemas(s);
+	if (!err)
+		err = join_streams(s, o->buffer);
+	if (!err)
+		err = source_finish(s);
+	if (err) {
+		diag_error("%s: %s", b->path, strerror(-err));
+		source_close(s);
+		return NULL;
+	}
+	return s;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* join.h -- two traces as one source, on the time line of the first. */
+#ifndef STORE_JOIN_H
+#define STORE_JOIN_H
+
+#include "decode/source.h"
+
+/* How times become nanoseconds of the first trace's clock. */
+struct join_clock {
+	uint64_t hz[2];	   /* ticks per second of each; 0: it counts nanoseconds */
+	int64_t offset_ns; /* added to the second */
+	bool align;	   /* instead: both begin at the same time */
+};
+
+struct join_options {
+	struct join_clock clock;
+	const char *
+		buffer; /* the second's streams go into a buffer of this name; NULL: they are further CPUs */
+};
+
+/*
+ * Takes over both sources: closing the joined one closes them. Event types of the second whose number is taken get
+ * another; tasks of the second are numbered from JOIN_PIDS on. NULL with a message; then both are closed.
+ */
+struct source *join_open(struct source *a, struct source *b, const struct join_options *o);
+
+#define JOIN_PIDS 1000000
+
+#endif
