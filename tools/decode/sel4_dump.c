@@ -177,6 +177,8 @@ static bool raw_append(struct parser *p, const uint8_t *data, size_t n)
 {
 	struct sel4_meta *m = &p->d->meta;
 
+	if (!n)
+		return true;
 	if (m->raw_bytes + n > p->raw_room) {
 		size_t room = (size_t)(m->raw_bytes + n) * 2;
 		uint8_t *raw = realloc(p->d->raw, room);
@@ -636,7 +638,7 @@ int sel4_dumps_read(const char *text, size_t bytes, const struct sel4_report *re
 	free(p.body.lines);
 	*out = p.dumps;
 	*nr = p.nr_dumps;
-	if (p.error) {
+	if (p.error || !p.nr_dumps) {
 		sel4_dumps_free(p.dumps, p.nr_dumps);
 		*out = NULL;
 		*nr = 0;
