@@ -25,3 +25,10 @@ $(SEL4_BENCH)/ftrace.bin: $(B)/bench/sel4_gen
 bench-sel4: $(B)/fathom $(B)/bench/sel4 $(B)/bench/sel4_base $(B)/bench/sel4_target $(SEL4_BENCH)/ftrace.bin ## the seL4 stream on host and target
 	@$(B)/bench/sel4_target
 	@$(B)/bench/sel4 $(SEL4_BENCH)
+
+# ports/sel4 built against stand-ins for seL4's headers, and the dump it makes.
+PORT_SEL4 := ports/sel4/fathom_sel4.c trace/ring/stream.c trace/ring/lz4.c trace/send/stream_dump.c wire/crc32.c wire/text.c
+$(B)/test/unit/port_sel4: test/unit/port_sel4.c $(PORT_SEL4) $(wildcard ports/sel4/*.h test/port/sel4/*/*.h test/port/sel4/*.h) test/harness.h
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) -O2 -g $(WARN) $(SAN) -Itest/port/sel4 -Iports/sel4 -I. -Itrace -Itrace/include -Itest $< $(PORT_SEL4) -o $@
+CHECK_FAST_DEPS += $(B)/test/unit/port_sel4
