@@ -109,6 +109,15 @@ static void read_list(struct btb_names *n, const char *path, bool asked)
 	fclose(f);
 }
 
+/* A bundle says which build it is of; if the binary is at hand too, the two must be of the same. */
+static void check_build(const struct binary *b, const char *path, const char *id)
+{
+	char now[BUILD_ID_TEXT];
+
+	if (b->path && elf_build_id(b->path, now) && strcmp(now, id))
+		diag_warn("%s is of build %.12s, %s is of build %.12s: names may be wrong", path, id, b->path, now);
+}
+
 /* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
 static bool read_symt(struct btb_names *n, struct binary *b)
 {
@@ -128,6 +137,8 @@ static bool read_symt(struct btb_names *n, struct binary *b)
 
 		nr++;
 		line[strcspn(line, "\r\n")] = 0;
+		if (!strncmp(line, "# build-id ", 11))
+			check_build(b, path, line + 11);
 		if (!line[0] || line[0] == '#')
 			continue;
 		if (!p || (start = strtoull(p + 1, &q, 16), *q != '\t') ||
@@ -532,4 +543,51 @@ const char *btb_names_program(struct btb_names *n, uint64_t task)
 		return NULL;
 	slash = strrchr(t->maps[0].binary->name, '/');
 	return slash ? slash + 1 : t->maps[0].binary->name;
+}
+
+/* `rom/hello` -> dir/rom/hello.symt, its folder made. */
+static FILE *create_table(const char *dir, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.symt", dir, name);
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = 0;
+		if (mkdir(path, 0777) && errno != EEXIST)
+			diag_error("%s: %s", path, strerror(errno));
+		*p = '/';
+	}
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		diag_error("%s: %s", path, strerror(errno));
+	return f;
+}
+
+size_t btb_names_save(struct btb_names *n, const char *dir)
+{
+	size_t saved = 0;
+
+	for (size_t i = 0; i < n->nr_binaries; i++) {
+		struct binary *b = n->binaries[i];
+		char id[BUILD_ID_TEXT];
+		struct symbol s;
+		FILE *f;
+
+		load(n, b);
+		if (!b->symbols || !symbols_count(b->symbols)) {
+			diag_warn("%s: no symbols of it: neither a table nor a binary", b->name);
+			continue;
+		}
+		f = create_table(dir, b->name);
+		if (!f)
+			continue;
+		if (b->path && elf_build_id(b->path, id))
+			fprintf(f, "# build-id %s\n", id);
+		for (size_t k = 0; symbols_at(b->symbols, k, &s); k++)
+			fprintf(f, "%s\t%016" PRIx64 "\t%016" PRIx64 "\t%s\n", b->name, s.start, s.start + s.size,
+				s.name);
+		saved += !fclose(f);
+	}
+	return saved;
 }

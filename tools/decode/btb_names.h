@@ -36,6 +36,11 @@ const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint
 /* The symbol at an address of any task: the first that knows it. The name stays valid until close. */
 struct symbol;
 bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out);
+/*
+ * Write a table of each binary that the trace knows into `dir`, NAME.symt with its build-id, so that the trace can be
+ * read without the binaries. How many were written; binaries whose symbols are not to be had are told.
+ */
+size_t btb_names_save(struct btb_names *n, const char *dir);
 /* "rom/hello, KERNEL, rom/libc.so" or "<task 7 has no binaries>". */
 const char *btb_names_task(struct btb_names *n, uint64_t task);
 /* The task's program: its first binary, without the folder; NULL if none is known. */

@@ -361,15 +361,21 @@ static uint32_t type_of(struct source *s, const char *name)
 /* How many events of each type: says which kind of trace it is before it is walked. */
 static uint64_t *count_types(struct source *s)
 {
-	struct scan scan = {.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t))};
+	struct scan scan = {
+		.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t)),
+		.pids = pid_counts_new(),
+		.losses = losses_new(),
+	};
 
-	for (uint32_t i = 0; scan.by_type && i < s->nr_streams; i++) {
+	for (uint32_t i = 0; scan.by_type && scan.pids && scan.losses && i < s->nr_streams; i++) {
 		struct cursor *c = cursor_open(s, i);
 
 		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
 			cursor_scan(c, b, &scan);
 		cursor_close(c);
 	}
+	pid_counts_free(scan.pids);
+	losses_free(scan.losses);
 	return scan.by_type;
 }
 
