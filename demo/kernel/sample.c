@@ -12,13 +12,28 @@
 
 static void *export_memory;
 
+/* The page of the stack that was looked up last, by CPU: frames lie side by side, so one look-up serves many. */
+static struct {
+	uintptr_t page;
+	const uint8_t *at;
+} peeked[CPUS_MAX];
+
 /* Two words of the running task's user stack; pages that are not there are not brought in. */
 static int read_user(uintptr_t at, uintptr_t out[2])
 {
-	return vm_peek(&current_task()->vm, at, &out[0]) ||
-			       vm_peek(&current_task()->vm, at + 8, &out[1])
-		       ? -EFAULT
-		       : 0;
+	struct vm *vm = &current_task()->vm;
+	uint32_t cpu = this_cpu()->id;
+
+	for (int i = 0; i < 2; i++, at += 8) {
+		if (peeked[cpu].page != (at & ~(uintptr_t)(PAGE_SIZE - 1))) {
+			peeked[cpu].at = vm_peek(vm, at);
+			if (!peeked[cpu].at || at & 7)
+				return -EFAULT;
+			peeked[cpu].page = at & ~(uintptr_t)(PAGE_SIZE - 1);
+		}
+		out[i] = *(const uintptr_t *)(peeked[cpu].at + (at & (PAGE_SIZE - 1)));
+	}
+	return 0;
 }
 
 /* The timer's frame is of the kernel or of the user; the user's own is at the top of the task's kernel stack. */
@@ -28,6 +43,7 @@ void sample_tick(const struct trapframe *f)
 	const struct trapframe *u = (const struct trapframe *)(t->kstack + KSTACK_SIZE) - 1;
 	struct fathom_sample s = {.task = (uint64_t)t->pid, .read_user = read_user};
 
+	peeked[this_cpu()->id].page = 1; /* no page */
 	if (!(f->cs & 3)) {
 		s.ip = f->rip;
 		s.fp = f->rbp;

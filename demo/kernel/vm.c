@@ -138,14 +138,11 @@ static uint64_t *walk(struct vm *vm, uintptr_t at, int make)
 	return &t[at >> 12 & 511];
 }
 
-int vm_peek(struct vm *vm, uintptr_t at, uintptr_t *out)
+const uint8_t *vm_peek(struct vm *vm, uintptr_t at)
 {
-	uint64_t *e = vm->pml4 && at < USER_TOP && !(at & 7) ? walk(vm, at, 0) : NULL;
+	uint64_t *e = vm->pml4 && at < USER_TOP ? walk(vm, at, 0) : NULL;
 
-	if (!e || !(*e & PTE_PRESENT))
-		return -EFAULT;
-	*out = *(const uintptr_t *)((const uint8_t *)table(*e) + (at & (PAGE_SIZE - 1)));
-	return 0;
+	return e && *e & PTE_PRESENT ? (const uint8_t *)table(*e) : NULL;
 }
 
 int vm_unmap(struct vm *vm, uintptr_t start)

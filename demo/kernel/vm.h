@@ -61,8 +61,8 @@ int vm_add(struct vm *vm, const struct region *r);
 uintptr_t vm_map(struct vm *vm, size_t bytes);
 int vm_unmap(struct vm *vm, uintptr_t start);
 int vm_fault(struct vm *vm, uintptr_t at, uint64_t error); /* 0: mapped; -EFAULT: not theirs */
-int vm_peek(struct vm *vm, uintptr_t at,
-	    uintptr_t *out); /* a word of the loaded space, without faulting; any context */
+/* The page that holds a user address, through the kernel's own mapping; NULL: not there. Any context. */
+const uint8_t *vm_peek(struct vm *vm, uintptr_t at);
 int vm_readable(const struct vm *vm, uintptr_t at, size_t bytes);
 int vm_exec(struct vm *vm, const char *program, uintptr_t *entry); /* exec.c */
 void exec_list(void);

@@ -13,8 +13,10 @@
 static const char help[] =
 	"usage: fathom graph [OPTIONS] FILE\n"
 	"\n"
-	"Print the tree of calls in FILE, with the time of each function, its own time and how often it was\n"
-	"called. FILE is a function_graph trace, or anything else with stacks in it (see `fathom help flame`).\n"
+	"Print the tree of calls in FILE, with the time of each function, its own time and how "
+	"often it was\n"
+	"called. FILE is a function_graph trace, or anything else with stacks in it (see `fathom "
+	"help flame`).\n"
 	"\n"
 	"      --by task|cpu|none  one tree for each (default: task)\n"
 	"      --depth N           no deeper than N calls\n"
@@ -24,7 +26,15 @@ static const char help[] =
 	"      --symbols FILE      symbols, if the trace has none\n"
 	"      --json              as JSON\n";
 
-enum { OPT_BY = 256, OPT_DEPTH, OPT_MIN, OPT_REVERSE, OPT_FUNCTION, OPT_SYMBOLS, OPT_JSON };
+enum {
+	OPT_BY = 256,
+	OPT_DEPTH,
+	OPT_MIN,
+	OPT_REVERSE,
+	OPT_FUNCTION,
+	OPT_SYMBOLS,
+	OPT_JSON
+};
 
 static const struct option options[] = {
 	{"by", required_argument, NULL, OPT_BY},
@@ -61,7 +71,9 @@ static int set(struct request *r, int opt, const char *arg)
 	case OPT_BY:
 		if (strcmp(arg, "task") && strcmp(arg, "cpu") && strcmp(arg, "none"))
 			return usage("--by takes task, cpu or none");
-		r->stacks.by = *arg == 't' ? STACKS_BY_TASK : *arg == 'c' ? STACKS_BY_CPU : STACKS_BY_NONE;
+		r->stacks.by = *arg == 't'   ? STACKS_BY_TASK
+			       : *arg == 'c' ? STACKS_BY_CPU
+					     : STACKS_BY_NONE;
 		break;
 	case OPT_DEPTH:
 		r->depth = strtoul(arg, &end, 10);
@@ -109,7 +121,8 @@ static void put_json_name(const struct flame_name *n)
 	putchar('"');
 }
 
-static void put_node(const struct flame *f, const struct request *r, const char *unit, uint32_t at, size_t depth)
+static void put_node(const struct flame *f, const struct request *r, const char *unit, uint32_t at,
+		     size_t depth)
 {
 	const struct flame_node *k = &f->node[at];
 	const struct flame_name *n = &f->name[k->name];
@@ -117,16 +130,17 @@ static void put_node(const struct flame *f, const struct request *r, const char 
 	if (r->json) {
 		printf("{\"depth\":%zu,\"name\":", depth);
 		put_json_name(n);
-		printf(",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"unit\":\"%s\"}\n", k->total,
-		       k->self, k->calls, unit);
+		printf(",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"calls\":%" PRIu64
+		       ",\"unit\":\"%s\"}\n",
+		       k->total, k->self, k->calls, unit);
 		return;
 	}
 	put_amount(k->total, unit);
 	putchar(' ');
 	put_amount(k->self, unit);
 	printf(" %9" PRIu64 " %5.1f %%  %*s%.*s\n", k->calls,
-	       100.0 * (double)k->total / (double)(f->node[0].total ? f->node[0].total : 1), (int)(2 * depth), "",
-	       (int)n->bytes, n->text);
+	       100.0 * (double)k->total / (double)(f->node[0].total ? f->node[0].total : 1),
+	       (int)(2 * depth), "", (int)n->bytes, n->text);
 }
 
 /* The next of a walk from `root` down; `down` may be refused. 0 at the end. */
@@ -143,12 +157,13 @@ static uint32_t next(const struct flame *f, uint32_t at, uint32_t root, bool dow
 	return at == root ? 0 : f->node[at].sibling;
 }
 
-static void put_tree(const struct flame *f, const struct request *r, const char *unit, uint32_t root)
+static void put_tree(const struct flame *f, const struct request *r, const char *unit,
+		     uint32_t root)
 {
 	uint64_t least = (uint64_t)((double)f->node[0].total * r->min / 100);
 	size_t depth = 0;
 
-	for (uint32_t at = root; at; ) {
+	for (uint32_t at = root; at;) {
 		bool wide = f->node[at].total >= least && f->node[at].total;
 
 		if (wide)
@@ -169,7 +184,8 @@ static int put_graph(const struct flame *f, const struct request *r, const struc
 	size_t depth = 0, found = 0;
 
 	if (!r->json)
-		printf("%12s %12s %9s %7s  function\n", !strcmp(s->unit, "ns") ? "total" : s->unit, "self", "calls", "share");
+		printf("%12s %12s %9s %7s  function\n", !strcmp(s->unit, "ns") ? "total" : s->unit,
+		       "self", "calls", "share");
 	if (!r->function) {
 		for (uint32_t c = f->node[0].child; c; c = f->node[c].sibling)
 			put_tree(f, r, s->unit, c);
@@ -214,7 +230,9 @@ int cmd_graph(int argc, char **argv)
 		flame_finish(f, 0);
 		rc = put_graph(f, &r, &s);
 		if (s.lost || s.open)
-			fprintf(stderr, "%" PRIu64 " events lost, %" PRIu64 " calls without an end\n", s.lost, s.open);
+			fprintf(stderr,
+				"%" PRIu64 " events lost, %" PRIu64 " calls without an end\n",
+				s.lost, s.open);
 	}
 	flame_free(f);
 	stacks_release(&s);

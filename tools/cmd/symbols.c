@@ -16,12 +16,16 @@
 static const char help[] =
 	"usage: fathom symbols save [OPTIONS] FILE\n"
 	"\n"
-	"Write the symbols that FILE needs into a folder beside it, so that it can be read later and elsewhere\n"
-	"without the binaries. Of a backtracer capture: a table NAME.symt of each binary, with its build-id; every\n"
-	"command finds them there by itself. Of any other trace: kallsyms, to be given with --symbols.\n"
+	"Write the symbols that FILE needs into a folder beside it, so that it can be read later "
+	"and elsewhere\n"
+	"without the binaries. Of a backtracer capture: a table NAME.symt of each binary, with its "
+	"build-id; every\n"
+	"command finds them there by itself. Of any other trace: kallsyms, to be given with "
+	"--symbols.\n"
 	"\n"
 	"  -o, --output DIR      the folder (default: FILE without its suffix)\n"
-	"      --binaries LIST   `NAME: PATH` lines: where the binaries are (default: binaries.list beside FILE)\n"
+	"      --binaries LIST   `NAME: PATH` lines: where the binaries are (default: "
+	"binaries.list beside FILE)\n"
 	"      --symbols FILE    where symbols come from, if the trace has none\n";
 
 static const struct option options[] = {
@@ -62,8 +66,8 @@ static int save_source(const char *path, const char *dir, const char *symbols)
 		return EXIT_FAIL;
 	}
 	for (; symbols_at(s->symbols, n, &sym); n++)
-		fprintf(f, "%016" PRIx64 " t %s%s%s%s\n", sym.start, sym.name, *sym.module ? "\t[" : "", sym.module,
-			*sym.module ? "]" : "");
+		fprintf(f, "%016" PRIx64 " t %s%s%s%s\n", sym.start, sym.name,
+			*sym.module ? "\t[" : "", sym.module, *sym.module ? "]" : "");
 	fclose(f);
 	source_close(s);
 	if (n)
@@ -99,7 +103,8 @@ int cmd_symbols(int argc, char **argv)
 	}
 	path = argv[optind + 1];
 	dot = strrchr(path, '.');
-	if (!dir && !(dir = made = dot && !strchr(dot, '/') ? strndup(path, (size_t)(dot - path)) : strdup(path)))
+	if (!dir && !(dir = made = dot && !strchr(dot, '/') ? strndup(path, (size_t)(dot - path))
+							    : strdup(path)))
 		return EXIT_FAIL;
 	if (btb_open(&f, path)) {
 		free(made);

@@ -115,7 +115,8 @@ static void check_build(const struct binary *b, const char *path, const char *id
 	char now[BUILD_ID_TEXT];
 
 	if (b->path && elf_build_id(b->path, now) && strcmp(now, id))
-		diag_warn("%s is of build %.12s, %s is of build %.12s: names may be wrong", path, id, b->path, now);
+		diag_warn("%s is of build %.12s, %s is of build %.12s: names may be wrong", path,
+			  id, b->path, now);
 }
 
 /* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
@@ -427,6 +428,8 @@ static const struct btb_label *lookup(struct btb_names *n, struct task *t, uint6
 				return make_label(n, m->binary, at, &s);
 		}
 	}
+	if (!ip) /* the sampler's mark between the two ends of a stack that was too deep */
+		return keep(n, "[cut]", 5, false);
 	snprintf(text, sizeof(text), "%" PRIx64 "/%016" PRIx64, task, ip);
 	return keep(n, text, strlen(text), false);
 }
@@ -585,8 +588,8 @@ size_t btb_names_save(struct btb_names *n, const char *dir)
 		if (b->path && elf_build_id(b->path, id))
 			fprintf(f, "# build-id %s\n", id);
 		for (size_t k = 0; symbols_at(b->symbols, k, &s); k++)
-			fprintf(f, "%s\t%016" PRIx64 "\t%016" PRIx64 "\t%s\n", b->name, s.start, s.start + s.size,
-				s.name);
+			fprintf(f, "%s\t%016" PRIx64 "\t%016" PRIx64 "\t%s\n", b->name, s.start,
+				s.start + s.size, s.name);
 		saved += !fclose(f);
 	}
 	return saved;

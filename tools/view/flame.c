@@ -375,7 +375,7 @@ enum flame_kind flame_kind_of(const char *name, size_t n)
 		return FLAME_GROUP;
 	if (n > 2 && !memcmp(name, "0x", 2))
 		return FLAME_UNKNOWN;
-	if (n == 9 && !memcmp(name, "[unknown]", 9))
+	if ((n == 9 && !memcmp(name, "[unknown]", 9)) || (n == 5 && !memcmp(name, "[cut]", 5)))
 		return FLAME_UNKNOWN;
 	if (n > 17 && name[n - 17] == '/') {
 		size_t i = n - 16;

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""sample.py -- stacks sampled in the demo kernel, exported over its console among other text, drawn on the host."""
+# slow
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import demo  # noqa: E402
+
+demo.need_qemu("sample")
+os.chdir(demo.TOP)
+work = tempfile.mkdtemp()
+
+
+def check(name, good, what=""):
+    print(f"ok {name}" if good else f"not ok {name}: {what}")
+
+
+# Instructions are the clock (icount), so that a busy machine does not cost the guest its ticks. `many` prints meanwhile.
+SMP, INTERVAL_US = 4, 4000
+SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample stop;sample stats;"
+      "run many 30 &;sample export 10;sleep 50;exit")
+d = demo.Demo(smp=SMP, sh=SH, extra=("-icount", "shift=1,sleep=off"), timeout=100)
+while d.pump():
+    if d.until("exit", 0) >= 0 and d.p.poll() is not None:
+        break
+text = d.out.decode("latin1")
+open(f"{work}/demo.traced", "w").write(text)
+m = re.search(r"samples (\d+), cost (\d+) ns on average", text)
+check("samples_are_taken", m is not None, text[-300:])
+samples = int(m.group(1)) if m else 0
+check("the_sampler_tells_its_cost", m is not None and int(m.group(2)) > 0)
+
+with open(f"{work}/binaries.list", "w") as f:
+    f.write("KERNEL: build/demo/L6/kernel.elf\n")
+    for p in os.listdir("build/demo/user"):
+        if p.endswith(".elf"):
+            f.write(f"rom/{p[:-4]}: build/demo/user/{p}\n")
+
+
+def flame(*args):
+    r = subprocess.run(["build/fathom", "flame", f"{work}/demo.traced", "-o", "-", *args], capture_output=True, text=True)
+    return r.stdout
+
+
+folded = flame("--format", "folded", "--samples", "--by", "task")
+total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+check("every_sample_arrives", samples <= total <= samples + SMP, f"{total} of {samples}")  # one may be under way
+check("recursion_of_the_program", "rom/fib`fib;rom/fib`fib;rom/fib`fib" in folded, folded[:500])
+check("ipc_paths_of_the_kernel", re.search(r"rom/ipc[^;]*;.*KERNEL`syscall.*ipc", folded) is not None, folded[:500])
+check("idle_paths_of_the_kernel", "KERNEL`sched_idle" in folded)
+check("all_frames_have_names", not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
+# START to STOP, as the capture itself tells it, on every CPU one sample an interval.
+info = subprocess.run(["build/fathom", "report", f"{work}/demo.traced"], capture_output=True, text=True).stdout
+times = [float(x) for x in re.findall(r"(\d+\.\d+): *control:.*(?:START|STOP)", info)]
+if len(times) == 2:
+    want = (times[1] - times[0]) * 1e6 / INTERVAL_US * SMP
+    check("samples_equal_time_over_interval", abs(samples - want) <= 0.05 * want, f"{samples} samples, {want:.0f} expected")
+else:
+    check("samples_equal_time_over_interval", False, f"START and STOP not found: {info[:300]}")
+svg = flame()
+check("the_picture_is_drawn", svg.startswith("<svg") and "rom/fib`fib" in svg)
+
+# The line loses a burst of lines: the same picture.
+lines = text.splitlines(True)
+data = [i for i, line in enumerate(lines) if ">=<" in line or ">#<" in line]
+burst = len(data) * 8 // 100
+cut = data[len(data) // 3]
+open(f"{work}/demo.traced", "w").write("".join(lines[:cut] + lines[cut + burst:]))
+check("a_burst_of_8_percent_changes_nothing", flame("--format", "folded", "--samples", "--by", "task") == folded)
