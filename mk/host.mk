@@ -9,3 +9,11 @@ $(B)/test/unit/tools_damage $(B)/test/torture/tools_damage: test/torture/tools_d
 
 CHECK_FAST_DEPS += $(B)/test/unit/tools_damage
 CHECK_DEPS      += $(B)/test/torture/tools_damage
+
+# A large trace for benchmarks: `build/bench/gen_trace FILE MEGABYTES [CPUS]`.
+$(B)/bench/gen_trace: bench/gen_trace.c $(B)/host/wire/tracedat_write.o
+	@mkdir -p $(@D)
+	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) $^ -o $@
+
+bench-host: $(B)/fathom $(B)/bench/gen_trace ## the host program: stat, index, query, memory on large traces
+	@bench/host.py

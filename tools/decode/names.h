@@ -35,6 +35,19 @@ size_t symbols_count(const struct symbols *t);
 /* The i-th by address; false past the end. */
 bool symbols_at(struct symbols *t, size_t i, struct symbol *out);
 
+/* The sorted table as two pieces of memory, for a file. Entries are opaque: another build may not know them (entry_bytes). */
+struct symbols_packed {
+	void *entries;
+	size_t nr, entry_bytes;
+	char *pool;
+	size_t pool_bytes;
+};
+
+/* Both pieces are allocated. 0 or -ENOMEM. */
+int symbols_pack(struct symbols *t, struct symbols_packed *out);
+/* Use such pieces in place; every reference is checked. Then `map` belongs to the table. 0 or -EINVAL. */
+int symbols_borrow(struct symbols *t, const struct symbols_packed *in, void *map, size_t map_bytes);
+
 /* ---- tasks ---- */
 
 struct tasks *tasks_new(void);

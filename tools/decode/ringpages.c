@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /*
  * Invariants:
@@ -27,6 +28,8 @@ struct ring_cursor {
 	uint8_t *chunk;
 	size_t chunk_cap;
 	uint64_t chunk_number; /* + 1; 0: none */
+	const uint8_t *
+		dropped; /* what lies between this and the page is still mapped in; NULL: nothing yet */
 	struct decompressor *decompressor;
 };
 
@@ -64,6 +67,32 @@ void ring_seek(struct cursor *c, uint64_t block)
 
 /* ---- pages ---- */
 
+#define DROP_BYTES (8u << 20)
+#define DROP_FROM  (64u << 20) /* smaller files are left in memory */
+
+/*
+ * A file larger than memory is walked without holding it: what lies behind is given back in large pieces. The pages stay
+ * in the page cache, so one who goes back there pays a minor fault, no more.
+ */
+static void drop_behind(struct ring_cursor *r, const uint8_t *at)
+{
+	uintptr_t from, to;
+
+	if (r->c.source->map_bytes < DROP_FROM)
+		return;
+	if (!r->dropped || at < r->dropped || at - r->dropped > 4 * (ptrdiff_t)DROP_BYTES) {
+		r->dropped = at;
+		return;
+	}
+	if (at - r->dropped < (ptrdiff_t)DROP_BYTES)
+		return;
+	from = ((uintptr_t)r->dropped + 4095) & ~(uintptr_t)4095;
+	to = (uintptr_t)at & ~(uintptr_t)4095;
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+	r->dropped = at;
+}
+
 static size_t chunk_of(const struct ring_stream *t, uint64_t block)
 {
 	size_t lo = 0, hi = t->nr_chunks;
@@ -95,6 +124,7 @@ static bool load_chunk(struct ring_cursor *r, size_t n)
 		r->chunk = p;
 		r->chunk_cap = k->out_bytes;
 	}
+	drop_behind(r, s->map + k->offset);
 	if (!r->decompressor && !(r->decompressor = decompressor_new(r->set->compression)))
 		return false;
 	if (decompress(r->decompressor, s->map + k->offset, k->bytes, r->chunk, k->out_bytes)) {
@@ -129,6 +159,8 @@ static const uint8_t *find_page(struct ring_cursor *r, uint64_t block, uint32_t 
 	}
 	left = t->bytes - block * page_bytes;
 	*bytes = left < page_bytes ? (uint32_t)left : page_bytes;
+	if (block % 64 == 0)
+		drop_behind(r, t->pages + block * page_bytes);
 	r->page_offset = t->offset + block * page_bytes;
 	return t->pages + block * page_bytes;
 }

@@ -83,7 +83,8 @@ static const struct source_ops *pick(const struct source_probe *p, const char *a
 	const struct source_ops *best = NULL;
 	int best_score = 0;
 
-	for (size_t i = 0; formats[i]; i++) {
+	/* A format that is sure ends the search: others may look far into the file. */
+	for (size_t i = 0; formats[i] && best_score < 100; i++) {
 		int score;
 
 		if (as) {

@@ -3,8 +3,11 @@
 #include "decode/names.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Strings live in one growing pool and are kept as offsets, so that growing does not break them. */
 struct entry {
@@ -21,25 +24,38 @@ struct symbols {
 	size_t nr, cap;
 	char *pool;
 	size_t pool_bytes, pool_cap;
-	uint32_t *tc; /* the order trace-cmd searches in: by address, then last added first */
+	uint32_t *
+		tc; /* the order trace-cmd searches in: by address, then last added first; made on first use */
 	size_t nr_tc;
 	bool sorted;
+	void *map; /* entries and strings lie in this mapping and are not ours to change */
+	size_t map_bytes;
+	pthread_mutex_t lock; /* of making tc */
 };
 
 #define POOL_MAX (1u << 30)
 
 struct symbols *symbols_new(void)
 {
-	return calloc(1, sizeof(struct symbols));
+	struct symbols *t = calloc(1, sizeof(*t));
+
+	if (t)
+		pthread_mutex_init(&t->lock, NULL);
+	return t;
 }
 
 void symbols_free(struct symbols *t)
 {
 	if (!t)
 		return;
-	free(t->e);
-	free(t->pool);
+	if (t->map) {
+		munmap(t->map, t->map_bytes);
+	} else {
+		free(t->e);
+		free(t->pool);
+	}
 	free(t->tc);
+	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
 
@@ -49,6 +65,8 @@ static int pool_room(struct symbols *t, size_t n)
 	size_t cap = t->pool_cap ? t->pool_cap : 4096;
 	char *p;
 
+	if (t->map)
+		return -EROFS;
 	if (t->pool_cap && n <= t->pool_cap - t->pool_bytes)
 		return 0;
 	while (cap - t->pool_bytes < n + 1)
@@ -79,6 +97,8 @@ static struct entry *new_entry(struct symbols *t, uint64_t addr, uint64_t size)
 {
 	struct entry *n;
 
+	if (t->map)
+		return NULL;
 	if (t->nr == t->cap) {
 		size_t cap = t->cap ? t->cap * 2 : 4096;
 
@@ -224,19 +244,38 @@ static void sort(struct symbols *t)
 		return;
 	sort_entries(t);
 	free(t->tc);
-	t->nr_tc = 0;
-	t->tc = malloc((t->nr + 1) * sizeof(*t->tc));
-	for (size_t i = 0; t->tc && i < t->nr;) {
+	t->tc = NULL;
+	t->sorted = true;
+}
+
+static uint32_t *make_trace_cmd_order(struct symbols *t)
+{
+	uint32_t *tc = malloc((t->nr + 1) * sizeof(*tc));
+	size_t nr = 0;
+
+	for (size_t i = 0; tc && i < t->nr;) {
 		size_t next = i + 1;
 
 		while (next < t->nr && t->e[next].addr == t->e[i].addr)
 			next++;
 		for (size_t k = next; k-- > i;)
 			if (!t->e[k].skip)
-				t->tc[t->nr_tc++] = (uint32_t)k;
+				tc[nr++] = (uint32_t)k;
 		i = next;
 	}
-	t->sorted = true;
+	t->nr_tc = nr;
+	return tc;
+}
+
+/* Threads may ask for it first at the same time. */
+static void trace_cmd_order(struct symbols *t)
+{
+	if (__atomic_load_n(&t->tc, __ATOMIC_ACQUIRE)) /* pairs with the release below */
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (!t->tc)
+		__atomic_store_n(&t->tc, make_trace_cmd_order(t), __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* The last entry whose address is <= addr, or nr. */
@@ -296,6 +335,7 @@ bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, st
 		return false;
 	sort(t);
 	if (alias == ALIAS_TRACE_CMD) {
+		trace_cmd_order(t);
 		i = t->tc ? trace_cmd_search(t, addr) : t->nr_tc;
 		if (i == t->nr_tc)
 			return false;
@@ -323,4 +363,66 @@ bool symbols_at(struct symbols *t, size_t i, struct symbol *out)
 	sort(t);
 	fill(t, i, t->e[i].addr, out);
 	return true;
+}
+
+/* ---- packed: for the index file ---- */
+
+int symbols_pack(struct symbols *t, struct symbols_packed *out)
+{
+	struct entry *e = malloc((t->nr + 1) * sizeof(*e));
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = e ? open_memstream(&text, &bytes) : NULL;
+	const char *last = "";
+	uint32_t at = 1, last_at = 0;
+
+	if (!f) {
+		free(e);
+		return -ENOMEM;
+	}
+	sort(t);
+	fputc(0, f);
+	for (size_t i = 0; i < t->nr; i++) {
+		const char *name = t->pool + t->e[i].name, *module = t->pool + t->e[i].module;
+
+		e[i] = t->e[i];
+		e[i].name = at;
+		at += (uint32_t)fprintf(f, "%s%c", name, 0);
+		if (*module && strcmp(module, last) != 0) {
+			last = module;
+			last_at = at;
+			at += (uint32_t)fprintf(f, "%s%c", module, 0);
+		}
+		e[i].module = *module ? last_at : 0;
+	}
+	if (fclose(f)) {
+		free(e);
+		free(text);
+		return -ENOMEM;
+	}
+	*out = (struct symbols_packed){e, t->nr, sizeof(*e), text, bytes};
+	return 0;
+}
+
+int symbols_borrow(struct symbols *t, const struct symbols_packed *in, void *map, size_t map_bytes)
+{
+	const struct entry *e = in->entries;
+
+	if (t->nr || t->map || in->entry_bytes != sizeof(*e) || !in->pool_bytes ||
+	    in->pool[in->pool_bytes - 1])
+		return -EINVAL;
+	for (size_t i = 0; i < in->nr; i++)
+		if (e[i].name >= in->pool_bytes || e[i].module >= in->pool_bytes ||
+		    (i && e[i].addr < e[i - 1].addr))
+			return -EINVAL;
+	free(t->pool);
+	free(t->e);
+	t->e = (struct entry *)e;
+	t->nr = in->nr;
+	t->pool = (char *)in->pool;
+	t->pool_bytes = in->pool_bytes;
+	t->map = map;
+	t->map_bytes = map_bytes;
+	t->sorted = true;
+	return 0;
 }

@@ -114,9 +114,9 @@ bool store_valid(const struct store *st)
 	return st->nr_streams == st->source->nr_streams && streams_valid(st) && types_valid(st);
 }
 
-/* Tables behind the header, if they are exactly the rest of the file. */
+/* Tables behind the header, if they are in the file; where they end. */
 static bool place_tables(struct store *st, const struct index_header *h, const uint8_t *map,
-			 size_t bytes)
+			 size_t bytes, uint64_t *end)
 {
 	const void *at[INDEX_TABLES];
 	uint64_t offset = sizeof(*h);
@@ -127,8 +127,7 @@ static bool place_tables(struct store *st, const struct index_header *h, const u
 		at[i] = map + offset;
 		offset += h->nr[i] * entry_bytes[i];
 	}
-	if (offset != bytes)
-		return false;
+	*end = offset;
 	st->streams = at[INDEX_STREAMS];
 	st->steps = at[INDEX_STEPS];
 	st->types = at[INDEX_TYPES];
@@ -147,20 +146,57 @@ static bool place_tables(struct store *st, const struct index_header *h, const u
 	return true;
 }
 
-static bool whole(struct store *st, const uint8_t *map, size_t bytes)
+static uint64_t aligned(uint64_t at)
 {
-	struct index_header h, want;
+	return (at + INDEX_ALIGN - 1) & ~(uint64_t)(INDEX_ALIGN - 1);
+}
 
-	if (bytes < sizeof(h) || describe(st->source, &want))
+/* The file ends with the tables, or with the symbols that the header tells of. */
+static bool ends_right(const struct index_header *h, uint64_t tables_end, uint64_t bytes)
+{
+	if (!h->nr_symbols)
+		return tables_end == bytes;
+	return tables_end <= bytes && h->symbol_bytes <= bytes && h->string_bytes <= bytes &&
+	       aligned(tables_end) + h->symbol_bytes + h->string_bytes == bytes;
+}
+
+static bool whole(struct store *st, const uint8_t *map, size_t bytes, struct index_header *h,
+		  uint64_t *end)
+{
+	struct index_header want;
+
+	if (bytes < sizeof(*h) || describe(st->source, &want))
 		return false;
-	memcpy(&h, map, sizeof(h));
+	memcpy(h, map, sizeof(*h));
 	/* Everything up to the sample says which trace and which layout. */
-	if (memcmp(&h, &want, offsetof(struct index_header, nr_events)) != 0)
+	if (memcmp(h, &want, offsetof(struct index_header, nr_events)) != 0)
 		return false;
-	if (h.head_check != hash(2, &h, offsetof(struct index_header, head_check)) ||
-	    h.check != hash(3, map + sizeof(h), bytes - sizeof(h)))
+	if (h->head_check != hash(2, h, offsetof(struct index_header, head_check)) ||
+	    !place_tables(st, h, map, bytes, end) || !ends_right(h, *end, bytes) ||
+	    h->check != hash(3, map + sizeof(*h), *end - sizeof(*h)))
 		return false;
-	return place_tables(st, &h, map, bytes) && store_valid(st);
+	return store_valid(st);
+}
+
+/* Lend the kept symbols to the source, which then need not read its own. Not doing so is never an error. */
+static void lend_symbols(struct store *st, int fd, const struct index_header *h, uint64_t end)
+{
+	size_t bytes = h->symbol_bytes + h->string_bytes;
+	struct source *s = st->source;
+	struct symbols_packed p;
+	uint8_t *map;
+
+	if (!h->nr_symbols || s->have_symbols || h->symbol_bytes % h->nr_symbols)
+		return;
+	map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)aligned(end));
+	if (map == MAP_FAILED)
+		return;
+	p = (struct symbols_packed){map, h->nr_symbols, h->symbol_bytes / h->nr_symbols,
+				    (char *)map + h->symbol_bytes, h->string_bytes};
+	if (hash(4, map, bytes) == h->symbols_check && !symbols_borrow(s->symbols, &p, map, bytes))
+		s->have_symbols = true;
+	else
+		munmap(map, bytes);
 }
 
 static void forget(struct store *st)
@@ -176,7 +212,9 @@ static void forget(struct store *st)
 int store_load(struct store *st, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct index_header h;
 	struct stat sb;
+	uint64_t end;
 	void *map;
 
 	if (fd < 0)
@@ -186,14 +224,18 @@ int store_load(struct store *st, const char *path)
 		return -EINVAL;
 	}
 	map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
+	if (map == MAP_FAILED) {
+		close(fd);
 		return -errno;
-	if (!whole(st, map, (size_t)sb.st_size)) {
+	}
+	if (!whole(st, map, (size_t)sb.st_size, &h, &end)) {
 		munmap(map, (size_t)sb.st_size);
+		close(fd);
 		forget(st);
 		return -ESTALE;
 	}
+	lend_symbols(st, fd, &h, end);
+	close(fd);
 	st->map = map;
 	st->map_bytes = (size_t)sb.st_size;
 	return 0;
@@ -209,8 +251,14 @@ static bool put(FILE *f, const void *bytes, size_t n)
 void indexfile_seal(void *file, size_t bytes)
 {
 	struct index_header *h = file;
+	uint64_t kept = h->nr_symbols ? h->symbol_bytes + h->string_bytes : 0, end = sizeof(*h);
 
-	h->check = hash(3, (uint8_t *)file + sizeof(*h), bytes - sizeof(*h));
+	for (unsigned i = 0; i < INDEX_TABLES; i++)
+		end += h->nr[i] * entry_bytes[i];
+	if (end > bytes || kept > bytes)
+		end = bytes;
+	h->check = hash(3, (uint8_t *)file + sizeof(*h), end - sizeof(*h));
+	h->symbols_check = kept ? hash(4, (uint8_t *)file + bytes - kept, kept) : 0;
 	h->head_check = hash(2, h, offsetof(struct index_header, head_check));
 }
 
@@ -230,14 +278,43 @@ static int seal_file(FILE *f)
 	return munmap(map, bytes) ? -errno : 0;
 }
 
-static int write_tables(FILE *f, const struct store *st, const struct index_header *h)
+/* Reading the symbols of a kernel takes longer than finding an event: keep them, unless they would be most of the file. */
+static void pack_symbols(const struct store *st, struct symbols_packed *p, struct index_header *h)
+{
+	struct source *s = st->source;
+	uint64_t events = 0;
+
+	memset(p, 0, sizeof(*p));
+	for (size_t i = 0; i < s->nr_streams; i++)
+		events += s->streams[i].bytes;
+	if (!s->ops->load_symbols || events < STORE_SAVE_BYTES)
+		return;
+	source_want_names(s);
+	if (!symbols_count(s->symbols) || symbols_pack(s->symbols, p))
+		return;
+	if (p->nr * p->entry_bytes + p->pool_bytes > events / INDEX_SYMBOLS_RATIO)
+		return;
+	h->nr_symbols = p->nr;
+	h->symbol_bytes = p->nr * p->entry_bytes;
+	h->string_bytes = p->pool_bytes;
+}
+
+static int write_tables(FILE *f, const struct store *st, struct index_header *h)
 {
 	const void *tables[INDEX_TABLES] = {st->streams,  st->steps, st->types,
 					    st->postings, st->pids,  st->losses};
-	bool ok = put(f, h, sizeof(*h));
+	struct symbols_packed p;
+	bool ok;
 
+	pack_symbols(st, &p, h);
+	ok = put(f, h, sizeof(*h));
 	for (unsigned i = 0; i < INDEX_TABLES; i++)
 		ok = ok && put(f, tables[i], h->nr[i] * entry_bytes[i]);
+	if (ok && h->nr_symbols)
+		ok = !fseek(f, (long)aligned((uint64_t)ftell(f)), SEEK_SET) &&
+		     put(f, p.entries, h->symbol_bytes) && put(f, p.pool, h->string_bytes);
+	free(p.entries);
+	free(p.pool);
 	return ok ? seal_file(f) : -EIO;
 }
 

@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INDEX_MAGIC   "FATHIDX\n"
-#define INDEX_VERSION 1u
+#define INDEX_MAGIC	    "FATHIDX\n"
+#define INDEX_VERSION	    1u
+/* Symbols are kept if the events are so many times larger. */
+#define INDEX_SYMBOLS_RATIO 8u
+#define INDEX_ALIGN	    4096u
 /* Read as a number by a machine of the other byte order it is another one: the file is then not used but rebuilt. */
-#define INDEX_ORDER   0x01020304u
+#define INDEX_ORDER	    0x01020304u
 
 enum index_table {
 	INDEX_STREAMS,
@@ -34,11 +37,14 @@ struct index_header {
 	/* Of this file. */
 	uint64_t nr_events, first_time, last_time;
 	uint64_t nr[INDEX_TABLES]; /* entries; the tables follow each other in this order */
-	uint64_t check;		   /* hash of everything behind the header */
-	uint64_t head_check;	   /* hash of the header up to here */
+	/* The symbols of a trace that has many, at the next multiple of 4096: entries, then strings. 0: not kept. */
+	uint64_t nr_symbols, symbol_bytes, string_bytes;
+	uint64_t symbols_check; /* hash of both */
+	uint64_t check;		/* hash of the tables */
+	uint64_t head_check;	/* hash of the header up to here */
 };
 
-/* Set both checks of a file that lies in memory. */
+/* Set the checks of a file that lies in memory. */
 void indexfile_seal(void *file, size_t bytes);
 
 #endif
