@@ -433,7 +433,7 @@ void cursor_seek_time(struct cursor *c, uint64_t t)
 	}
 }
 
-static void scan_event(struct cursor *c, const struct event *e, struct scan *out)
+void scan_add(struct cursor *c, const struct event *e, struct scan *out)
 {
 	if (e->lost) {
 		struct loss l = {.stream = c->stream,
@@ -464,5 +464,5 @@ void cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
 	}
 	c->source->ops->seek(c, block);
 	while (c->next.block == block && cursor_next(c, &e) && e.at.block == block)
-		scan_event(c, &e, out);
+		scan_add(c, &e, out);
 }

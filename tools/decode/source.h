@@ -347,6 +347,8 @@ static inline bool cursor_next(struct cursor *c, struct event *e)
 void cursor_seek(struct cursor *c, struct position at);
 /* So that the next event is the first whose time is >= t (of the events behind a block that is known to be earlier). */
 void cursor_seek_time(struct cursor *c, uint64_t t);
+/* Add one event to a scan: for ops.scan of formats that have no faster way. */
+void scan_add(struct cursor *c, const struct event *e, struct scan *out);
 /* Add the events of a block to a scan; the cursor's place is lost. */
 void cursor_scan(struct cursor *c, uint64_t block, struct scan *out);
 

@@ -2,6 +2,7 @@
 /* sources.h -- the list of trace formats: SOURCE(name); decode/NAME*.c defines `const struct source_ops source_NAME`. */
 SOURCE(tracedat)
 SOURCE(rawpages)
+SOURCE(textlog)
 SOURCE(sel4)
 SOURCE(sel4_log)
 SOURCE(btb)

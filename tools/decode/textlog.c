@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* textlog.c -- the text of `trace`, trace_pipe or trace-cmd report as a source, so that a pasted log can be queried. */
+#include "decode/textlog.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A block is a piece of the file of BLOCK bytes, and has the lines that begin in it; every stream has the same blocks and
+ * takes the lines of its CPU. So nothing is kept per line, and a log of any size needs the memory of one line. Lines that
+ * are not events (stacks, markers of several lines) belong to the event before them.
+ */
+#define BLOCK	   65536u
+#define RECORD_MAX 65536u
+#define TEXT_MAX   32768u /* of one event; longer ones are cut */
+
+struct text_cursor {
+	struct cursor c;
+	const char *at; /* the next line */
+	const char *
+		limit; /* lines from here on are not looked at: the end of the file, or of a block that is scanned */
+	uint64_t lost;
+	uint8_t *record; /* RECORD_MAX */
+};
+
+static const char *line_end(const char *p, const char *end)
+{
+	const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+	return nl ? nl : end;
+}
+
+static int text_probe(const struct source_probe *p)
+{
+	const char *at = (const char *)p->head, *end = at + p->head_bytes;
+	int lines = 0, events = 0;
+	struct text_line l;
+
+	if (!p->head || memchr(p->head, 0, p->head_bytes))
+		return 0;
+	if (p->head_bytes > 10 && !memcmp(at, "# tracer: ", 10))
+		return 70;
+	for (; at < end && lines < 300; lines++) {
+		const char *stop = line_end(at, end);
+
+		text_parse_line(at, stop, &l);
+		events += l.kind == LINE_EVENT;
+		at = stop + 1;
+	}
+	return events ? 55 : 0;
+}
+
+/* ---- opening: one pass for CPUs, names and keys ---- */
+
+struct pass {
+	struct source *s;
+	struct textlog *t;
+	bool cpus[TEXT_CPU_MAX];
+	uint64_t events, ticks;
+};
+
+static void take_line(struct pass *p, const struct text_line *l)
+{
+	struct text_type *k;
+
+	if (l->kind != LINE_EVENT)
+		return;
+	p->events++;
+	p->ticks += l->ticks;
+	p->cpus[l->cpu] = true;
+	if (l->pid && !(l->comm.n == 5 && !memcmp(l->comm.p, "<...>", 5)))
+		tasks_set_comm(p->s->tasks, l->pid, l->comm.p, l->comm.n);
+	if (l->tgid >= 0)
+		tasks_set_tgid(p->s->tasks, l->pid, l->tgid);
+	k = text_type_of(p->t, l->name, true);
+	if (k)
+		text_learn(k, l->info);
+}
+
+static void read_tracer(struct source *s, const char *p, const char *end)
+{
+	char *name = end - p > 10 ? strndup(p + 10, (size_t)(end - p - 10)) : NULL;
+
+	if (!name)
+		return;
+	free(s->info.tracer);
+	s->info.tracer = name;
+}
+
+static int add_streams(struct source *s, const struct pass *p)
+{
+	struct trace_buffer *b = source_add_buffer(s, "", "");
+	uint32_t nr = 0;
+
+	if (!b)
+		return -ENOMEM;
+	s->unit = p->ticks == p->events ? CLOCK_TICKS : CLOCK_NS;
+	for (uint32_t cpu = 0; cpu < TEXT_CPU_MAX; cpu++)
+		nr += p->cpus[cpu];
+	for (uint32_t cpu = 0; cpu < TEXT_CPU_MAX; cpu++) {
+		struct stream *t = p->cpus[cpu] ? source_add_stream(s, cpu) : NULL;
+
+		if (!p->cpus[cpu])
+			continue;
+		if (!t)
+			return -ENOMEM;
+		t->nr_blocks = (s->map_bytes + BLOCK - 1) / BLOCK;
+		t->bytes = s->map_bytes / nr;
+		s->info.nr_cpus = cpu + 1;
+	}
+	return 0;
+}
+
+static int text_open(struct source *s, const struct source_options *o)
+{
+	const char *at = (const char *)s->map, *end = at + s->map_bytes;
+	struct textlog *t = calloc(1, sizeof(*t));
+	struct pass *p = calloc(1, sizeof(*p));
+	int err = 0;
+
+	(void)o;
+	s->priv = t;
+	s->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	if (t && p) {
+		t->types = calloc(TEXT_TYPES_MAX, sizeof(*t->types));
+		t->hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*t->hash));
+	}
+	if (!t || !p || !t->types || !t->hash) {
+		free(p);
+		return -ENOMEM;
+	}
+	p->s = s;
+	p->t = t;
+	if (s->map_bytes > 10 && !memcmp(at, "# tracer: ", 10))
+		read_tracer(s, at, line_end(at, end));
+	while (at < end) {
+		const char *stop = line_end(at, end);
+		struct text_line l;
+
+		text_parse_line(at, stop, &l);
+		take_line(p, &l);
+		at = stop + 1;
+	}
+	if (!p->events) {
+		diag_error("%s: no line of it is an event: \"task-pid [cpu] flags time: name: "
+			   "...\" is "
+			   "expected%s",
+			   s->path,
+			   !strcmp(s->info.tracer, "function_graph")
+				   ? " (the text of function_graph has no times: record trace.dat)"
+				   : "");
+		err = -EINVAL;
+	}
+	for (uint32_t i = 0; !err && i < t->nr_types; i++)
+		err = text_add_schema(s, &t->types[i]);
+	if (!err)
+		err = add_streams(s, p);
+	free(p);
+	return err;
+}
+
+static void text_close(struct source *s)
+{
+	struct textlog *t = s->priv;
+
+	if (!t)
+		return;
+	free(t->types);
+	free(t->hash);
+	free(t);
+}
+
+/* ---- walking ---- */
+
+static int text_cursor_init(struct cursor *c)
+{
+	struct text_cursor *r = (struct text_cursor *)c;
+
+	r->record = malloc(RECORD_MAX);
+	r->at = (const char *)c->source->map;
+	r->limit = r->at + c->source->map_bytes;
+	return r->record ? 0 : -ENOMEM;
+}
+
+static void text_cursor_fini(struct cursor *c)
+{
+	free(((struct text_cursor *)c)->record);
+}
+
+/* The first line that begins at or behind the start of the block. */
+static const char *block_start(const struct source *s, uint64_t block)
+{
+	const char *map = (const char *)s->map, *end = map + s->map_bytes, *p;
+
+	if (!block)
+		return map;
+	if (block * BLOCK >= s->map_bytes)
+		return end;
+	p = map + block * BLOCK;
+	if (p[-1] == '\n')
+		return p;
+	p = line_end(p, end);
+	return p < end ? p + 1 : end;
+}
+
+static void text_seek(struct cursor *c, uint64_t block)
+{
+	struct text_cursor *r = (struct text_cursor *)c;
+
+	r->at = block_start(c->source, block);
+	r->limit = (const char *)c->source->map + c->source->map_bytes;
+	r->lost = 0;
+	c->next = (struct position){block, 0};
+}
+
+static uint64_t text_block_time(struct source *s, uint32_t stream, uint64_t block)
+{
+	const char *p = block_start(s, block), *end = (const char *)s->map + s->map_bytes;
+	struct text_line l;
+
+	(void)stream;
+	while (p < end) {
+		const char *stop = line_end(p, end);
+
+		text_parse_line(p, stop, &l);
+		if (l.kind == LINE_EVENT)
+			return l.time;
+		p = stop + 1;
+	}
+	return UINT64_MAX;
+}
+
+/* Lines that are not events nor comments belong to the event before them. */
+static const char *event_end(const char *p, const char *end)
+{
+	struct text_line l;
+
+	for (;;) {
+		const char *stop = p < end ? p + 1 : end, *next;
+
+		if (stop >= end)
+			return p;
+		next = line_end(stop, end);
+		text_parse_line(stop, next, &l);
+		if (l.kind != LINE_OTHER || next == stop)
+			return p;
+		p = next;
+	}
+}
+
+struct build {
+	uint8_t *record;
+	uint32_t used;
+};
+
+static void put_string(struct build *b, uint32_t slot, const char *p, size_t n)
+{
+	uint32_t loc;
+
+	if (n > TEXT_MAX)
+		n = TEXT_MAX;
+	if (b->used + n + 1 > RECORD_MAX - 8 || b->used > 0xffff)
+		n = 0;
+	loc = b->used | (uint32_t)(n + 1) << 16;
+	memcpy(b->record + slot, &loc, 4);
+	memcpy(b->record + b->used, p, n);
+	b->record[b->used + n] = 0;
+	b->used += (uint32_t)n + 1;
+}
+
+static const struct text_key *find_key(const struct text_type *k, struct span name)
+{
+	for (uint32_t i = 0; i < k->nr_keys; i++)
+		if (k->keys[i].name.n == name.n && !memcmp(k->keys[i].name.p, name.p, name.n))
+			return &k->keys[i];
+	return NULL;
+}
+
+static void put_keys(struct build *b, const struct text_type *k, struct span info)
+{
+	const char *p = info.p, *end = info.p + info.n, *arrow;
+	struct span name, value;
+
+	arrow = k->function ? memmem(p, info.n, " <-", 3) : NULL;
+	if (arrow) {
+		put_string(b, k->keys[0].offset, p, (size_t)(arrow - p));
+		put_string(b, k->keys[1].offset, arrow + 3, (size_t)(end - arrow - 3));
+		return;
+	}
+	while (!k->function && text_next_pair(&p, end, &name, &value)) {
+		const struct text_key *key = find_key(k, name);
+		int64_t v;
+
+		if (key && key->text)
+			put_string(b, key->offset, value.p, value.n);
+		else if (key && text_number(value, &v))
+			memcpy(b->record + key->offset, &v, 8);
+	}
+}
+
+static void make_record(struct text_cursor *r, const struct text_type *k, const struct text_line *l,
+			const char *text_end, struct event *e)
+{
+	struct build b = {r->record, k->fixed};
+	uint16_t type = (uint16_t)k->id;
+
+	memset(r->record, 0, k->fixed);
+	memcpy(r->record, &type, 2);
+	r->record[2] = l->flags;
+	r->record[3] = l->preempt;
+	memcpy(r->record + 4, &l->pid, 4);
+	put_keys(&b, k, l->info);
+	put_string(&b, 8, l->info.p, (size_t)(text_end - l->info.p));
+	while (b.used % 4)
+		r->record[b.used++] = 0;
+	e->data = r->record;
+	e->size = b.used;
+	e->type = k->id;
+}
+
+static bool text_next(struct cursor *c, struct event *e)
+{
+	struct text_cursor *r = (struct text_cursor *)c;
+	struct source *s = c->source;
+	const char *map = (const char *)s->map, *end = map + s->map_bytes;
+
+	while (r->at < r->limit) {
+		const char *line = r->at, *stop = line_end(line, end);
+		uint64_t block = (uint64_t)(line - map) / BLOCK;
+		const struct text_type *k;
+		struct text_line l;
+
+		if (block != c->next.block)
+			c->next = (struct position){block, 0};
+		text_parse_line(line, stop, &l);
+		r->at = stop + 1;
+		if (l.kind == LINE_LOST && l.cpu == c->cpu)
+			r->lost = l.lost;
+		if (l.kind != LINE_EVENT || l.cpu != c->cpu)
+			continue;
+		k = text_type_of(s->priv, l.name, false);
+		if (!k)
+			continue;
+		make_record(r, k, &l, event_end(stop, end), e);
+		e->time = l.time;
+		e->stream = c->stream;
+		e->cpu = c->cpu;
+		e->pid = l.pid;
+		e->lost = r->lost;
+		e->offset = (uint64_t)(line - map);
+		e->at = c->next;
+		c->next.skip++;
+		r->lost = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Without a limit the last event of a block would be looked for in all that follows, when its CPU is a quiet one. */
+static void text_scan(struct cursor *c, uint64_t block, struct scan *out)
+{
+	struct text_cursor *r = (struct text_cursor *)c;
+	struct event e;
+
+	text_seek(c, block);
+	r->limit = block_start(c->source, block + 1);
+	while (text_next(c, &e))
+		scan_add(c, &e, out);
+}
+
+const struct source_ops source_textlog = {
+	.name = "text",
+	.what = "the text of trace, trace_pipe or trace-cmd report",
+	.probe = text_probe,
+	.open = text_open,
+	.close = text_close,
+	.cursor_bytes = sizeof(struct text_cursor),
+	.cursor_init = text_cursor_init,
+	.cursor_fini = text_cursor_fini,
+	.seek = text_seek,
+	.next = text_next,
+	.block_time = text_block_time,
+	.scan = text_scan,
+};

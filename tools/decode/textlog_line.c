@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* textlog_line.c -- one line of a trace's text: its columns, and the key=value pairs behind them. */
+#include "decode/textlog.h"
+#include "wire/record.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static const char *blanks(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	return p;
+}
+
+static const char *number(const char *p, const char *end, uint64_t *v)
+{
+	const char *start = p;
+
+	for (*v = 0; p < end && digit(*p) && p - start < 19; p++)
+		*v = *v * 10 + (uint64_t)(*p - '0');
+	return p == start ? NULL : p;
+}
+
+/* "12.345678:" or "4711:"; the fraction may have up to nine digits. NULL if it is no time. */
+static const char *parse_time(const char *p, const char *end, struct text_line *out)
+{
+	uint64_t whole, part = 0, scale = 1000000000;
+
+	p = number(p, end, &whole);
+	if (!p)
+		return NULL;
+	out->ticks = p == end || *p != '.';
+	if (!out->ticks) {
+		for (p++; p < end && digit(*p); p++) {
+			scale /= 10;
+			part += (uint64_t)(*p - '0') * scale;
+		}
+		whole = whole * 1000000000 + part;
+	}
+	out->time = whole;
+	return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* irqs, resched, context, preempt depth, migrate-disable: as the header of `trace` explains them. */
+static void parse_flags(const char *p, const char *end, struct text_line *out)
+{
+	for (const char *q = p; q < end; q++) {
+		switch (*q) {
+		case 'd': out->flags |= WIRE_FLAG_IRQS_OFF; break;
+		case 'b': out->flags |= WIRE_FLAG_BH_OFF; break;
+		case 'D': out->flags |= WIRE_FLAG_IRQS_OFF | WIRE_FLAG_BH_OFF; break;
+		case 'N': out->flags |= WIRE_FLAG_NEED_RESCHED | WIRE_FLAG_PREEMPT_RESCHED; break;
+		case 'n': out->flags |= WIRE_FLAG_NEED_RESCHED; break;
+		case 'p': out->flags |= WIRE_FLAG_PREEMPT_RESCHED; break;
+		case 'Z': out->flags |= WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ; break;
+		case 'z': out->flags |= WIRE_FLAG_NMI; break;
+		case 'H': out->flags |= WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ; break;
+		case 'h': out->flags |= WIRE_FLAG_HARDIRQ; break;
+		case 's': out->flags |= WIRE_FLAG_SOFTIRQ; break;
+		default: break;
+		}
+		if (q - p >= 3 && digit(*q))
+			out->preempt |= (uint8_t)((*q - '0') << (q - p == 3 ? 0 : 4));
+	}
+}
+
+/* "comm-pid", with blanks behind; the comm may hold dashes and blanks itself. */
+static bool parse_task(const char *p, const char *end, struct text_line *out)
+{
+	const char *q;
+	uint64_t pid;
+
+	while (end > p && end[-1] == ' ')
+		end--;
+	for (q = end; q > p && digit(q[-1]);)
+		q--;
+	if (q == end || q - 1 <= p || q[-1] != '-' || end - q > 9)
+		return false;
+	number(q, end, &pid);
+	p = blanks(p, end);
+	out->pid = (int32_t)pid;
+	out->comm = (struct span){p, (uint32_t)(q - 1 - p)};
+	return q - 1 > p;
+}
+
+static bool parse_lost(const char *p, const char *end, struct text_line *out)
+{
+	uint64_t cpu, n;
+
+	if (end - p < 8 || memcmp(p, "CPU:", 4) != 0 || !(p = number(p + 4, end, &cpu)))
+		return false;
+	p = blanks(p, end);
+	if (p == end || *p++ != '[' || cpu >= TEXT_CPU_MAX)
+		return false;
+	if (end - p > 5 && !memcmp(p, "LOST ", 5))
+		p += 5;
+	out->cpu = (uint32_t)cpu;
+	out->lost = digit(*p) && number(p, end, &n) && n ? n : LOST_UNKNOWN;
+	out->kind = LINE_LOST;
+	return true;
+}
+
+/* "name: info", "function <-parent" or anything a marker wrote. */
+static void parse_info(const char *p, const char *end, struct text_line *out)
+{
+	const char *q;
+
+	p = blanks(p, end);
+	for (q = p; q < end && (isalnum((unsigned char)*q) || *q == '_' || *q == '.' || *q == '-');)
+		q++;
+	if (q > p && q < end && *q == ':' && (q + 1 == end || q[1] == ' ') && !digit(*p)) {
+		out->name = (struct span){p, (uint32_t)(q - p)};
+		p = blanks(q + 1, end);
+	} else {
+		out->name = memmem(p, (size_t)(end - p), " <-", 3) ? (struct span){"function", 8}
+								   : (struct span){"print", 5};
+	}
+	out->info = (struct span){p, (uint32_t)(end - p)};
+}
+
+/* What stands behind "comm-pid (tgid)" at the bracket of the CPU. */
+static bool parse_rest(const char *p, const char *end, struct text_line *out)
+{
+	const char *t, *q;
+	uint64_t cpu;
+
+	p = number(p + 1, end, &cpu);
+	if (!p || p == end || *p != ']' || cpu >= TEXT_CPU_MAX)
+		return false;
+	out->cpu = (uint32_t)cpu;
+	p = blanks(p + 1, end);
+	t = parse_time(p, end, out);
+	if (!t) {
+		for (q = p; q < end && *q != ' ';)
+			q++;
+		if (q - p > 8)
+			return false;
+		parse_flags(p, q, out);
+		t = parse_time(blanks(q, end), end, out);
+	}
+	if (!t)
+		return false;
+	parse_info(t, end, out);
+	out->kind = LINE_EVENT;
+	return true;
+}
+
+void text_parse_line(const char *p, const char *end, struct text_line *out)
+{
+	const char *b = p, *task_end;
+	uint64_t tgid;
+
+	memset(out, 0, sizeof(*out));
+	out->tgid = -1;
+	if (end > p && end[-1] == '\r')
+		end--;
+	if (p < end && *p == '#') {
+		out->kind = LINE_COMMENT;
+		return;
+	}
+	if (parse_lost(p, end, out))
+		return;
+	/* A comm may hold a bracket: take the first one that the rest of the line agrees with. */
+	while ((b = memchr(b, '[', (size_t)(end - b)))) {
+		task_end = b;
+		while (task_end > p && task_end[-1] == ' ')
+			task_end--;
+		if (task_end > p && task_end[-1] == ')') {
+			const char *open = memrchr(p, '(', (size_t)(task_end - p));
+
+			if (open && number(blanks(open + 1, task_end), task_end, &tgid))
+				out->tgid = (int32_t)tgid;
+			task_end = open ? open : task_end;
+		}
+		if (parse_task(p, task_end, out) && parse_rest(b, end, out))
+			return;
+		b++;
+	}
+	out->kind = LINE_OTHER;
+}
+
+/* ---- key=value ---- */
+
+static bool word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value)
+{
+	const char *eq = *p;
+
+	while ((eq = memchr(eq, '=', (size_t)(end - eq)))) {
+		const char *k = eq, *v = eq + 1;
+
+		while (k > *p && word(k[-1]))
+			k--;
+		while (v < end && *v != ' ' && *v != ',' && *v != ')' && *v != '\n')
+			v++;
+		if (k < eq && v > eq + 1 && !digit(*k) && eq[1] != '=') {
+			*key = (struct span){k, (uint32_t)(eq - k)};
+			*value = (struct span){eq + 1, (uint32_t)(v - eq - 1)};
+			*p = v;
+			return true;
+		}
+		eq++;
+	}
+	return false;
+}
+
+bool text_number(struct span s, int64_t *out)
+{
+	bool minus = s.n > 1 && s.p[0] == '-', hex;
+	uint32_t i = minus;
+	uint64_t v = 0;
+
+	hex = s.n - i > 2 && s.p[i] == '0' && (s.p[i + 1] | 32) == 'x';
+	i += hex ? 2 : 0;
+	if (s.n - i < 1 || s.n - i > (hex ? 16 : 18))
+		return false;
+	for (; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (digit(c))
+			v = v * (hex ? 16 : 10) + (uint64_t)(c - '0');
+		else if (hex && isxdigit((unsigned char)c))
+			v = v * 16 + (uint64_t)((c | 32) - 'a' + 10);
+		else
+			return false;
+	}
+	*out = minus ? -(int64_t)v : (int64_t)v;
+	return true;
+}
