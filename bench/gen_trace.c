@@ -39,9 +39,13 @@ static const char switch_fields[] = "\tfield:char prev_comm[16];\toffset:8;\tsiz
 				    "REC->prev_prio, REC->prev_state, REC->next_comm, "
 				    "REC->next_pid, REC->next_prio\n";
 
+#define DEPTH	  24u
+#define FUNCTIONS 4000u
+
 struct cpu {
 	uint64_t rng, time;
 	int32_t pid;
+	uint32_t depth, stack[DEPTH]; /* functions that have been entered */
 };
 
 static uint32_t rnd(struct cpu *c)
@@ -50,12 +54,25 @@ static uint32_t rnd(struct cpu *c)
 	return (uint32_t)(c->rng >> 33);
 }
 
+static uint64_t address(uint32_t function)
+{
+	return TEXT + (uint64_t)function * 25 * FUNCTION;
+}
+
+/* Each function calls a few others, as in a kernel: the next event is a call by the one on top, some returns later. */
 static void put_function(struct cpu *c, uint8_t *p)
 {
 	struct wire_common head = {WIRE_ID_FUNCTION, 0, 0, c->pid};
-	uint64_t ip = TEXT + (uint64_t)(rnd(c) % 4000) * 25 * FUNCTION;
-	uint64_t parent = TEXT + (uint64_t)(rnd(c) % 4000) * 25 * FUNCTION + 20;
+	uint32_t caller, callee;
+	uint64_t ip, parent;
 
+	while (c->depth > 1 && (c->depth == DEPTH || rnd(c) % 2))
+		c->depth--;
+	caller = c->depth ? c->stack[c->depth - 1] : 0;
+	callee = (caller * 7 + rnd(c) % 5 + 1) % FUNCTIONS;
+	c->stack[c->depth++] = callee;
+	ip = address(callee);
+	parent = address(caller) + 20;
 	memcpy(p, &head, 8);
 	memcpy(p + 8, &ip, 8);
 	memcpy(p + 16, &parent, 8);

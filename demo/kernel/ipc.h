@@ -38,7 +38,7 @@ int64_t ipc(enum ipc_op op,
 	    uint32_t slot); /* message in current's message[]; sender's pid or -errno */
 /* Whether it would take the fast path as things stand now: a guess, nothing is locked. */
 int ipc_is_fast(enum ipc_op op, uint32_t slot);
-int endpoint_create(void);  /* slot in current's table, or -errno */
+int endpoint_create(void); /* slot in current's table, or -errno */
 void endpoint_put(struct endpoint *e);
 void endpoint_get(struct endpoint *e);
 struct endpoint *cap_endpoint(uint32_t slot); /* of current; NULL if it is none */

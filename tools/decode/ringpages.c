@@ -490,20 +490,34 @@ void ring_find_common(struct source *s, struct ring_set *set)
 	}
 }
 
+/*
+ * As trace-cmd does it: the correction measured at the start of the interval the time lies in, or one between those at its
+ * two ends; the first and the last interval also serve for what lies outside all.
+ */
 static uint64_t shifted(const struct ring_clock *clock, uint32_t cpu, uint64_t t)
 {
-	const struct ring_shift *best = NULL;
+	const struct ring_shift *k = clock->shifts, *a;
+	size_t first = 0, nr, i = 0;
+	int64_t offset;
 
-	for (size_t i = 0; i < clock->nr_shifts; i++) {
-		const struct ring_shift *k = &clock->shifts[i];
-
-		if (k->cpu == cpu && (!best || k->time <= t))
-			best = k;
-	}
-	if (!best)
+	while (first < clock->nr_shifts && k[first].cpu != cpu)
+		first++;
+	for (nr = 0; first + nr < clock->nr_shifts && k[first + nr].cpu == cpu;)
+		nr++;
+	if (!nr)
 		return t;
-	t = (uint64_t)(((unsigned __int128)t * best->scaling) >> best->fraction_bits);
-	return t + (uint64_t)best->offset;
+	a = k + first;
+	while (i + 2 < nr && a[i + 1].time <= t)
+		i++;
+	a += i;
+	offset = a->offset;
+	if (clock->interpolate && nr > 1 && a[1].time > a->time) {
+		__int128 span = (__int128)a[1].time - a->time;
+		__int128 part = ((__int128)t - a->time) * ((__int128)a[1].offset - a->offset);
+
+		offset += (int64_t)((part + span / 2) / span);
+	}
+	return t * a->scaling + (uint64_t)offset;
 }
 
 uint64_t ring_clock_convert(const struct ring_clock *clock, uint32_t cpu, uint64_t t)

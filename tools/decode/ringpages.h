@@ -34,15 +34,16 @@ struct ring_clock {
 	int64_t offset;
 	bool scaled;		   /* mult and shift are given */
 	bool any;		   /* something is to be done */
-	struct ring_shift *shifts; /* per CPU, sorted by time */
+	struct ring_shift *shifts; /* by CPU, then time */
 	size_t nr_shifts;
+	bool interpolate;
 };
 
 struct ring_shift {
 	uint32_t cpu;
 	uint64_t time;
 	int64_t offset;
-	uint64_t scaling, fraction_bits;
+	uint64_t scaling;
 };
 
 struct ring_set {

@@ -34,12 +34,13 @@ static const char *line_end(const char *p, const char *end)
 
 static int text_probe(const struct source_probe *p)
 {
-	const char *at = (const char *)p->head, *end = at + p->head_bytes;
+	const char *at = (const char *)p->head, *end;
 	int lines = 0, events = 0;
 	struct text_line l;
 
-	if (!p->head || memchr(p->head, 0, p->head_bytes))
+	if (!at || memchr(at, 0, p->head_bytes))
 		return 0;
+	end = at + p->head_bytes;
 	if (p->head_bytes > 10 && !memcmp(at, "# tracer: ", 10))
 		return 70;
 	for (; at < end && lines < 300; lines++) {

@@ -100,7 +100,7 @@ int text_add_schema(struct source *s, struct text_type *k)
 	for (uint32_t i = 0; i < k->nr_keys; i++)
 		fprintf(f, "\tfield:%s %.*s;\toffset:%u;\tsize:%u;\tsigned:%d;\n",
 			k->keys[i].text ? "__data_loc char[]" : "s64", (int)k->keys[i].name.n,
-			k->keys[i].name.p, k->keys[i].offset, k->keys[i].text ? 4 : 8,
+			k->keys[i].name.p, k->keys[i].offset, k->keys[i].text ? 4u : 8u,
 			!k->keys[i].text);
 	fputs("\nprint fmt: \"%s\", __get_str(text)\n", f);
 	if (fclose(f))

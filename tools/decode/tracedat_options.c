@@ -71,8 +71,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * u64 peer, u32 flags, u32 CPUs; per CPU: u32 n, u64 times[n], u64 offsets[n], u64 scalings[n]; then, per CPU, n fraction
- * bits in files that have them. Used as the guest's times are wanted on the host's clock.
+ * u64 peer, u32 flags (1: interpolate), u32 CPUs; per CPU: u32 n, u64 times[n], u64 offsets[n], u64 scalings[n]. A guest's
+ * times on the host's clock.
  */
 static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t offset)
 {
@@ -83,7 +83,7 @@ static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, ui
 
 	reader_init(&r, data, bytes, s->big_endian);
 	reader_u64(&r);
-	reader_u32(&r);
+	k->interpolate = reader_u32(&r) & 1;
 	cpus = reader_u32(&r);
 	for (uint32_t cpu = 0; cpu < cpus && !r.failed; cpu++) {
 		uint32_t n = reader_u32(&r);

@@ -251,11 +251,14 @@ static bool put(FILE *f, const void *bytes, size_t n)
 void indexfile_seal(void *file, size_t bytes)
 {
 	struct index_header *h = file;
-	uint64_t kept = h->nr_symbols ? h->symbol_bytes + h->string_bytes : 0, end = sizeof(*h);
+	uint64_t kept = 0, end = sizeof(*h);
 
-	for (unsigned i = 0; i < INDEX_TABLES; i++)
-		end += h->nr[i] * entry_bytes[i];
-	if (end > bytes || kept > bytes)
+	if (h->nr_symbols && h->symbol_bytes <= bytes && h->string_bytes <= bytes - h->symbol_bytes)
+		kept = h->symbol_bytes + h->string_bytes;
+	for (unsigned i = 0; i < INDEX_TABLES && end <= bytes; i++)
+		end = h->nr[i] > (bytes - end) / entry_bytes[i] ? bytes + 1
+								: end + h->nr[i] * entry_bytes[i];
+	if (end > bytes)
 		end = bytes;
 	h->check = hash(3, (uint8_t *)file + sizeof(*h), end - sizeof(*h));
 	h->symbols_check = kept ? hash(4, (uint8_t *)file + bytes - kept, kept) : 0;

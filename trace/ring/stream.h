@@ -26,11 +26,11 @@ struct stream_block {
  */
 struct stream_cpu {
 	uint32_t busy;
-	uint32_t nr;	     /* words in work */
-	uint32_t inside;     /* a kernel entry is open */
-	uint32_t vmid;	     /* last logged + 1; 0: none */
-	uint64_t tcb;	     /* last logged + 1 */
-	uint64_t entry; /* its clock */
+	uint32_t nr;		  /* words in work */
+	uint32_t inside;	  /* a kernel entry is open */
+	uint32_t vmid;		  /* last logged + 1; 0: none */
+	uint64_t tcb;		  /* last logged + 1 */
+	uint64_t entry;		  /* its clock */
 	uint32_t side_now;	  /* the side buffer in use */
 	unsigned long side_nr[2]; /* words in them: local atomics */
 	uint16_t *work;

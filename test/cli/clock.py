@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""clock.py -- corrections of time (options of trace.dat) are made as trace-cmd makes them."""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import Traces, check, done, fathom, need
+
+
+def with_option(src, dst, number, data):
+    """Copy a version 6 file and put an option into it; the pages move by whole pages."""
+    d = open(src, "rb").read()
+    at, fly = d.index(b"options  \0") + 10, d.index(b"flyrecord\0")
+    cpus = struct.unpack_from("<I", d, at - 14)[0]
+    table, pages = fly + 10, struct.unpack_from("<Q", d, fly + 10)[0]
+    option = struct.pack("<HI", number, len(data)) + data
+    out = d[:at] + option + d[at : table + 16 * cpus] + d[table + 16 * cpus : pages].rstrip(b"\0")
+    out = bytearray(out + b"\0" * (-len(out) % 4096))
+    moved = len(out) - pages
+    for i in range(cpus):
+        where = table + len(option) + 16 * i
+        struct.pack_into("<Q", out, where, struct.unpack_from("<Q", out, where)[0] + moved)
+    open(dst, "wb").write(out + d[pages:])
+
+
+def shift(flags, times, offsets):
+    n = len(times)
+    one = struct.pack("<I", n) + struct.pack(f"<{n}Q", *times) + struct.pack(f"<{n}q", *offsets) + struct.pack(f"<{n}Q", *[1] * n)
+    return struct.pack("<QII", 77, flags, 2) + one * 2
+
+
+CASES = {
+    "tsc2nsec": ("clock_tsc_v6", 14, struct.pack("<IIQ", 3000000, 23, 5000)),
+    "date": ("events_v6", 1, b"0x1234\0"),
+    "offset": ("events_v6", 7, b"123456789\0"),
+    "shift_one": ("events_v6", 12, shift(0, [135470000000], [7000000])),
+    "shift_steps": ("events_v6", 12, shift(0, [135470000000, 135500000000, 135600000000], [1000000, 5000000, -3000000])),
+    "shift_interpolated": ("events_v6", 12, shift(1, [135470000000, 135500000000, 135600000000], [1000000, 5000000, -3000000])),
+}
+
+with Traces() as t:
+    out = t.path("out.dat")
+    for name, (src, number, data) in CASES.items() if need("trace-cmd", "trace-cmd", "clock_corrections") else []:
+        with_option(t.path(src + ".dat"), out, number, data)
+        text = subprocess.run(["trace-cmd", "report", "-t", out], capture_output=True).stdout.decode(errors="replace")
+        want = [int(m[1] + m[2]) for m in re.finditer(r"\] +(\d+)\.(\d{9}):", text)]
+        got = [json.loads(line)["time"] for line in fathom("query", "-j", "--no-index", out)[1].splitlines()]
+        check(f"clock_{name}", got == want and want, f"{got[:2]} != {want[:2]}, {len(got)} and {len(want)} events")
+done()
