@@ -137,4 +137,4 @@ bench: bench-core bench-tracers bench-host bench-sel4 bench-l4re ## every benchm
 clean: ## remove build/
 	rm -rf $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

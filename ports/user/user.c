@@ -199,8 +199,8 @@ static int reserve_memory(struct fathom_config *c)
 
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
-	/* Twice: a snapshot fits too. Pages are real only once they are used. */
-	user_memory_bytes = 2 * fathom_memory_need(user.cpus, pages);
+	/* Four times: a snapshot, instances and histograms fit too. Pages are real only once they are used. */
+	user_memory_bytes = 4 * fathom_memory_need(user.cpus, pages);
 	user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (user_memory == MAP_FAILED)

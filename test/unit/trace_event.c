@@ -445,7 +445,7 @@ TEST(memory_is_carved)
 
 	fathom_exit();
 	CHECK_EQ(fathom_init(&c), 0);
-	CHECK(fathom_ring_pages(fathom_ring_of(0)) >= 10);
+	CHECK(fathom_ring_pages(fathom_ring_of(0)) >= 8);
 	CHECK(fathom_ring_pages(fathom_ring_of(0)) == fathom_ring_pages(fathom_ring_of(1)));
 	/* As much again is left, for a snapshot of the same size. */
 	CHECK(fathom_memory_left() >= 2 * fathom_ring_bytes(fathom_ring_pages(fathom_ring_of(0))));

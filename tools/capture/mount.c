@@ -440,6 +440,9 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 	if (fuse_mount(fuse, dir)) {
 		diag_error("%s: cannot mount here (is /dev/fuse there, and may you use it?)", dir);
 	} else {
+		/* Whoever reads our messages would wait for the end of a daemon. */
+		if (!o->foreground && !freopen("/dev/null", "w", stderr))
+			diag_warn("%s: stderr stays open", dir);
 		ret = run_loop(fuse, c, dir) ? -1 : 0;
 		fuse_unmount(fuse);
 	}

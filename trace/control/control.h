@@ -23,9 +23,10 @@ struct ctl_event {
 	struct fathom_filter *filter;
 	struct ctl_trigger *triggers;
 	struct fathom_filter
-		*note; /* first event of a system: what was wrong with events/S/filter */
-	uint32_t on;   /* what `enable` shows */
-	uint32_t soft; /* triggers and probes that may turn it, or hang on it: it shows a `*` */
+		*note;	 /* first event of a system: what was wrong with events/S/filter */
+	uint32_t on;	 /* what `enable` shows */
+	uint32_t probed; /* function probes may turn it: bit 0; bit 1 is function_cmd.c's own */
+	uint32_t soft;	 /* triggers and probes that may turn it, or hang on it: it shows a `*` */
 };
 
 /* A sorted list of pids, replaced as a whole. */
@@ -169,6 +170,7 @@ int32_t fathom_ctl_saved_tgid(int32_t pid);
 
 /* function_cmd.c: what control/ adds to the commands of function probes. */
 void fathom_ctl_function_commands(void);
+void fathom_ctl_function_events(void); /* after set_ftrace_filter changed */
 
 /* The name of a task as the tracer knows it; "<...>" if it does not. buf has 16 bytes. */
 void fathom_ctl_comm(int32_t pid, char *buf);

@@ -29,7 +29,7 @@ static int event_on_show(struct fathom_file *f, struct fathom_text *t)
 	if (f->node.entry->arg == CTL_SCOPE_EVENT) {
 		const struct ctl_event *e = &tr->events[f->node.at];
 
-		if (e->soft || e->triggers)
+		if (e->soft || e->triggers || e->probed)
 			fathom_text_char(t, '*');
 	}
 	fathom_text_char(t, '\n');

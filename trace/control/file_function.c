@@ -134,22 +134,38 @@ static int function_set_open(struct fathom_file *f)
 	return 0;
 }
 
+/* One word. A snapshot probe needs the snapshot's memory before it runs. */
+static int function_set_word(struct fathom_file *f)
+{
+	enum fathom_function_set set = function_set_of(f);
+	size_t colon = ctl_find(f->token, f->used, ':');
+	int ret = 0;
+
+	if (set == FATHOM_SET_FILTER && f->token[0] != '!' &&
+	    ctl_starts(f->token + colon, f->used - colon, ":snapshot"))
+		ret = fathom_ctl_snapshot_alloc(&fathom_ctl.top);
+	if (!ret)
+		ret = fathom_function_set_write(set, f->token, f->used);
+	if (set == FATHOM_SET_FILTER && colon < f->used)
+		fathom_ctl_function_events();
+	f->used = 0;
+	return ret;
+}
+
 static int function_set_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	size_t used;
 	int ret = fathom_ctl_write_word(f, buf, bytes, &used);
 
-	if (ret > 0) {
-		ret = fathom_function_set_write(function_set_of(f), f->token, f->used);
-		f->used = 0;
-	}
+	if (ret > 0)
+		ret = function_set_word(f);
 	return ret < 0 ? ret : (int)used;
 }
 
 static void function_set_close(struct fathom_file *f)
 {
 	if (f->used)
-		fathom_function_set_write(function_set_of(f), f->token, f->used);
+		function_set_word(f);
 }
 
 const struct ctl_file_ops fathom_ctl_function_set = {.open = function_set_open,

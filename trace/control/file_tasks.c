@@ -5,7 +5,9 @@
 #include "control/pool.h"
 #include "control/str.h"
 
-#define TASKS_SEEN_MAX 256 /* a direct-mapped table: a task may push out another, as in Linux */
+#define TASKS_SEEN_MAX 512
+#define TASKS_WAYS \
+	8 /* places a task may have; when all are taken it pushes out another, as in Linux */
 
 static struct tasks_entry {
 	int32_t pid; /* 0: empty; the idle task is not kept */
@@ -13,9 +15,23 @@ static struct tasks_entry {
 	char comm[16];
 } tasks_seen[TASKS_SEEN_MAX];
 
+/* The task's place: its own, a free one, or (for a new task) one that is taken by another. */
 static struct tasks_entry *tasks_slot(int32_t pid)
 {
-	return &tasks_seen[((uint32_t)pid * 2654435761u >> 16) % TASKS_SEEN_MAX];
+	static uint32_t turn;
+	uint32_t base =
+		((uint32_t)pid * 2654435761u >> 16) % (TASKS_SEEN_MAX / TASKS_WAYS) * TASKS_WAYS;
+	struct tasks_entry *free_slot = 0;
+
+	for (uint32_t i = 0; i < TASKS_WAYS; i++) {
+		struct tasks_entry *e = &tasks_seen[base + i];
+
+		if (e->pid == pid)
+			return e;
+		if (!e->pid && !free_slot)
+			free_slot = e;
+	}
+	return free_slot ? free_slot : &tasks_seen[base + turn++ % TASKS_WAYS];
 }
 
 void fathom_ctl_note_pid(int32_t pid)

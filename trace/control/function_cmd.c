@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* function_cmd.c -- function probes that belong to control: snapshot, enable_event, disable_event. */
 #include "control/control.h"
-#include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
 
-struct function_event {
-	uint32_t event;
-	char text[96]; /* "sys:event", for the list */
-};
-
-static void snapshot_run(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void function_snapshot(uintptr_t ip, uintptr_t parent_ip, void *data)
 {
 	(void)ip;
 	(void)parent_ip;
@@ -18,85 +12,113 @@ static void snapshot_run(uintptr_t ip, uintptr_t parent_ip, void *data)
 	fathom_ctl_snapshot_take(&fathom_ctl.top, ~0u);
 }
 
-static int snapshot_open_cmd(const char *arg, size_t bytes, void **data)
-{
-	(void)arg;
-	*data = 0;
-	return bytes ? -FATHOM_EINVAL : fathom_ctl_snapshot_alloc(&fathom_ctl.top);
-}
-
-/* `sys:event`: the event runs its sites from now on, so that it can be turned in any context. */
-static int event_open_cmd(const char *arg, size_t bytes, void **data)
+/* The event named `sys:event`, or nr_events. */
+static uint32_t function_event(const char *arg, size_t bytes)
 {
 	size_t colon = ctl_find(arg, bytes, ':');
-	struct function_event *e;
+	uint32_t i = 0;
 
-	if (colon == bytes || bytes >= sizeof(e->text))
-		return -FATHOM_EINVAL;
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+	for (; i < fathom_ctl.nr_events && colon < bytes; i++) {
 		const struct fathom_event *ev = fathom_event_at(i);
 
-		if (!ctl_is(arg, colon, ev->system) || fathom_event_is_internal(ev) ||
-		    !ctl_is(arg + colon + 1, bytes - colon - 1, ev->name))
-			continue;
-		e = fathom_pool_get(sizeof(*e));
-		if (!e)
-			return -FATHOM_ENOMEM;
-		e->event = i;
-		__builtin_memcpy(e->text, arg, bytes);
-		fathom_ctl.top.events[i].soft++;
-		*data = e;
-		return fathom_ctl_event_update(i);
+		if (!fathom_event_is_internal(ev) && ctl_is(arg, colon, ev->system) &&
+		    ctl_is(arg + colon + 1, bytes - colon - 1, ev->name))
+			return i;
 	}
-	return -FATHOM_EINVAL;
+	return fathom_ctl.nr_events;
 }
 
-static void event_close_cmd(void *data)
+static int function_event_open(const char *arg, size_t bytes, void **data)
 {
-	struct function_event *e = data;
+	uint32_t i = function_event(arg, bytes);
 
-	if (!e)
-		return;
-	if (fathom_ctl.top.events[e->event].soft)
-		fathom_ctl.top.events[e->event].soft--;
-	fathom_ctl_event_update(e->event);
-	fathom_pool_retire(e);
+	if (i == fathom_ctl.nr_events)
+		return -FATHOM_EINVAL;
+	*data = &fathom_ctl.top.events[i];
+	return 0;
 }
 
-static void event_turn(void *data, uint32_t on)
+static void function_event_turn(void *data, uint32_t on)
 {
-	const struct function_event *e = data;
+	struct ctl_event *e = data;
 
-	__atomic_store_n(&fathom_ctl.top.events[e->event].on, on, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->on, on, __ATOMIC_RELAXED);
 }
 
-static void enable_run(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void function_enable(uintptr_t ip, uintptr_t parent_ip, void *data)
 {
 	(void)ip;
 	(void)parent_ip;
-	event_turn(data, 1);
+	function_event_turn(data, 1);
 }
 
-static void disable_run(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void function_disable(uintptr_t ip, uintptr_t parent_ip, void *data)
 {
 	(void)ip;
 	(void)parent_ip;
-	event_turn(data, 0);
+	function_event_turn(data, 0);
 }
 
-static const char *event_describe(void *data)
+static int function_is_on(void *data)
 {
-	return ((struct function_event *)data)->text;
+	return __atomic_load_n(&((struct ctl_event *)data)->on, __ATOMIC_RELAXED) != 0;
+}
+
+static int function_is_off(void *data)
+{
+	return !function_is_on(data);
+}
+
+/* Lock held: one text at a time. */
+static const char *function_event_describe(void *data)
+{
+	static char buf[2 * FATHOM_NAME_MAX + 2];
+	const struct fathom_event *ev =
+		fathom_event_at((uint32_t)((struct ctl_event *)data - fathom_ctl.top.events));
+	struct fathom_text t;
+
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_text_str(&t, ev->system);
+	fathom_text_char(&t, ':');
+	fathom_text_str(&t, ev->name);
+	return fathom_text_cstr(&t);
 }
 
 void fathom_ctl_function_commands(void)
 {
 	static const struct fathom_function_command commands[] = {
-		{"snapshot", snapshot_open_cmd, 0, snapshot_run, 0},
-		{"enable_event", event_open_cmd, event_close_cmd, enable_run, event_describe},
-		{"disable_event", event_open_cmd, event_close_cmd, disable_run, event_describe},
+		{"snapshot", 0, 0, function_snapshot, 0, 0},
+		{"enable_event", function_event_open, 0, function_enable, function_event_describe,
+		 function_is_on},
+		{"disable_event", function_event_open, 0, function_disable, function_event_describe,
+		 function_is_off},
 	};
 
 	for (uint32_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fathom_function_command_add(&commands[i]);
+}
+
+/* Probes came or went: events they may turn run their sites, so that they can be turned in any context. */
+void fathom_ctl_function_events(void)
+{
+	struct fathom_function_probe p;
+
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		fathom_ctl.top.events[i].probed &= 1;
+	for (uint32_t i = 0; fathom_function_probe_at(i, &p) == 1; i++) {
+		uint32_t event =
+			p.arg ? function_event(p.arg, ctl_len(p.arg)) : fathom_ctl.nr_events;
+
+		if (event < fathom_ctl.nr_events)
+			fathom_ctl.top.events[event].probed |= 2;
+	}
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		struct ctl_event *e = &fathom_ctl.top.events[i];
+		uint32_t now = e->probed >> 1;
+
+		if (now != (e->probed & 1)) {
+			e->probed = now | now << 1;
+			fathom_ctl_event_update(i);
+		}
+	}
 }

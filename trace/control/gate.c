@@ -4,6 +4,7 @@
 #include "control/pool.h"
 #include "control/trigger.h"
 #include "fathom/emit.h"
+#include "probe/tracers.h"
 
 /*
  * G1  An event that has nothing of this kind never comes here: its state is ON alone, and the fast path records it.
@@ -113,17 +114,25 @@ static void gate_after(struct fathom_event *ev, const void *record, uint32_t byt
 	fathom_pool_leave(cpu);
 }
 
+/* The caller's stack behind the record: option stacktrace, and the trigger of that name. */
+static void gate_stack(struct fathom_event *ev)
+{
+	(void)ev;
+	fathom_stack_record(0, 0, (uintptr_t)__builtin_frame_address(0));
+}
+
 void fathom_ctl_gate_init(void)
 {
 	fathom_gate.decide = gate_decide;
 	fathom_gate.after = gate_after;
+	fathom_gate.stack = gate_stack;
 	fathom_ctl_function_commands();
 }
 
 /* Does this instance need the gate for the event? The top alone, plainly on, does not. */
 static int gate_needed(const struct ctl_instance *tr, const struct ctl_event *e)
 {
-	if (e->triggers || e->soft)
+	if (e->triggers || e->soft || e->probed)
 		return 1;
 	if (!e->on)
 		return 0;

@@ -153,6 +153,16 @@ static int32_t hist_find(struct ctl_hist *h, const uint8_t *key)
 	return -1;
 }
 
+static uint64_t hist_value(const struct ctl_hist *h, const struct hist_field *f, const void *record,
+			   uint32_t bytes, uint32_t cpu)
+{
+	if (f->hitcount)
+		return 1;
+	if (f->var)
+		return fathom_hist_expr(&h->variable[f->var - 1].expr, record, bytes, cpu);
+	return hist_number(f, record, bytes, cpu);
+}
+
 #define HIST_KEY_BYTES_MAX (HIST_FRAMES * 8 + 2 * HIST_TEXT_MAX)
 
 void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, uint32_t cpu)
@@ -172,8 +182,7 @@ void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, 
 	}
 	sums = hist_sums(h, (uint32_t)entry);
 	for (uint32_t i = 0; i < h->nr_values; i++)
-		sum_add(&sums[i],
-			h->value[i].hitcount ? 1 : hist_number(&h->value[i], record, bytes, cpu));
+		sum_add(&sums[i], hist_value(h, &h->value[i], record, bytes, cpu));
 }
 
 int fathom_hist_alloc(struct ctl_hist *h)

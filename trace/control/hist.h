@@ -29,10 +29,33 @@ enum hist_modifier {
 	HIST_TIMESTAMP,	 /* common_timestamp */
 };
 
+#define HIST_STEPS_MAX 8
+#define HIST_VARS_MAX  4
+
+/* An expression in postfix: `#` number, `.` field, `@` time, or an operator. */
+struct hist_step {
+	uint8_t op;
+	struct fathom_operand field;
+	uint64_t value;
+};
+
+struct hist_expr {
+	uint8_t nr;
+	uint8_t negative;
+	struct hist_step step[HIST_STEPS_MAX];
+};
+
+struct hist_var {
+	char name[16];
+	char text[48]; /* as it was written */
+	struct hist_expr expr;
+};
+
 struct hist_field {
 	struct fathom_operand op;
 	uint8_t modifier;
 	uint8_t hitcount; /* the value that counts events */
+	uint8_t var;	  /* a value: variable number + 1 */
 	uint16_t at;	  /* of a key: its offset in an entry's key */
 	uint16_t size;
 	uint64_t buckets;
@@ -67,7 +90,7 @@ struct ctl_hist {
 	struct ctl_hist *next_named;
 	uint32_t users; /* triggers that share it by name */
 	uint32_t paused;
-	uint32_t nr_keys, nr_values, nr_sorts;
+	uint32_t nr_keys, nr_values, nr_sorts, nr_vars;
 	uint32_t size; /* entries */
 	uint32_t key_bytes;
 	uint32_t entry_bytes; /* key and sums */
@@ -77,6 +100,7 @@ struct ctl_hist {
 	struct hist_field key[HIST_KEYS_MAX];
 	struct hist_field value[HIST_VALUES_MAX];
 	struct hist_sort sort[HIST_SORTS_MAX];
+	struct hist_var variable[HIST_VARS_MAX];
 	char name[HIST_NAME_MAX + 1];
 	struct hist_slot *slots; /* 2 * size, a power of two */
 	uint8_t *entries;
@@ -117,6 +141,12 @@ enum hist_order {
 };
 int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, const char *command,
 		      size_t at, size_t len, struct ctl_hist *out, enum hist_order *order);
+/* hist_expr.c: 0, or -EINVAL with what is wrong, and where in the command. */
+int fathom_hist_expr_parse(const struct fathom_event *ev, const char *command, size_t at,
+			   size_t len, struct hist_expr *out, const char **what, size_t *where);
+uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_t bytes,
+			  uint32_t cpu); /* any context */
+void fathom_hist_expr_show(const struct hist_var *v, struct fathom_text *t);
 /* Do two specs make the same histogram? */
 int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b);
 

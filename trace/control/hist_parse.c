@@ -158,6 +158,43 @@ static int hist_add_key(struct hist_parser *p, size_t at, size_t n)
 	return 0;
 }
 
+/* `$x`: a variable of the same trigger. */
+static int hist_reference(struct hist_parser *p, size_t at, size_t n, struct hist_field *f)
+{
+	struct ctl_hist *h = p->h;
+
+	__builtin_memset(f, 0, sizeof(*f));
+	for (uint32_t i = 0; i < h->nr_vars; i++) {
+		if (!ctl_is(p->command + at + 1, n - 1, h->variable[i].name))
+			continue;
+		f->var = (uint8_t)(i + 1);
+		__builtin_memcpy(f->name, p->command + at, n);
+		h->nr_values++;
+		return 0;
+	}
+	return hist_fail(p, "Couldn't find variable", at);
+}
+
+static int hist_add_variable(struct hist_parser *p, size_t at, size_t name_len, size_t n)
+{
+	struct ctl_hist *h = p->h;
+	struct hist_var *v = &h->variable[h->nr_vars];
+	size_t text_len = n - name_len - 1, where = 0;
+	const char *what = 0;
+
+	if (h->nr_vars == HIST_VARS_MAX)
+		return hist_fail(p, "Too many variables defined", at);
+	if (name_len >= sizeof(v->name) || text_len >= sizeof(v->text) || !text_len)
+		return -FATHOM_EINVAL;
+	__builtin_memcpy(v->name, p->command + at, name_len);
+	__builtin_memcpy(v->text, p->command + at + name_len + 1, text_len);
+	if (fathom_hist_expr_parse(p->ev, p->command, at + name_len + 1, text_len, &v->expr, &what,
+				   &where))
+		return hist_fail(p, what, where);
+	h->nr_vars++;
+	return 0;
+}
+
 static int hist_add_value(struct hist_parser *p, size_t at, size_t n)
 {
 	struct ctl_hist *h = p->h;
@@ -168,6 +205,8 @@ static int hist_add_value(struct hist_parser *p, size_t at, size_t n)
 		return 0; /* always the first */
 	if (h->nr_values == HIST_VALUES_MAX)
 		return hist_fail(p, "Too many values", at);
+	if (p->command[at] == '$' && n < sizeof(f->name))
+		return hist_reference(p, at, n, f);
 	err = hist_field(p, at, n, f);
 	if (err)
 		return err;
@@ -251,6 +290,16 @@ static int hist_set_name(struct hist_parser *p, size_t at, size_t n)
 	return 0;
 }
 
+/* `x=`: the length of the name, or 0. `foo=bar` is one too, and fails on its expression. */
+static size_t hist_name_len(const char *s, size_t n)
+{
+	size_t k = 0;
+
+	while (k < n && ctl_word(s[k]))
+		k++;
+	return k < n && s[k] == '=' ? k : 0;
+}
+
 /* One part between colons. */
 static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order *order)
 {
@@ -278,6 +327,8 @@ static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order
 		return hist_set_size(p, at + k, n - k);
 	else if ((k = ctl_starts(s, n, "name=")))
 		return hist_set_name(p, at + k, n - k);
+	else if ((k = hist_name_len(s, n)))
+		return hist_add_variable(p, at, k, n);
 	else
 		return -FATHOM_EINVAL;
 	return 0;
@@ -320,8 +371,11 @@ static int hist_same_field(const struct hist_field *a, const struct hist_field *
 int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b)
 {
 	if (!ctl_same(a->name, b->name) || a->nr_keys != b->nr_keys ||
-	    a->nr_values != b->nr_values || a->nr_sorts != b->nr_sorts)
+	    a->nr_values != b->nr_values || a->nr_sorts != b->nr_sorts || a->nr_vars != b->nr_vars)
 		return 0;
+	for (uint32_t i = 0; i < a->nr_vars; i++)
+		if (!ctl_same(a->variable[i].name, b->variable[i].name))
+			return 0;
 	for (uint32_t i = 0; i < a->nr_keys; i++)
 		if (!hist_same_field(&a->key[i], &b->key[i]))
 			return 0;

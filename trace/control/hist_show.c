@@ -45,6 +45,10 @@ void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 			fathom_text_char(t, ',');
 		hist_field_text(&h->value[i], t);
 	}
+	for (uint32_t i = 0; i < h->nr_vars; i++) {
+		fathom_text_char(t, ':');
+		fathom_hist_expr_show(&h->variable[i], t);
+	}
 	fathom_text_str(t, ":sort=");
 	for (uint32_t i = 0; i < h->nr_sorts; i++) {
 		const struct hist_sort *s = &h->sort[i];

@@ -55,7 +55,10 @@ static inline const char *p9_string(struct p9_in *in, uint32_t *len)
 
 	*len = p9_number(in, 2);
 	at = p9_take(in, *len);
-	return at ? (const char *)at : "";
+	if (at)
+		return (const char *)at;
+	*len = 0; /* of what is not there nobody reads */
+	return "";
 }
 
 /* Append to the answer. It always fits: the answers are bounded and msize is at least WIRE_P9_MSIZE_MIN. */

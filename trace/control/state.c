@@ -6,6 +6,7 @@
 #include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/tracer.h"
+#include "probe/sites.h"
 
 struct ctl_state fathom_ctl;
 
@@ -20,9 +21,7 @@ static int state_memory(void)
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		rings += fathom_ring_bytes(fathom_ring_pages(fathom_core.ring[cpu])) + 8192;
-	bytes = left / 2;
-	if (left > rings && left - rings > bytes)
-		bytes = left - rings;
+	bytes = left > rings + 4 * CTL_SCRATCH_BYTES ? left - rings : left / 2;
 	bytes -= bytes / 4;
 	if (bytes < 2 * CTL_SCRATCH_BYTES)
 		return -FATHOM_ENOMEM;
@@ -74,6 +73,8 @@ int fathom_ctl_ready(void)
 	state_forget();
 	if (n > 0xffff)
 		n = 0xffff;
+	/* The functions' table is made now, so that it can be listed and has its memory; without one there are no files. */
+	fathom_sites_init();
 	err = state_memory();
 	if (err)
 		return err;

@@ -49,7 +49,9 @@ static const char *const readme_text[] = {
 	"\t\t\t  enable_hist:<system>:<event> disable_hist:<system>:<event>\n"
 	"\t\t\t  hist:keys=<field1[,field2,...]>\n"
 	"\t\t\t    [:values=<field1[,field2,...]>][:sort=<field1[,field2]>][:size=#entries]\n"
-	"\t\t\t    [:pause][:continue][:clear][:name=histname] [if <filter>]\n"
+	"\t\t\t    [:pause][:continue][:clear][:name=histname]\n"
+	"\t\t\t    [:<var1>=<field|var_ref|numeric_literal>[+-*/...]] [if <filter>]; values may be "
+	"$var1\n"
 	"\t\t\t  modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs\n"
 	"   hist\t\t\t- the histograms of the event\n",
 };

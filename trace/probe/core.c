@@ -131,7 +131,7 @@ int fathom_init(const struct fathom_config *c)
 		return -FATHOM_ENOMEM;
 	pages = c->pages_per_cpu;
 	if (!pages)
-		pages = core_pages_in(((c->memory_bytes - fixed) / c->nr_cpus / 2) &
+		pages = core_pages_in(((c->memory_bytes - fixed) / c->nr_cpus / 8 * 3) &
 				      ~(size_t)(CORE_ALIGN - 1));
 	per_cpu = pages ? core_round(fathom_ring_bytes(pages)) : 0;
 	if (!pages || (c->memory_bytes - fixed) / c->nr_cpus < per_cpu)
@@ -158,6 +158,7 @@ int fathom_init(const struct fathom_config *c)
 	fathom_clock_hz_set(c->clock_hz);
 	fathom_core.boot = fathom_port_clock();
 	fathom_core.no_cpu = 0;
+	fathom_core.off = 0; /* the rings start enabled */
 	fathom_arch_patch_init(&fathom_core.config);
 	fathom_registry_init();
 	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */

@@ -49,9 +49,9 @@ static void command_stacktrace(uintptr_t ip, uintptr_t parent_ip, void *data)
 }
 
 static const struct fathom_function_command built_in[] = {
-	{"traceon", 0, 0, command_traceon, 0},
-	{"traceoff", 0, 0, command_traceoff, 0},
-	{"stacktrace", 0, 0, command_stacktrace, 0},
+	{"traceon", 0, 0, command_traceon, 0, 0},
+	{"traceoff", 0, 0, command_traceoff, 0, 0},
+	{"stacktrace", 0, 0, command_stacktrace, 0, 0},
 };
 
 static void commands_init(void)
@@ -86,11 +86,12 @@ uintptr_t fathom_probe_frame(void)
 	return cpu < FATHOM_CPUS_MAX ? probe_frame[cpu] : 0;
 }
 
-/* traceon and traceoff count only when they change something. */
-static int command_idle(const struct fathom_function_command *c)
+/* A command that switches counts only when it changes something. */
+static int command_idle(const struct fathom_function_command *c, void *data)
 {
 	return (c->run == command_traceon && fathom_tracing_is_on()) ||
-	       (c->run == command_traceoff && !fathom_tracing_is_on());
+	       (c->run == command_traceoff && !fathom_tracing_is_on()) ||
+	       (c->idle && c->idle(data));
 }
 
 static int probe_take_one(struct function_probe *p)
@@ -120,7 +121,7 @@ void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uint
 		if (!__atomic_load_n(&p->group, __ATOMIC_ACQUIRE) || p->function != function)
 			continue;
 		c = commands[p->command];
-		if (!command_idle(c) && probe_take_one(p))
+		if (!command_idle(c, p->data) && probe_take_one(p))
 			c->run(ip, parent_ip, p->data);
 	}
 	probe_frame[cpu] = outer;
@@ -173,6 +174,11 @@ static int parse_count(const char *s, size_t bytes, struct probe_line *l)
 {
 	uint64_t n = 0;
 
+	/* What is removed may name any count, `count=3` as it is listed too: that it has one is all that matters. */
+	if (l->remove) {
+		l->counted = 1;
+		return 0;
+	}
 	if (!bytes || bytes > 9)
 		return -FATHOM_EINVAL;
 	for (size_t i = 0; i < bytes; i++) {

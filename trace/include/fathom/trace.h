@@ -18,7 +18,7 @@ struct fathom_config {
 	size_t memory_bytes; /* required; -ENOMEM says so if it is too small */
 	uint32_t nr_cpus;    /* required: 1 .. FATHOM_CPUS_MAX */
 	uint32_t
-		pages_per_cpu; /* ring pages per CPU; 0: as many as the memory gives, half kept for snapshot/instances */
+		pages_per_cpu; /* ring pages per CPU; 0: three eighths of the memory; as much again is for the snapshot, the rest for control */
 	uint64_t clock_hz;   /* ticks of fathom_port_clock() per second; 0: it counts nanoseconds */
 	const char *release; /* the kernel's name and version, for headers; 0: "fathom" */
 

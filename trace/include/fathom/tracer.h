@@ -118,7 +118,8 @@ int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out);
 
 /*
  * A command for function probes. traceon, traceoff, stacktrace, dump and cpudump are built in; control/ adds what
- * belongs to it (snapshot, enable_event, disable_event). `open` turns the text behind the command into `*data`; `run`
+ * belongs to it (snapshot, enable_event, disable_event). `open` turns the text behind the command into `*data`, the same for
+ * the same text; `run`
  * is called in the traced function's context, NMI included.
  */
 struct fathom_function_command {
@@ -127,6 +128,7 @@ struct fathom_function_command {
 	void (*close)(void *data);
 	void (*run)(uintptr_t ip, uintptr_t parent_ip, void *data);
 	const char *(*describe)(void *data); /* the argument again, for the list */
+	int (*idle)(void *data); /* nothing to do now: not run and not counted; NULL: always run */
 };
 int fathom_function_command_add(const struct fathom_function_command *command);
 

@@ -1,0 +1,43 @@
+# The control tree: a process to trace, and Linux's own ftrace selftests against its mount.
+MACHINE := $(B)/control/machine
+
+$(B)/control/machine_work.o: test/control/machine_work.c test/control/machine.h
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) $(TRACED_RET) -c $< -o $@
+$(MACHINE): test/control/machine.c test/control/machine.h $(B)/control/machine_work.o $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc $(USER_CFLAGS) -fno-pie -no-pie -DFATHOM_PATCH=1 -Itest/control $(DEPFLAGS) $< $(B)/control/machine_work.o \
+		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+
+CHECK_FAST_DEPS += $(MACHINE)
+
+.PHONY: selftests
+selftests: $(B)/fathom $(MACHINE) $(B)/demo/L6/kernel.elf ## Linux's own ftrace selftests against mounts of a process and of the demo kernel
+	@test/control/selftests
+
+# Fuzz targets of the control stage: the library itself under them. `make fuzz-trace-filter fuzz-trace-trigger fuzz-trace-glob fuzz-trace-p9`.
+FUZZ_TRACE := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/trace_*.c))
+FUZZ_TRACE_SRC := $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)
+
+$(FUZZ_TRACE:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/fuzz/trace_setup.h test/lib/fuzz_replay.c $(B)/user-san/libfathom.a
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' $(DEPFLAGS) -MF $@.d $< test/lib/fuzz_replay.c \
+		-Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -o $@
+
+$(B)/user-fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(USER_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c $< -o $@
+$(B)/user-fuzz/%.o: %.S
+	@mkdir -p $(@D)
+	clang $(USER_CFLAGS) -c $< -o $@
+$(FUZZ_TRACE:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(patsubst %,$(B)/user-fuzz/%.o,$(basename $(FUZZ_TRACE_SRC)))
+	@mkdir -p $(@D)
+	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -Itest $^ -o $@
+
+CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
+.PHONY: $(CONTROL_FUZZ)
+$(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
+	@mkdir -p $(B)/fuzz/found/trace_$*
+	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
+
+CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)

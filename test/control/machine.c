@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.c -- a process to trace: threads that do a kernel's kind of work, and the forks of the real machine. */
+#include <fcntl.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define CREATE_TRACE_POINTS
+#include "fathom/events/irq.h"
+#include "fathom/events/kmem.h"
+#include "fathom/events/raw_syscalls.h"
+#include "fathom/events/sched.h"
+#include "fathom/trace.h"
+#include "fathom_port.h"
+#include "fathom_serve.h"
+#include "fathom_user.h"
+#include "machine.h"
+
+TRACE_DEFINE(kmem, kmalloc, "call_site=%px bytes_req=%lu bytes_alloc=%lu", (PTR, call_site),
+	     (U64, bytes_req), (U64, bytes_alloc))
+TRACE_DEFINE(signal, signal_generate, "sig=%d comm=%s pid=%d", (S32, sig), (STR, comm), (S32, pid))
+
+void machine_switch(int next)
+{
+	static const char *const names[] = {"swapper/0", "worker-1", "worker-2", "worker-3"};
+	int32_t prev = fathom_user_tid;
+
+	trace_sched_switch(names[next & 3], prev, 120, 1, names[(next + 1) & 3], next & 3, 120);
+	trace_sched_wakeup(names[next & 3], prev, 120, 0);
+}
+
+void machine_alloc(uint64_t bytes)
+{
+	trace_kmalloc(__builtin_return_address(0), bytes, (bytes + 63) & ~63ul);
+}
+
+void machine_signal(int sig)
+{
+	trace_signal_generate(sig, "worker", fathom_user_tid);
+}
+
+void machine_syscall(long nr, long ret)
+{
+	unsigned long args[6] = {1, 2, 3, 4, 5, 6};
+
+	trace_sys_enter(nr, args);
+	trace_sys_exit(nr, ret);
+}
+
+static void *worker(void *arg)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker-%d", (int)(intptr_t)arg);
+	prctl(PR_SET_NAME, name);
+	for (unsigned int n = 0;; n++) {
+		machine_work(n);
+		usleep(2000);
+	}
+	return NULL;
+}
+
+static int name_of(int32_t pid, char buf[16])
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, 15);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	buf[n - 1] = '\0';
+	return 0;
+}
+
+static int32_t group_of(int32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", pid);
+	return access(path, F_OK) ? pid : getpid();
+}
+
+/* The kernel tells of every fork, exec and exit on the machine; each becomes an event of the task that did it. */
+static void machine_proc(const struct proc_event *e)
+{
+	int32_t me = fathom_user_tid;
+	char a[16] = "?", b[16] = "?";
+
+	switch (e->what) {
+	case PROC_EVENT_FORK:
+		fathom_user_tid = e->event_data.fork.parent_pid;
+		name_of(fathom_user_tid, a);
+		trace_sched_process_fork(a, fathom_user_tid, a, e->event_data.fork.child_pid);
+		break;
+	case PROC_EVENT_EXEC:
+		fathom_user_tid = e->event_data.exec.process_pid;
+		name_of(fathom_user_tid, a);
+		trace_sched_process_exec(a, fathom_user_tid, fathom_user_tid);
+		break;
+	case PROC_EVENT_EXIT:
+		fathom_user_tid = e->event_data.exit.process_pid;
+		name_of(fathom_user_tid, b);
+		trace_sched_process_exit(b, fathom_user_tid, 120);
+		break;
+	default: break;
+	}
+	fathom_user_tid = me;
+}
+
+static void *watcher(void *arg)
+{
+	struct sockaddr_nl at = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
+	struct {
+		struct nlmsghdr nl;
+		struct cn_msg cn;
+		enum proc_cn_mcast_op op;
+	} __attribute__((packed)) ask = {{sizeof(ask), NLMSG_DONE, 0, 0, 0},
+					 {{CN_IDX_PROC, CN_VAL_PROC}, 0, 0, sizeof(ask.op), 0},
+					 PROC_CN_MCAST_LISTEN};
+	char buf[8192] __attribute__((aligned(8)));
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
+
+	prctl(PR_SET_NAME, "watcher");
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
+	    send(fd, &ask, sizeof(ask), 0) < 0)
+		return arg; /* not allowed to listen: there are no process events then */
+	for (;;) {
+		ssize_t n = recv(fd, buf, sizeof(buf), 0);
+
+		if (n >= (ssize_t)(sizeof(struct nlmsghdr) + sizeof(struct cn_msg) +
+				   sizeof(struct proc_event)))
+			machine_proc(
+				(void *)((struct cn_msg *)(void *)(buf + sizeof(struct nlmsghdr)))
+					->data);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int seconds = argc > 1 ? atoi(argv[1]) : 0;
+	pthread_t t;
+	int err;
+
+	signal(SIGPIPE, SIG_IGN);
+	err = fathom_user_start("buffer_kb=2048,cpus=8,out=");
+	if (!err)
+		err = fathom_user_serve();
+	if (err) {
+		fprintf(stderr, "machine: %s\n", strerror(-err));
+		return 1;
+	}
+	fathom_core.config.task_name = name_of;
+	fathom_core.config.task_group = group_of;
+	fathom_set("events/enable", "0");
+	fathom_set("buffer_size_kb", "1000");
+	for (intptr_t i = 1; i <= 3; i++)
+		pthread_create(&t, NULL, worker, (void *)i);
+	pthread_create(&t, NULL, watcher, NULL);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	if (seconds)
+		sleep((unsigned int)seconds);
+	else
+		pause();
+	fathom_user_serve_stop();
+	return 0;
+}
