@@ -152,9 +152,8 @@ static inline uintptr_t preempt_pin(void)
 static inline void preempt_unpin(uintptr_t unused)
 {
 	(void)unused;
+	/* No schedule() here: it is traced, and would come back to this very place. The next tick sees to it. */
 	__asm__ volatile("subl %1, %%gs:%c0" : : "i"(CPU_PREEMPT), "i"(PREEMPT_PIN) : "memory");
-	if (!preempt_count() && this_cpu()->need_resched && irqs_on())
-		schedule();
 }
 
 void cpu_init(uint32_t id);	     /* GDT, TSS, IDT, %gs, syscall MSRs of the running CPU */

@@ -10,6 +10,9 @@ struct shell_command {
 
 int cmd_trace(int argc, char **argv);  /* shell_trace.c */
 int cmd_sample(int argc, char **argv); /* sample.c */
+int cmd_cat(int argc, char **argv);    /* shell_fs.c */
+int cmd_echo(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
 
 extern const struct shell_command shell_commands[]; /* ends with a NULL name */
 

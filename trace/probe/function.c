@@ -16,7 +16,6 @@ static struct {
 
 static inline void function_write(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 {
-	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
 	struct fathom_slot slot;
 	uint8_t *to;
@@ -27,7 +26,6 @@ static inline void function_write(uintptr_t ip, uintptr_t parent_ip, uint32_t co
 		fathom_put64(to + 16, parent_ip);
 		fathom_ring_commit(ring, &slot);
 	}
-	fathom_port_unpin(pin);
 }
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
@@ -38,19 +36,20 @@ void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 /* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
 void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
+	uintptr_t pin = fathom_port_pin();
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context();
-	uint32_t outer;
+	uint32_t context = fathom_port_context(), outer;
 
-	if (fathom_unlikely(!task))
-		return;
-	if (fathom_unlikely(fathom_guard_is_held(task, context))) {
+	if (fathom_unlikely(!task)) {
+		;
+	} else if (fathom_unlikely(fathom_guard_is_held(task, context))) {
 		fathom_counts()->recursion++;
-		return;
+	} else {
+		outer = fathom_guard_enter(task, context);
+		function_write(ip, parent_ip, context);
+		fathom_guard_leave(task, outer);
 	}
-	outer = fathom_guard_enter(task, context);
-	function_write(ip, parent_ip, context);
-	fathom_guard_leave(task, outer);
+	fathom_port_unpin(pin);
 }
 
 #define REPEATS_BYTES \
@@ -101,15 +100,8 @@ static int function_repeats(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint32_t context)
 {
 	uint32_t options = fathom_load(&fathom_tracer_option_bits);
-	int skip = 0;
 
-	if (options & FATHOM_OPT_FUNC_NO_REPEATS) {
-		uintptr_t pin = fathom_port_pin();
-
-		skip = function_repeats(ip, parent_ip, context);
-		fathom_port_unpin(pin);
-	}
-	if (skip)
+	if (options & FATHOM_OPT_FUNC_NO_REPEATS && function_repeats(ip, parent_ip, context))
 		return;
 	function_write(ip, parent_ip, context);
 	if (options & FATHOM_OPT_FUNC_STACK)
@@ -154,17 +146,18 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 /* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */
 void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 {
+	uintptr_t pin = fathom_port_pin();
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context();
-	uint32_t outer;
+	uint32_t context = fathom_port_context(), outer;
 
-	if (fathom_unlikely(!task))
-		return;
-	if (fathom_unlikely(fathom_guard_is_held(task, context))) {
+	if (fathom_unlikely(!task)) {
+		;
+	} else if (fathom_unlikely(fathom_guard_is_held(task, context))) {
 		fathom_counts()->recursion++;
-		return;
+	} else {
+		outer = fathom_guard_enter(task, context);
+		function_serve(ip, slot, fp, context);
+		fathom_guard_leave(task, outer);
 	}
-	outer = fathom_guard_enter(task, context);
-	function_serve(ip, slot, fp, context);
-	fathom_guard_leave(task, outer);
+	fathom_port_unpin(pin);
 }

@@ -143,7 +143,6 @@ static struct fathom_shadow *shadow_push(struct fathom_task *task, uintptr_t *sl
 /* Time of the call, recorded or not. */
 static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
 {
-	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
 	struct fathom_slot slot;
 	uint64_t time;
@@ -158,14 +157,12 @@ static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context
 	} else {
 		time = fathom_port_clock();
 	}
-	fathom_port_unpin(pin);
 	return time;
 }
 
 static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, uint32_t overrun,
 			     uint32_t context)
 {
-	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
 	struct fathom_slot slot;
 	uint8_t *to;
@@ -179,7 +176,6 @@ static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, 
 		fathom_put64(to + 32, fathom_to_ns(slot.time));
 		fathom_ring_commit(ring, &slot);
 	}
-	fathom_port_unpin(pin);
 }
 
 /* The stream of the running CPU, which must not change on the way. */
@@ -263,21 +259,19 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
-	int done = graph_enter(ip, slot, 0);
 
-	fathom_port_unpin(pin);
-	if (fathom_unlikely(!done))
+	if (fathom_unlikely(!graph_enter(ip, slot, 0)))
 		graph_enter_general(ip, slot, 0);
+	fathom_port_unpin(pin);
 }
 
 FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
-	int done = graph_enter(ip, slot, 1);
 
-	fathom_port_unpin(pin);
-	if (fathom_unlikely(!done))
+	if (fathom_unlikely(!graph_enter(ip, slot, 1)))
 		graph_enter_general(ip, slot, 1);
+	fathom_port_unpin(pin);
 }
 
 /* ---- the slow entry ---- */
@@ -453,21 +447,21 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
-	int done = graph_leave(slot, 0);
 
-	fathom_port_unpin(pin);
-	if (fathom_unlikely(!done))
+	if (fathom_unlikely(!graph_leave(slot, 0)))
 		graph_leave_slow((uintptr_t)slot);
+	fathom_port_unpin(pin);
 }
 
 /* At a replaced return. Context: any. G3 says the entry is there. */
 FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin(), ret;
-	int done = graph_leave(slot, &ret);
 
+	if (fathom_unlikely(!graph_leave(slot, &ret)))
+		ret = graph_leave_slow((uintptr_t)slot);
 	fathom_port_unpin(pin);
-	return fathom_likely(done) ? ret : graph_leave_slow((uintptr_t)slot);
+	return ret;
 }
 
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)

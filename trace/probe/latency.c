@@ -157,18 +157,26 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
 }
 
-static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t parent_ip)
+static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
+			    uintptr_t parent_ip)
 {
-	uint32_t cpu = fathom_port_cpu(), before;
+	uint32_t before = critical[cpu].causes;
 
-	if (cpu >= fathom_core.nr_cpus || !(critical_watch & cause))
-		return;
-	before = critical[cpu].causes;
 	critical[cpu].causes = off ? before | cause : before & ~cause;
 	if (!before && critical[cpu].causes)
 		critical_open(cpu, ip, parent_ip);
 	else if (before && !critical[cpu].causes && critical[cpu].open)
 		critical_close(cpu, ip, parent_ip);
+}
+
+static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t parent_ip)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t cpu = fathom_port_cpu();
+
+	if (cpu < fathom_core.nr_cpus && critical_watch & cause)
+		critical_change(cpu, cause, off, ip, parent_ip);
+	fathom_port_unpin(pin);
 }
 
 void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip)
@@ -248,11 +256,12 @@ static int wakeup_follows(const struct fathom_sched_task *t)
 void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 			     const struct fathom_sched_task *woken, uint32_t cpu)
 {
-	uintptr_t here = (uintptr_t)__builtin_return_address(0);
+	uintptr_t here = (uintptr_t)__builtin_return_address(0), pin;
 
 	if (!wakeup_follows(woken) || woken->prio >= current->prio ||
 	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
+	pin = fathom_port_pin();
 	if (wakeup_follows(woken)) {
 		waking.task = *woken;
 		waking.start = fathom_port_clock();
@@ -262,6 +271,7 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 		fathom_function_record(here, 0, fathom_port_context());
 		fathom_store(&waking.active, 1);
 	}
+	fathom_port_unpin(pin);
 	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
 }
 
@@ -304,11 +314,15 @@ static void switch_sleep_time(const struct fathom_sched_task *prev,
 void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 			     const struct fathom_sched_task *next)
 {
+	uintptr_t pin;
+
 	switch_sleep_time(prev, next);
 	if (!fathom_load(&waking.active) || waking.task.pid != next->pid ||
 	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
+	pin = fathom_port_pin();
 	if (waking.active && waking.task.pid == next->pid)
 		wakeup_done(prev, next);
+	fathom_port_unpin(pin);
 	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
 }

@@ -26,7 +26,6 @@ static struct {
  */
 void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
-	uintptr_t pin = fathom_port_pin();
 	struct fathom_ring *ring = fathom_tracer_ring();
 	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
 	struct fathom_unwind u;
@@ -49,6 +48,39 @@ void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 			fathom_put64(to + 16 + 8 * i, fathom_unwind_next(&u, 0));
 		fathom_ring_commit(ring, &slot);
 	}
+}
+
+static int is_own_name(const char *name)
+{
+	static const char own[] = "fathom_", control[] = "ctl_";
+	uint32_t i = 0, k = 0;
+
+	while (own[i] && name[i] == own[i])
+		i++;
+	while (control[k] && name[k] == control[k])
+		k++;
+	return !own[i] || !control[k];
+}
+
+/* fathom_gate.stack: the stack of an event, from the function that holds the tracepoint. Context: the event's. */
+void fathom_stack_event(struct fathom_event *ev)
+{
+	uintptr_t fp = (uintptr_t)__builtin_frame_address(0), pin = fathom_port_pin();
+	struct fathom_unwind u;
+
+	(void)ev;
+	fathom_unwind_kernel(&u, fp);
+	for (int i = 0; i < 8 && fathom_core.config.symbol; i++) {
+		uintptr_t ret, offset, size;
+		const char *name;
+
+		fp = u.fp;
+		ret = fathom_unwind_next(&u, 0);
+		name = ret ? fathom_core.config.symbol(ret, &offset, &size) : 0;
+		if (!name || !is_own_name(name))
+			break;
+	}
+	fathom_stack_record(0, 0, fp);
 	fathom_port_unpin(pin);
 }
 

@@ -193,7 +193,7 @@ int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 /* Everything off; fathom_exit() calls it. */
 void fathom_tracer_exit(void);
 
-/* ---- function.c ---- */
+/* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
 
@@ -238,7 +238,9 @@ void fathom_profile_enter(uint32_t site);
 void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks);
 void fathom_profile_exit(void);
 
-/* A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
+/* The caller is pinned. A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
 void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
+struct fathom_event;
+void fathom_stack_event(struct fathom_event *ev);
 
 #endif
