@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fathom_port.c -- the cold half of the demo kernel's port, level by level (docs/PORTING.md). */
+#include "hooks.h"
 #include "kernel.h"
 #include "lock.h"
 #include "task.h"
@@ -49,7 +50,7 @@ static int name_of(int32_t pid, char buf[16])
 
 #if LEVEL >= \
 	4 /* function tracing patches calls into text: it is read-only, its alias in the direct map is not */
-static int poke(void *at, const void *code, size_t bytes)
+NOTRACE static int poke(void *at, const void *code, size_t bytes)
 {
 	memcpy(phys_to_virt(virt_to_phys(at)), code, bytes);
 	return 0;
@@ -59,7 +60,7 @@ static int poke(void *at, const void *code, size_t bytes)
 
 #if LEVEL >= \
 	5 /* text changes under running CPUs: a breakpoint goes first, and trap.c asks the library about it */
-static void sync(void)
+NOTRACE static void sync(void)
 {
 	smp_call_all(serialize);
 }

@@ -32,6 +32,18 @@ uint32_t fathom_site_hash(const char *name, size_t bytes)
 	return h;
 }
 
+int fathom_name_is_own(const char *name)
+{
+	static const char library[] = "fathom_", control[] = "ctl_";
+	uint32_t i = 0, k = 0;
+
+	while (library[i] && name[i] == library[i])
+		i++;
+	while (control[k] && name[k] == control[k])
+		k++;
+	return !library[i] || !control[k];
+}
+
 static uintptr_t table_entry(const uint8_t *at)
 {
 	uintptr_t v = 0;
@@ -190,6 +202,8 @@ static int return_owner(uintptr_t at)
 
 	if (fathom_core.config.symbol)
 		name = fathom_core.config.symbol(at, &offset, &size);
+	if (name && fathom_name_is_own(name))
+		return -1;
 	if (name)
 		owner = cold_owner(name);
 	return owner >= 0 ? owner : site_before(at);
@@ -218,14 +232,21 @@ static void returns_collect(void)
 	element_sort(fathom_sites.ret, sizeof(*fathom_sites.ret), nr);
 }
 
+/* Names, and without the library's own functions. */
 static void sites_name(void)
 {
+	uint32_t kept = 0;
+
 	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
 		const char *name = fathom_function_name(i);
 
-		if (name)
-			fathom_sites.site[i].hash = fathom_site_hash(name, name_length(name));
+		if (name && fathom_name_is_own(name))
+			continue;
+		fathom_sites.site[kept] = fathom_sites.site[i];
+		fathom_sites.site[kept++].hash =
+			name ? fathom_site_hash(name, name_length(name)) : 0;
 	}
+	fathom_sites.nr_sites = kept;
 }
 
 /* ---- patching ---- */

@@ -59,6 +59,8 @@ extern struct fathom_sites fathom_sites;
 /* The site whose entry is `ip`, or -1. Any context. */
 int fathom_site_find(uintptr_t ip);
 uint32_t fathom_site_hash(const char *name, size_t bytes);
+/* A function of the library: its inline ones get sites too where a traced file keeps a copy. */
+int fathom_name_is_own(const char *name);
 
 /* Members of `set`, with "empty means all" for those where Linux has it so. */
 int fathom_set_has(enum fathom_function_set set, uint32_t index);

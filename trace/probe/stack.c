@@ -50,18 +50,6 @@ void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 	}
 }
 
-static int is_own_name(const char *name)
-{
-	static const char own[] = "fathom_", control[] = "ctl_";
-	uint32_t i = 0, k = 0;
-
-	while (own[i] && name[i] == own[i])
-		i++;
-	while (control[k] && name[k] == control[k])
-		k++;
-	return !own[i] || !control[k];
-}
-
 /* fathom_gate.stack: the stack of an event, from the function that holds the tracepoint. Context: the event's. */
 void fathom_stack_event(struct fathom_event *ev)
 {
@@ -77,7 +65,7 @@ void fathom_stack_event(struct fathom_event *ev)
 		fp = u.fp;
 		ret = fathom_unwind_next(&u, 0);
 		name = ret ? fathom_core.config.symbol(ret, &offset, &size) : 0;
-		if (!name || !is_own_name(name))
+		if (!name || !fathom_name_is_own(name))
 			break;
 	}
 	fathom_stack_record(0, 0, fp);

@@ -15,6 +15,8 @@
  *	  sync
  *	step 3   e8 12 34 56 78      call
  *	  sync                       no CPU still sees int3 once this returns
+ *	step 4   e8 once more        for machines that translate code: QEMU may have read the old bytes before
+ *	                             step 3 and filed its translation after it; this store throws it away
  *
  * P1. While a site holds int3 it is in `flight`, and `flight` is published before the first int3 is written.
  * P2. A handler that runs after step 3 (its CPU trapped before) finds no int3 at the site and runs it again.
@@ -198,6 +200,7 @@ static int patch_live(const struct fathom_patch_set *set)
 			return result;
 		}
 	}
+	patch_step(set, STEP_HEAD, &nr);
 	flight_publish(0);
 	return begun;
 }

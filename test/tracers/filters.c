@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* filters.c -- function sets, pids, probes, depth, stack tracer and profile, and what bad input does to them. */
+#include "fathom/tracer.h"
+#include "fathom/unwind.h"
+#include "fathom_port.h"
+#include "harness.h"
+#include "port.h"
+#include "traced.h"
+
+static int put(enum fathom_function_set set, const char *token)
+{
+	return fathom_function_set_write(set, token, strlen(token));
+}
+
+static int filter(const char *token)
+{
+	return put(FATHOM_SET_FILTER, token);
+}
+
+static uint32_t members(enum fathom_function_set set)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; (i = fathom_function_set_next(set, (uint32_t)i)) >= 0; i++)
+		n++;
+	return n;
+}
+
+static uint32_t records(void)
+{
+	struct fathom_record r;
+	uint32_t n = 0;
+
+	while (fathom_ring_consume(fathom_ring_of(0), &r))
+		n++;
+	return n;
+}
+
+static uint32_t records_of(uint16_t type)
+{
+	struct fathom_record r;
+	uint32_t n = 0;
+
+	while (fathom_ring_consume(fathom_ring_of(0), &r))
+		n += *(const uint16_t *)r.data == type;
+	return n;
+}
+
+static void clean(void)
+{
+	fathom_tracer_set("nop");
+	for (int i = 0; i < FATHOM_SET_NR; i++)
+		fathom_function_set_clear((enum fathom_function_set)i);
+	fathom_function_pid_clear(FATHOM_PIDS_TRACE);
+	fathom_graph_depth_set(0);
+	fathom_thresh_set(0);
+	fathom_tracing_on();
+	records();
+}
+
+TEST(names_globs_numbers)
+{
+	CHECK_EQ(fathom_tracer_set("function"), 0);
+	fathom_tracer_set("nop");
+	CHECK_EQ(filter("ret_leaf"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(filter("ret_leaf"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(filter("hij_*"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(filter("!hij_*"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(filter("*_lea?"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 2);
+	CHECK_EQ(filter("!ret_top"), 0); /* not in it: nothing to do, as in Linux */
+	CHECK_EQ(members(FATHOM_SET_FILTER), 2);
+	fathom_function_set_clear(FATHOM_SET_FILTER);
+	CHECK_EQ(filter("1"), 0);
+	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), 0);
+	clean();
+}
+
+TEST(bad_input_changes_nothing)
+{
+	static char line[10240];
+
+	filter("ret_leaf");
+	CHECK_EQ(filter("nosuch"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("!nosuch"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("nosuch*"), -FATHOM_EINVAL);
+	CHECK_EQ(filter(""), -FATHOM_EINVAL);
+	CHECK_EQ(filter("!"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("0"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("99999999"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("999999999999999999999999"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("ret_leaf "), -FATHOM_EINVAL);
+	memset(line, 'x', sizeof(line));
+	CHECK_EQ(fathom_function_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
+	memset(line, '*', sizeof(line));
+	line[sizeof(line) - 1] = 'Q';
+	CHECK_EQ(fathom_function_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_tracer_set("nosuch"), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_tracer_set(""), -FATHOM_EINVAL);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0),
+		 fathom_function_set_next(FATHOM_SET_FILTER, 0));
+	clean();
+}
+
+TEST(hundred_thousand_names)
+{
+	char name[16];
+	int bad = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		snprintf(name, sizeof(name), i % 1000 ? "no_%d" : "ret_leaf", i);
+		bad += filter(name) != (i % 1000 ? -FATHOM_EINVAL : 0);
+	}
+	CHECK_EQ(bad, 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	clean();
+}
+
+TEST(filter_notrace_and_live_change)
+{
+	filter("ret_*");
+	CHECK_EQ(put(FATHOM_SET_NOTRACE, "ret_leaf"), 0);
+	fathom_tracer_set("function");
+	ret_mid(1);
+	CHECK_EQ(records(), 1); /* ret_mid without its leaves */
+	fathom_function_set_clear(FATHOM_SET_NOTRACE);
+	ret_mid(1);
+	CHECK_EQ(records(), 3);
+	filter("!ret_mid");
+	ret_mid(1);
+	CHECK_EQ(records(), 2);
+	clean();
+}
+
+TEST(graph_function_notrace_depth_thresh)
+{
+	filter("ret_*");
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "ret_mid"), 0);
+	fathom_tracer_set("function_graph");
+	ret_top(1); /* mid twice with two leaves each; the leaf that top calls itself is outside */
+	CHECK_EQ(records(), 12);
+	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "ret_leaf"), 0);
+	ret_top(1);
+	CHECK_EQ(records(), 4);
+	fathom_function_set_clear(FATHOM_SET_GRAPH);
+	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	fathom_graph_depth_set(1);
+	ret_top(1);
+	CHECK_EQ(records(), 2);
+	fathom_graph_depth_set(2);
+	ret_top(1);
+	CHECK_EQ(records(), 8);
+	fathom_graph_depth_set(0);
+	fathom_thresh_set(1000000000);
+	ret_top(1);
+	CHECK_EQ(records(), 0);
+	fathom_thresh_set(1);
+	ret_top(1);
+	CHECK_EQ(records(), 8); /* returns only */
+	clean();
+}
+
+TEST(pids)
+{
+	filter("ret_leaf");
+	fathom_tracer_set("function");
+	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, 1), 0);
+	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, -1), -FATHOM_EINVAL);
+	ret_leaf(1);
+	CHECK_EQ(records(), 0);
+	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, fathom_port_task()), 0);
+	ret_leaf(1);
+	CHECK_EQ(records(), 1);
+	for (int i = 0; i < FATHOM_PIDS_MAX; i++)
+		fathom_function_pid_add(FATHOM_PIDS_TRACE, 1000 + i);
+	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, 5000), -FATHOM_ENOSPC);
+	clean();
+}
+
+static int probe_count(void)
+{
+	struct fathom_function_probe p;
+	uint32_t n = 0;
+
+	while (fathom_function_probe_at(n, &p))
+		n++;
+	return (int)n;
+}
+
+TEST(probes)
+{
+	struct fathom_function_probe p;
+
+	CHECK_EQ(filter("ret_leaf:traceoff:1"), 0);
+	CHECK_EQ(filter("ret_leaf:bogus"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("ret_leaf:traceoff:abc"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("nosuch:traceoff"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("!nosuch:traceon"), -FATHOM_ENODEV);
+	CHECK_EQ(filter("!ret_leaf:traceoff"), -FATHOM_ENODEV); /* it is a counted one */
+	CHECK_EQ(filter(":traceoff"), -FATHOM_EINVAL);
+	CHECK_EQ(probe_count(), 1);
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_STR(p.command, "traceoff");
+	CHECK_EQ(p.left, 1);
+	ret_leaf(1);
+	CHECK(!fathom_tracing_is_on());
+	fathom_tracing_on();
+	ret_leaf(1);
+	CHECK(fathom_tracing_is_on()); /* used up */
+	CHECK_EQ(filter("!ret_leaf:traceoff:0"), 0);
+	CHECK_EQ(probe_count(), 0);
+	CHECK_EQ(filter("ret_*:stacktrace"), 0);
+	CHECK_EQ(probe_count(), 11);
+	ret_mid(1);
+	CHECK_EQ(records_of(WIRE_ID_KERNEL_STACK), 3);
+	CHECK_EQ(filter("!ret_*:stacktrace"), 0);
+	ret_mid(1);
+	CHECK_EQ(records(), 0);
+	clean();
+}
+
+TEST(stack_tracer)
+{
+	static char buf[8192];
+	struct fathom_text t;
+	unsigned long depth, size, sum = 0, first = 0;
+	uint32_t lines = 0;
+
+	fathom_user_stack_init();
+	put(FATHOM_SET_STACK, "ret_recurse");
+	CHECK_EQ(fathom_stack_tracer_set(1), 0);
+	ret_recurse(20);
+	CHECK_EQ(fathom_stack_tracer_set(0), 0);
+	CHECK(fathom_stack_max() > 20 * 16);
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_stack_text(&t);
+	for (const char *p = fathom_text_cstr(&t); (p = strchr(p, ')')) != 0; p++)
+		if (sscanf(p, ") %lu %lu", &depth, &size) == 2) {
+			first = first ? first : depth;
+			sum += size;
+			lines++;
+		}
+	CHECK_EQ(first, fathom_stack_max());
+	CHECK_EQ(sum, first); /* sizes add up to the depth */
+	CHECK(lines > 20);
+	CHECK(strstr(buf, "ret_recurse+0x5/0x"));
+	clean();
+}
+
+TEST(profile)
+{
+	char buf[256];
+	struct fathom_text t;
+	int found = 0;
+
+	filter("ret_*");
+	CHECK_EQ(fathom_profile_set(1), 0);
+	for (int i = 0; i < 10; i++)
+		ret_mid(1);
+	CHECK_EQ(fathom_profile_set(0), 0);
+	for (uint32_t line = 0;; line++) {
+		fathom_text_init(&t, buf, sizeof(buf));
+		if (!fathom_profile_line(0, line, &t))
+			break;
+		if (line == 2) /* mid includes its leaves, so it comes first */
+			CHECK(strstr(fathom_text_cstr(&t),
+				     "  ret_mid                                 10  "));
+		if (line == 3)
+			CHECK(strstr(fathom_text_cstr(&t),
+				     "  ret_leaf                                20  "));
+		found++;
+	}
+	CHECK_EQ(found, 4);
+	CHECK_EQ(records(), 0);
+	clean();
+}
+
+static int read_garbage(uintptr_t at, uintptr_t out[2])
+{
+	out[0] = at * 2654435761u % 65536;
+	out[1] = at ^ 0x5a5a;
+	return at % 7 == 0 ? -FATHOM_EFAULT : 0;
+}
+
+/* Whatever the frames say, a walk ends and stays inside. */
+TEST(unwind_garbage)
+{
+	static uintptr_t stack[512];
+	struct fathom_unwind u;
+
+	for (int seed = 1; seed < 2000; seed++) {
+		int steps = 0;
+
+		srand((unsigned int)seed);
+		for (int i = 0; i < 512; i++)
+			stack[i] = rand() % 3 ? (uintptr_t)&stack[rand() % 600] : (uintptr_t)rand();
+		fathom_unwind_user(&u, (uintptr_t)&stack[rand() % 520] + (uintptr_t)(rand() % 9),
+				   (uintptr_t)stack, (uintptr_t)(stack + 512), 0);
+		while (fathom_unwind_next(&u, 0))
+			steps++;
+		CHECK(steps <= 256);
+		fathom_unwind_user(&u, (uintptr_t)rand(), 0, UINTPTR_MAX, read_garbage);
+		for (steps = 0; fathom_unwind_next(&u, 0);)
+			steps++;
+		CHECK(steps < 65536);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (port_init(1)) {
+		printf("not ok init: fathom_init failed\n");
+		return 1;
+	}
+	fathom_tracer_set("function"); /* makes the table */
+	fathom_tracer_set("nop");
+	return test_main(argc, argv);
+}
