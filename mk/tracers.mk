@@ -43,3 +43,7 @@ $(B)/bench/tracers_other_cyg: bench/tracers_other.c bench/tracers_subject_other.
 
 bench-tracers: $(B)/bench/tracers $(B)/bench/tracers_other_pg $(B)/bench/tracers_other_cyg ## cost of a traced call and its return
 	@bench/tracers.sh
+
+.PHONY: boot-toggle
+boot-toggle: $(B)/demo/L6/kernel.elf ## 1,000 tracer changes on the demo kernel under load and NMIs
+	@TOGGLES=1000 test/boot/toggle.py

@@ -154,16 +154,20 @@ NOTRACE void trap(struct trapframe *f)
 }
 
 /* May interrupt anything, the middle of a trace record included: touches nothing but counters and the tracer. */
-void nmi(struct trapframe *f)
+static __attribute__((noinline)) void nmi_work(struct trapframe *f)
 {
-	struct cpu *c = this_cpu();
-
-	c->nmi_depth++;
-	c->nr_nmis++;
+	this_cpu()->nr_nmis++;
 	trace_nmi_handler(f->rip, from_user(f));
 	while (__atomic_load_n(&stopping, __ATOMIC_RELAXED))
 		__asm__ volatile("cli; hlt");
-	c->nmi_depth--;
+}
+
+/* Not traced itself: a breakpoint here would find nmi_depth 0, and leave by an iretq that lets the next NMI in. */
+NOTRACE void nmi(struct trapframe *f)
+{
+	this_cpu()->nmi_depth++;
+	nmi_work(f);
+	this_cpu()->nmi_depth--;
 }
 
 void nmi_stop_others(void)
