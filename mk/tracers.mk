@@ -47,3 +47,9 @@ bench-tracers: $(B)/bench/tracers $(B)/bench/tracers_other_pg $(B)/bench/tracers
 .PHONY: boot-toggle
 boot-toggle: $(B)/demo/L6/kernel.elf ## 1,000 tracer changes on the demo kernel under load and NMIs
 	@TOGGLES=1000 test/boot/toggle.py
+
+$(B)/test/traced_process: test/tracers/process.c $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O2 -fno-pie -no-pie $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
+		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -pthread -o $@
+CHECK_FAST_DEPS += $(B)/test/traced_process

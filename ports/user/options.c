@@ -7,19 +7,28 @@
 #include <unistd.h>
 #include "port.h"
 
-static int add_events(struct user_options *o, const char *value, char why[128])
+/* `list` has the size of user_options.events and .filter. */
+static int add_pattern(char list[1024], const char *key, const char *value, char why[128])
 {
 	size_t used = 0, n = strlen(value);
 
-	while (o->events[used])
-		used += strlen(o->events + used) + 1;
-	if (!n || used + n + 2 > sizeof(o->events)) {
-		snprintf(why, 128, n ? "events: too many patterns" : "events: no pattern");
+	while (list[used])
+		used += strlen(list + used) + 1;
+	if (!n || used + n + 2 > 1024) {
+		snprintf(why, 128, "%s: %s", key, n ? "too many patterns" : "no pattern");
 		return -EINVAL;
 	}
-	memcpy(o->events + used, value, n + 1);
-	o->events[used + n + 1] = 0;
+	memcpy(list + used, value, n + 1);
+	list[used + n + 1] = 0;
 	return 0;
+}
+
+static int set_tracer(struct user_options *o, const char *value, char why[128])
+{
+	if (snprintf(o->tracer, sizeof(o->tracer), "%s", value) < (int)sizeof(o->tracer))
+		return 0;
+	snprintf(why, 128, "tracer=%.40s: no such tracer", value);
+	return -EINVAL;
 }
 
 static int set_number(uint32_t *to, const char *key, const char *value, uint32_t least,
@@ -70,7 +79,11 @@ static int set_option(struct user_options *o, const char *key, const char *value
 	int err;
 
 	if (!strcmp(key, "events"))
-		return add_events(o, value, why);
+		return add_pattern(o->events, key, value, why);
+	if (!strcmp(key, "filter"))
+		return add_pattern(o->filter, key, value, why);
+	if (!strcmp(key, "tracer"))
+		return set_tracer(o, value, why);
 	if (!strcmp(key, "out"))
 		return set_out(o, value, why);
 	if (!strcmp(key, "mode"))
@@ -81,7 +94,9 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->cpus, key, value, 1, 64, why);
 	if (strcmp(key, "dump") && strcmp(key, "off")) {
 		snprintf(why, 128,
-			 "%.40s: events, out, buffer_kb, cpus, mode, dump and off are known", key);
+			 "%.40s: events, tracer, filter, out, buffer_kb, cpus, mode, dump and off "
+			 "are known",
+			 key);
 		return -EINVAL;
 	}
 	err = set_number(&flag, key, value, 0, 1, why);
@@ -113,5 +128,5 @@ int user_options_parse(const char *text, struct user_options *o, char why[128])
 		if (err)
 			return err;
 	}
-	return o->events[0] ? 0 : add_events(o, "*", why);
+	return o->events[0] || o->tracer[0] ? 0 : add_pattern(o->events, "events", "*", why);
 }

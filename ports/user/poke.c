@@ -64,6 +64,7 @@ int user_poke_start(void)
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return 0;
-	sigemptyset(&sa.sa_mask);
+	sigfillset(
+		&sa.sa_mask); /* a handler on top of ours could run into a breakpoint too, and none may come then */
 	return sigaction(SIGTRAP, &sa, &poke_old_trap) == 0;
 }

@@ -8,6 +8,8 @@
 
 struct user_options {
 	char events[1024]; /* patterns, each ended by NUL, an empty one at the end */
+	char filter[1024]; /* functions to trace, in the same form; none: all of them */
+	char tracer[32];   /* "": none */
 	char out[256];	   /* "": nothing is written */
 	uint32_t buffer_kb;
 	uint32_t cpus;

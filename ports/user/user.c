@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "fathom/save.h"
 #include "fathom/trace.h"
+#include "fathom/tracer.h"
 #include "fathom_port.h"
 #include "fathom_user.h"
 #include "port.h"
@@ -223,6 +224,28 @@ static int enable_events(void)
 	return 0;
 }
 
+/* The filters first, so that the tracer starts with them. */
+static int start_tracer(void)
+{
+	int err;
+
+	if (!user.tracer[0] && !user.filter[0])
+		return 0;
+	err = fathom_function_prepare();
+	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
+		err = fathom_function_set_write(FATHOM_SET_FILTER, p, strlen(p));
+		if (err)
+			say("no function matches: ", p);
+	}
+	if (!err && user.tracer[0])
+		err = fathom_tracer_set(user.tracer);
+	if (err == -ENOSYS)
+		say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md");
+	else if (err)
+		say(user.tracer, ": cannot be started");
+	return err;
+}
+
 static int start_tracing(void)
 {
 	struct fathom_config c = {.sink = to_stderr,
@@ -276,6 +299,8 @@ int fathom_user_start(const char *options)
 		first = 0;
 	}
 	err = enable_events();
+	if (!err)
+		err = start_tracer();
 	if (err) {
 		user.out[0] = 0; /* there is nothing to save */
 		fathom_user_stop();

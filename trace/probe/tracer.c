@@ -78,12 +78,17 @@ static int task_states_init(void)
 #endif
 }
 
+int fathom_function_prepare(void)
+{
+	int err = fathom_sites_init();
+
+	return err ? err : task_states_init();
+}
+
 int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 {
-	int err = function || graph ? fathom_sites_init() : 0;
+	int err = function || graph ? fathom_function_prepare() : 0;
 
-	if (!err && (function || graph))
-		err = task_states_init();
 	if (err)
 		return err;
 	fathom_tracer_wants.function = function;

@@ -69,6 +69,12 @@ int fathom_tracer_option_set(uint32_t bit, int on);
 
 /* ---- functions ---- */
 
+/*
+ * Make the table of functions, which tracers do when they start: for filters that are set before. 0, -ENOSYS (text cannot
+ * be written, or no function has sites), -ENOMEM.
+ */
+int fathom_function_prepare(void);
+
 /* The traceable functions, by address: available_filter_functions. */
 uint32_t fathom_function_count(void);
 uintptr_t fathom_function_address(uint32_t index);

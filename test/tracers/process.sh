@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# process.sh -- a program compiled with sites traces its own calls through FATHOM_TRACE, and trace-cmd draws them.
+cd "$(dirname "$0")/../.." || exit 1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prog=build/test/traced_process
+check() { if eval "$2"; then echo "ok $1"; else echo "not ok $1: $2"; head -5 "$tmp/report" 2>/dev/null; failed=1; fi; }
+failed=0
+FATHOM_TRACE="tracer=function_graph,filter=ret_*,filter=hij_*,out=$tmp/g.dat" $prog 2>"$tmp/err"
+check process_runs '[ $? -eq 0 ] && [ ! -s "$tmp/err" ]'
+build/fathom report "$tmp/g.dat" >"$tmp/fathom" 2>/dev/null
+check process_report 'grep -q ret_leaf "$tmp/fathom"'
+if command -v trace-cmd >/dev/null; then
+	trace-cmd report "$tmp/g.dat" >"$tmp/report" 2>/dev/null
+	check process_trace_cmd_open 'grep -qE "\|  ret_top\(\) \{" "$tmp/report"'
+	check process_trace_cmd_leaf 'grep -qE "us +\|      ret_leaf\(\);" "$tmp/report"'
+	check process_trace_cmd_close 'grep -qE "us +\|    \}" "$tmp/report"'
+else
+	echo "skip process_trace_cmd: package trace-cmd missing"
+fi
+FATHOM_TRACE="tracer=function,filter=hij_leaf,out=$tmp/f.dat" $prog
+check process_function '[ "$(build/fathom query --count "$tmp/f.dat" 2>/dev/null)" -gt 0 ]'
+FATHOM_TRACE="tracer=function,filter=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
+check process_unknown_function 'grep -q "no function matches: nosuch" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
+FATHOM_TRACE="tracer=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
+check process_unknown_tracer 'grep -q "nosuch: cannot be started" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
+exit $failed
