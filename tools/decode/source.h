@@ -206,7 +206,7 @@ const char *source_suffix(const char *path);
 struct scan {
 	uint64_t nr_events;
 	uint64_t first_time, last_time, max_time;
-	uint64_t *by_type; /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
+	uint64_t *by_type;	 /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
 	struct pid_counts *pids; /* NULL: not wanted */
 	struct losses *losses;
 };

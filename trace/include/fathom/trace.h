@@ -110,7 +110,8 @@ int fathom_tracing_is_on(void);
 	here:                        \
 		(uintptr_t) && here; \
 	})
-#ifdef __has_attribute
+/* Bare-metal arm compilers know the word but ignore it, with a warning; fathom.lds keeps the sections there. */
+#if defined(__has_attribute) && !(defined(__arm__) && !defined(__linux__))
 #if __has_attribute(retain)
 #define FATHOM_RETAIN retain
 #endif

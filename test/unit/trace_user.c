@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_user.c -- the user port from inside: rings taken and given back, refusals, nested signals, start and stop. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
+#include "harness.h"
+#define CREATE_TRACE_POINTS
+#include "fathom/trace.h"
+#include "fathom/tracepoint.h"
+#include "fathom_user.h"
+
+TRACE_DEFINE(user, step, "n=%u", (U32, n))
+TRACE_DEFINE(user, tick, "sig=%d", (S32, sig))
+
+static uint64_t entries(uint32_t cpu)
+{
+	struct fathom_ring_stats st;
+
+	fathom_ring_stats(fathom_ring_of(cpu), &st);
+	return st.entries;
+}
+
+static void *one_step(void *arg)
+{
+	trace_step((uint32_t)(uintptr_t)arg);
+	return NULL;
+}
+
+TEST(bad_options)
+{
+	CHECK_EQ(fathom_user_start("events=nosuch"), -EINVAL);
+	CHECK_EQ(fathom_user_start("cpus=0"), -EINVAL);
+	CHECK_EQ(fathom_user_start("buffer_kb=12x"), -EINVAL);
+	CHECK_EQ(fathom_user_save("/tmp/never"), -EINVAL);
+	fathom_user_stop();
+}
+
+TEST(threads_reuse_rings)
+{
+	pthread_t t;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=2,buffer_kb=64,out="), 0);
+	CHECK_EQ(fathom_user_start("1"), -EBUSY);
+	trace_step(0);
+	CHECK_EQ(entries(0), 1);
+	for (uintptr_t i = 0; i < 20; i++) {
+		pthread_create(&t, NULL, one_step, (void *)i);
+		pthread_join(t, NULL);
+	}
+	CHECK_EQ(entries(0), 1);
+	CHECK_EQ(entries(1), 20);
+	CHECK_EQ(fathom_user_refused(), 0);
+	fathom_user_stop();
+}
+
+static pthread_barrier_t both;
+static void *hold(void *arg)
+{
+	trace_step(1);
+	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&both);
+	return arg;
+}
+
+TEST(no_ring_left_is_counted)
+{
+	pthread_t a, b;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=2,buffer_kb=64,out="), 0);
+	trace_step(0);
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&a, NULL, hold, NULL);
+	pthread_barrier_wait(&both);
+	pthread_create(&b, NULL, one_step, NULL);
+	pthread_join(b, NULL);
+	CHECK_EQ(fathom_user_refused(), 1);
+	pthread_barrier_wait(&both);
+	pthread_join(a, NULL);
+	pthread_create(&b, NULL, one_step, NULL); /* one is free again */
+	pthread_join(b, NULL);
+	CHECK_EQ(fathom_user_refused(), 1);
+	CHECK_EQ(entries(1), 2);
+	fathom_user_stop();
+}
+
+static volatile uint32_t ticks;
+static void on_tick(int sig)
+{
+	ticks++;
+	trace_tick(sig);
+	if (ticks % 64 == 1)
+		raise(SIGUSR2); /* deeper */
+}
+static void on_deeper(int sig)
+{
+	trace_tick(sig);
+}
+
+TEST(signals_nest)
+{
+	uint32_t n = 0;
+	struct fathom_ring_stats st;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=1,buffer_kb=4096,out="), 0);
+	signal(SIGALRM, on_tick);
+	signal(SIGUSR2, on_deeper);
+	ticks = 0;
+	ualarm(100, 100);
+	while (ticks < 200)
+		trace_step(n++);
+	ualarm(0, 0);
+	fathom_ring_stats(fathom_ring_of(0), &st);
+	CHECK_EQ(st.written + st.nested, n + ticks + (ticks + 63) / 64);
+	CHECK_EQ(st.corrupt, 0);
+	fathom_user_stop();
+}
+
+TEST(saved_twice_and_empty_behind)
+{
+	char path[] = "/tmp/fathom-user-XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(fathom_user_start("events=user,cpus=1,buffer_kb=64,out="), 0);
+	trace_step(1);
+	CHECK_EQ(fathom_user_save(path), 0);
+	CHECK_EQ(entries(0), 0);
+	CHECK(lseek(fd, 0, SEEK_END) > 4096);
+	CHECK_EQ(fathom_user_save("/nonexistent/file"), -ENOENT);
+	trace_step(2);
+	CHECK_EQ(entries(0), 1);
+	CHECK_EQ(fathom_user_save(path), 0);
+	fathom_user_stop();
+	close(fd);
+	unlink(path);
+}
+
+TEST_MAIN
