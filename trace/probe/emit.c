@@ -4,6 +4,9 @@
 
 #define EMIT_SCRATCH_BYTES 4096u
 
+/* Stands for "the record is in the ring": struct fathom_emit may be copied between begin and end. */
+static char emit_in_ring;
+
 void fathom_emit_refused(void)
 {
 	__atomic_fetch_add(&fathom_core.no_cpu, 1, __ATOMIC_RELAXED);
@@ -37,7 +40,7 @@ void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
 		e->scratch = record = fathom_core.scratch[e->cpu] + used;
 	} else {
 		record = fathom_ring_reserve(e->ring, bytes, &e->slot);
-		e->scratch = e; /* not NULL, and not a record: it is in the ring */
+		e->scratch = &emit_in_ring;
 		if (!record)
 			goto refused;
 	}
@@ -60,7 +63,7 @@ static void emit_copy(struct fathom_emit *e)
 
 void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 {
-	int in_ring = e->scratch == e;
+	int in_ring = e->scratch == &emit_in_ring;
 	const void *record = in_ring ? e->slot.data : e->scratch;
 	uint32_t answer = FATHOM_GATE_KEEP;
 
