@@ -61,3 +61,4 @@ if cmp -s "$tmp"/scalar.fidx "$tmp"/avx2.fidx && cmp -s "$tmp"/scalar.fidx "$tmp
 else
 	echo "not ok same index by every instruction set: they differ"
 fi
+same "flame counts every call" 9068 sh -c "$fathom flame --samples --format folded -o - '$tmp'/ftrace.bin 2>/dev/null | awk '{s += \$NF} END {print s}'"

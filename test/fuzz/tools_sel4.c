@@ -41,8 +41,8 @@ static void meta(const uint8_t *data, size_t size)
 /* The number of events is the same by the index and by walking. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const formats[] = {"sel4",	      "sel4-log",     "sel4-entries",
-					      "sel4-tii",     "veridian",     "sel4-tracepoints"};
+	static const char *const formats[] = {"sel4",	  "sel4-log", "sel4-entries",
+					      "sel4-tii", "veridian", "sel4-tracepoints"};
 	struct source_options o = {.quiet = true};
 	struct source *s;
 

@@ -278,7 +278,7 @@ static void scan_found(void *arg, const struct sel4_special *sp)
 
 	if (sp->type != WIRE_SEL4_THREAD)
 		return;
-	if (sp->event > j->since)
+	if (sp->event > j->since && j->out->pids)
 		pid_counts_add(j->out->pids, j->pid, sp->event - j->since);
 	j->since = sp->event;
 	j->pid = sel4_pid(j->trace, wire_sel4_get48(sp->w + 1));
@@ -325,7 +325,8 @@ void sel4_cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
 	b.word = at->word + scan_gap(k, out, at->word);
 	b.state = k->state;
 	sel4_bulk_block(&b, t->words + b.word, (size_t)(end - b.word), true);
-	pid_counts_add(out->pids, j.pid, b.state.event - j.since);
+	if (out->pids)
+		pid_counts_add(out->pids, j.pid, b.state.event - j.since);
 	for (uint32_t type = 0; type < WIRE_SEL4_NR_TYPES; type++)
 		out->by_type[sel4_id(type)] += b.count[type];
 	if (!out->nr_events)
