@@ -98,7 +98,7 @@ static void count(const char *path)
 		if (!sel4_scan_get(kinds[k]) || fd < 0 || fstat(fd, &st))
 			continue;
 		setenv("FATHOM_SIMD", sel4_simd_name(kinds[k]), 1);
-		for (int i = 0; i < 5; i++) {
+		for (int i = 0; i < (kinds[k] == SEL4_SIMD_SCALAR ? 3 : 20); i++) {
 			struct sel4_input in = {.fd = fd, .nr_words = (uint64_t)st.st_size / 2};
 			uint64_t n[WIRE_SEL4_NR_TYPES], all = 0;
 			double start = now_ms();

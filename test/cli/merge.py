@@ -53,3 +53,7 @@ t = subprocess.run(["trace-cmd", "report", OUT], capture_output=True, text=True)
 times = [float(l.split("]")[1].split(":")[0]) for l in t.stdout.splitlines() if "] " in l and ": " in l]
 check("trace-cmd reads it", t.stdout.count("kernel_entry:") == 3000 and t.stdout.count("sched_switch:") == 788, t.stderr + t.stdout[:200])
 check("in the order of time", times and times == sorted(times), times[:5])
+j = run("query", OUT, "--type", "funcgraph_exit", "--limit", "1", "--json")
+x = json.loads(j.stdout.splitlines()[0]) if j.stdout else {}
+x = x.get("fields", x)
+check("times inside records move too", int(x.get("rettime", 0)) > 284 * 10**9, j.stdout[:300] + j.stderr)

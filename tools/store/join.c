@@ -13,6 +13,10 @@ struct joined {
 	struct source *part[2];
 	struct join_clock clock;
 	uint16_t id[SOURCE_ID_FAST]; /* of the second's types in the joined trace */
+	struct {
+		uint32_t type;	/* funcgraph_exit of this part, which has times in its record */
+		uint32_t at[2]; /* where; 0: none */
+	} exit[2];
 };
 
 struct join_cursor {
@@ -75,12 +79,8 @@ static void join_seek(struct cursor *c, uint64_t block)
 	c->next = k->inner->next;
 }
 
-/* The second's record with the numbers its type and task have here. */
-static bool renumber(struct join_cursor *k, struct event *e)
+static bool copy_record(struct join_cursor *k, struct event *e)
 {
-	const struct joined *j = k->c.source->priv;
-	uint16_t id = e->type < SOURCE_ID_FAST ? j->id[e->type] : 0;
-
 	if (k->room < e->size) {
 		uint8_t *p = realloc(k->record, e->size);
 
@@ -90,6 +90,16 @@ static bool renumber(struct join_cursor *k, struct event *e)
 		k->room = e->size;
 	}
 	memcpy(k->record, e->data, e->size);
+	e->data = k->record;
+	return true;
+}
+
+/* The record with the numbers that its type and task have here. */
+static void renumber(struct join_cursor *k, struct event *e)
+{
+	const struct joined *j = k->c.source->priv;
+	uint16_t id = e->type < SOURCE_ID_FAST ? j->id[e->type] : 0;
+
 	e->type = id;
 	if (e->pid > 0)
 		e->pid += JOIN_PIDS;
@@ -97,21 +107,44 @@ static bool renumber(struct join_cursor *k, struct event *e)
 		memcpy(k->record, &id, 2);
 		memcpy(k->record + 4, &e->pid, 4);
 	}
-	e->data = k->record;
-	return true;
+}
+
+static void move_times(struct join_cursor *k, const struct event *e)
+{
+	const struct joined *j = k->c.source->priv;
+
+	for (int i = 0; i < 2; i++) {
+		uint32_t at = j->exit[k->part].at[i];
+		uint64_t t;
+
+		if (!at || at + 8 > e->size)
+			continue;
+		memcpy(&t, k->record + at, 8);
+		t = to_ns(j, k->part, t);
+		memcpy(k->record + at, &t, 8);
+	}
 }
 
 static bool join_next(struct cursor *c, struct event *e)
 {
 	struct join_cursor *k = (struct join_cursor *)c;
+	const struct joined *j = c->source->priv;
+	bool timed;
 
 	if (!cursor_next(k->inner, e))
 		return false;
+	timed = e->type == j->exit[k->part].type && (k->part || j->clock.hz[0]);
+	if ((k->part || timed) && !copy_record(k, e))
+		return false;
+	if (timed)
+		move_times(k, e);
 	e->time = to_ns(c->source->priv, k->part, e->time);
 	e->stream = c->stream;
 	e->cpu = c->cpu;
 	c->next = k->inner->next;
-	return !k->part || renumber(k, e);
+	if (k->part)
+		renumber(k, e);
+	return true;
 }
 
 static uint64_t join_block_time(struct source *s, uint32_t stream, uint64_t block)
@@ -189,6 +222,27 @@ static bool same_schema(const struct schema *a, const struct schema *b)
 	return a->text_bytes == b->text_bytes && !memcmp(a->text, b->text, a->text_bytes);
 }
 
+/* Whether records of b are read rightly by a's schema: the same event, and every field of a lies where a says. */
+static bool reads(struct source *sa, const struct schema *a, struct source *sb,
+		  const struct schema *b)
+{
+	const struct format *fa, *fb;
+
+	if (same_schema(a, b))
+		return true;
+	if (strcmp(a->name, b->name) != 0 || strcmp(a->system, b->system) != 0)
+		return false;
+	fa = source_format(sa, a->id);
+	fb = source_format(sb, b->id);
+	for (uint32_t i = 0; fa && fb && i < fa->nr_fields; i++) {
+		const struct format_field *f = format_field(fb, fa->fields[i].name);
+
+		if (!f || f->offset != fa->fields[i].offset || f->size != fa->fields[i].size)
+			return false;
+	}
+	return fa && fb;
+}
+
 /* The text with another number behind "ID:". */
 static int add_renumbered(struct source *s, const struct schema *k, uint32_t id)
 {
@@ -221,7 +275,7 @@ static uint32_t free_id(const struct joined *j, const uint8_t *taken)
 static int join_schemas(struct source *s)
 {
 	struct joined *j = s->priv;
-	const struct source *a = j->part[0], *b = j->part[1];
+	struct source *a = j->part[0], *b = j->part[1];
 	uint8_t *taken = calloc(SOURCE_ID_FAST, 1);
 	int err = taken ? 0 : -ENOMEM;
 
@@ -234,7 +288,7 @@ static int join_schemas(struct source *s)
 
 		if (k->id >= SOURCE_ID_FAST)
 			continue;
-		if ((other && !same_schema(other, k)) || taken[id])
+		if ((other && !reads(a, other, b, k)) || taken[id])
 			id = free_id(j, taken);
 		j->id[k->id] = (uint16_t)id;
 		taken[id] = 1;
@@ -245,6 +299,25 @@ static int join_schemas(struct source *s)
 	}
 	free(taken);
 	return err;
+}
+
+/* Times inside records move with the times of the events. */
+static void join_exits(struct joined *j)
+{
+	static const char *const names[2] = {"calltime", "rettime"};
+
+	for (int part = 0; part < 2; part++) {
+		const struct schema *k = source_schema_named(j->part[part], "funcgraph_exit");
+		const struct format *f = k ? source_format(j->part[part], k->id) : NULL;
+
+		j->exit[part].type = k ? k->id : UINT32_MAX;
+		for (int i = 0; f && i < 2; i++) {
+			const struct format_field *field = format_field(f, names[i]);
+
+			if (field && field->size == 8)
+				j->exit[part].at[i] = field->offset;
+		}
+	}
 }
 
 static int join_streams(struct source *s, const char *buffer)
@@ -318,6 +391,7 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	s->big_endian = a->big_endian;
 	s->long_bytes = a->long_bytes;
 	s->unit = CLOCK_NS;
+	join_exits(j);
 	err = join_schemas(s);
 	if (!err)
 		err = join_streams(s, o->buffer);
