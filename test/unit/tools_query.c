@@ -39,7 +39,7 @@ static const char *comm(void *arg, int32_t pid)
 	return pid == 7 ? "bash" : NULL;
 }
 
-static const struct expr_env env = {symbol, comm, NULL, NULL, false, 8};
+static const struct expr_env env = {.symbol = symbol, .comm = comm, .long_bytes = 8};
 
 static void put32(unsigned at, uint32_t v)
 {

@@ -122,9 +122,10 @@ static bool call_table(struct compiler *c, bool flags, uint8_t *type)
 	table = table_begin(c);
 	if (c->failed || !entries(c, table))
 		return false;
+	/* libtraceevent does not extend the sign of a field: what is left over has the field's size. */
 	emit(c,
-	     (struct insn){flags ? OP_FLAGS : OP_SYMBOLIC, value & TYPE_SIZE, (uint16_t)delimiter,
-			   table, 0},
+	     (struct insn){flags ? OP_FLAGS : OP_SYMBOLIC, c->trace_cmd ? value & TYPE_SIZE : 0,
+			   (uint16_t)delimiter, table, 0},
 	     1, 1);
 	*type = TYPE_STRING;
 	return !c->failed;

@@ -295,11 +295,32 @@ static const struct {
 	{"true", 1, false},
 };
 
+/*
+ * A name that is a symbol: libtraceevent takes its address. That is right for the labels of the linker, which formats count
+ * offsets from; the value of a variable such as jiffies is not in a trace.
+ */
+static bool symbol_address(const struct compiler *c, const struct token *t, uint64_t *address)
+{
+	char name[64];
+
+	if (!c->env || !c->env->address || t->len >= sizeof(name))
+		return false;
+	if (!c->trace_cmd && !token_word(t, "_stext") && !token_word(t, "_text"))
+		return false;
+	memcpy(name, t->at, t->len);
+	name[t->len] = 0;
+	return c->env->address(c->env->arg, name, address);
+}
+
 static uint64_t constant_value(const struct compiler *c, const struct token *t)
 {
+	uint64_t address;
+
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
 		if (token_word(t, constants[i].name) && (!c->trace_cmd || constants[i].trace_cmd))
 			return constants[i].value;
+	if (!c->in_table && symbol_address(c, t, &address))
+		return address;
 	/* libtraceevent lets an entry of a table that it cannot tell never match. */
 	return c->trace_cmd && c->in_table ? UINT64_MAX : 0;
 }
@@ -371,6 +392,7 @@ static bool compile_paren(struct compiler *c, uint8_t *type)
 static bool compile_ident(struct compiler *c, uint8_t *type)
 {
 	struct token name = c->t;
+	uint64_t value;
 
 	compiler_advance(c);
 	if (token_word(&name, "REC"))
@@ -381,8 +403,9 @@ static bool compile_ident(struct compiler *c, uint8_t *type)
 		compiler_advance(c);
 		return compile_call(c, &name, type);
 	}
-	*type = TYPE_INT;
-	emit(c, (struct insn){OP_CONST, 0, 0, 0, constant_value(c, &name)}, 0, 1);
+	value = constant_value(c, &name);
+	*type = value > INT32_MAX ? TYPE_U64 : TYPE_INT;
+	emit(c, (struct insn){OP_CONST, 0, 0, 0, value}, 0, 1);
 	return !c->failed;
 }
 

@@ -11,6 +11,7 @@ struct compiler {
 	struct lexer lex;
 	struct token t;		     /* the token to come */
 	const struct format *format; /* NULL: no fields */
+	const struct expr_env *env;  /* NULL: names of symbols are not known */
 	uint8_t long_bytes;
 	bool trace_cmd; /* be libtraceevent where it differs from the kernel */
 	bool in_table;	/* inside { value, "text" } */

@@ -72,10 +72,10 @@ enum op {
 	OP_JUMP,	 /* c target */
 	OP_JUMP_IF_ZERO, /* pops */
 	OP_JUMP_IF_SET,	 /* pops */
-	OP_FLAGS,	 /* c table, b literal of the delimiter; a 4 or 8: mask of the value */
-	OP_SYMBOLIC,	 /* c table */
-	OP_HEX,		 /* pop length, pop bytes; b 1: no blanks between */
-	OP_ARRAY,	 /* pop element size, pop count, pop bytes */
+	OP_FLAGS, /* c table, b literal of the delimiter; a not 0: cut the value to so many bytes */
+	OP_SYMBOLIC, /* c table */
+	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
+	OP_ARRAY,    /* pop element size, pop count, pop bytes */
 	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix */
 	OP_BITMASK,  /* bytes as `hex,hex` words */
 	OP_NS_SECS,  /* a / 1e9 */
@@ -126,6 +126,8 @@ struct value {
 struct expr_env {
 	/* Name of the symbol at the address, its offset and size; NULL if not known. */
 	const char *(*symbol)(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size);
+	/* The address of a symbol; false if there is none of the name. */
+	bool (*address)(void *arg, const char *name, uint64_t *addr);
 	const char *(*comm)(void *arg, int32_t pid);
 	const char *(*printk)(void *arg, uint64_t addr); /* a string of the kernel at the address */
 	void *arg;

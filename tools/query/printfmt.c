@@ -183,6 +183,13 @@ static bool compile(struct printfmt *p, struct compiler *c)
 struct printfmt *printfmt_new(const struct format *f, const char *text, size_t bytes,
 			      uint8_t long_bytes, enum printfmt_dialect dialect)
 {
+	return printfmt_new_env(f, text, bytes, long_bytes, dialect, NULL);
+}
+
+struct printfmt *printfmt_new_env(const struct format *f, const char *text, size_t bytes,
+				  uint8_t long_bytes, enum printfmt_dialect dialect,
+				  const struct expr_env *env)
+{
 	struct printfmt *p = calloc(1, sizeof(*p));
 	struct compiler c;
 
@@ -195,6 +202,7 @@ struct printfmt *printfmt_new(const struct format *f, const char *text, size_t b
 		return p;
 	}
 	c.trace_cmd = p->libc;
+	c.env = env;
 	p->broken = !compile(p, &c) || c.failed;
 	return p;
 }
@@ -226,7 +234,7 @@ static void string_at(struct out *o, const struct conv *c, uint64_t addr,
 {
 	const char *s = r->env->printk ? r->env->printk(r->env->arg, addr) : NULL;
 	char buf[32] = "(0x";
-	unsigned n = 3;
+	unsigned n = c->flags & CONV_LIBC ? 0 : 3; /* libtraceevent prints bare hex */
 
 	if (s) {
 		conv_string(o, c, s, UINT32_MAX);
@@ -235,7 +243,8 @@ static void string_at(struct out *o, const struct conv *c, uint64_t addr,
 	for (int shift = 60; shift >= 0; shift -= 4)
 		if (addr >> shift || !shift)
 			buf[n++] = "0123456789abcdef"[addr >> shift & 15];
-	buf[n++] = ')';
+	if (!(c->flags & CONV_LIBC))
+		buf[n++] = ')';
 	conv_string(o, c, buf, n);
 }
 

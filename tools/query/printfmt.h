@@ -17,6 +17,10 @@ struct printfmt;
 /* Never NULL but when out of memory. A text that cannot be understood is noted: see printfmt_error(). */
 struct printfmt *printfmt_new(const struct format *f, const char *text, size_t bytes,
 			      uint8_t long_bytes, enum printfmt_dialect dialect);
+/* The same, with names of symbols known through env->address(); `env` may be NULL and is used in the call only. */
+struct printfmt *printfmt_new_env(const struct format *f, const char *text, size_t bytes,
+				  uint8_t long_bytes, enum printfmt_dialect dialect,
+				  const struct expr_env *env);
 void printfmt_free(struct printfmt *p);
 /* NULL if it compiled; else why not, and where. */
 const struct expr_error *printfmt_error(const struct printfmt *p);

@@ -58,7 +58,8 @@ struct value strings_flags(const struct program *p, const struct insn *i, struct
 	struct maker m = make(r);
 	bool first = true;
 
-	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it. */
+	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it, unless told otherwise. */
+	v = expr_convert(v, i->a);
 	for (uint32_t k = 0; k < t->nr && v; k++) {
 		const struct table_entry *e = &p->entries[t->first + k];
 
@@ -88,12 +89,14 @@ struct value strings_symbolic(const struct program *p, const struct insn *i, str
 	for (uint32_t k = 0; k < t->nr; k++) {
 		const struct table_entry *e = &p->entries[t->first + k];
 
-		if (e->value == v)
+		if (e->value == v ||
+		    (i->a && expr_convert(e->value, i->a) == expr_convert(v, i->a) &&
+		     e->value != UINT64_MAX))
 			return (struct value){0, e->text.s, e->text.len};
 	}
 	m = make(r);
 	put(&m, "0x", 2);
-	put_hex(&m, v, 1);
+	put_hex(&m, expr_convert(v, i->a), 1);
 	return made(&m);
 }
 

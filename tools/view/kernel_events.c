@@ -470,8 +470,9 @@ void kernel_choose(struct kernel_view *k, struct kernel_event *t)
 			t->kind = kinds[i].kind;
 		}
 	if (!t->print || t->print == print_format) {
-		t->fmt = printfmt_new(t->format, t->format->print_fmt, strlen(t->format->print_fmt),
-				      k->lookup.env.long_bytes, PRINTFMT_KERNEL);
+		t->fmt = printfmt_new_env(t->format, t->format->print_fmt,
+					  strlen(t->format->print_fmt), k->lookup.env.long_bytes,
+					  PRINTFMT_KERNEL, &k->lookup.env);
 		t->print = t->fmt && !printfmt_error(t->fmt) ? print_format : print_fields;
 	}
 	if (k->o->filter)

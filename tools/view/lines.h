@@ -123,7 +123,7 @@ static inline const struct task_prefix *task_find(struct task_table *t, int32_t 
 void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t bytes);
 
 /* plugins.c: choose how the events of a type are printed. */
-void printer_choose(struct printer *p, const struct report_options *o, uint8_t long_bytes);
+void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env);
 /* A field of the record as a number; 0 if it is not there. */
 uint64_t item_number(const struct writer *w, const struct item *i, const struct format_field *f);
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);

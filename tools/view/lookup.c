@@ -77,6 +77,21 @@ static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64
 	return s->name;
 }
 
+/* Asked for a handful of names while formats are compiled. */
+static bool env_address(void *arg, const char *name, uint64_t *addr)
+{
+	struct lookup *l = arg;
+	struct symbol s;
+
+	source_want_names(l->source);
+	for (size_t i = 0; symbols_at(l->source->symbols, i, &s); i++)
+		if (!strcmp(s.name, name)) {
+			*addr = s.start;
+			return true;
+		}
+	return false;
+}
+
 static const char *env_comm(void *arg, int32_t pid)
 {
 	struct lookup *l = arg;
@@ -100,6 +115,7 @@ bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd, bool names)
 		l->slots[i].size = UINT64_MAX; /* empty */
 	l->env = (struct expr_env){
 		.symbol = env_symbol,
+		.address = env_address,
 		.comm = env_comm,
 		.printk = env_printk,
 		.arg = l,

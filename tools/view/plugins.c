@@ -219,6 +219,16 @@ static void print_format(struct writer *w, const struct printer *p, const struct
 	printfmt_run(p->fmt, &r, w->out);
 }
 
+/* The caller by name, then the print fmt. */
+static void print_kmem(struct writer *w, const struct printer *p, const struct item *i)
+{
+	const struct lookup_symbol *s = lookup_symbol(&w->lookup, item_number(w, i, p->field[0]));
+
+	if (s->name)
+		out_printf(w->out, "(%s+0x%x) ", s->name, (unsigned)s->offset);
+	print_format(w, p, i);
+}
+
 /* trace_printk(): the text of the format lies at an address, the arguments behind it as words. */
 static void print_bprint(struct writer *w, const struct printer *p, const struct item *i)
 {
@@ -278,6 +288,12 @@ static const struct plugin {
 	{"ftrace", "kernel_stack", print_stack, ITEM_PLAIN, {"caller"}, 1},
 	{"ftrace", "user_stack", print_stack, ITEM_PLAIN, {"caller", "tgid"}, 1},
 	{"ftrace", "bprint", print_bprint, ITEM_PLAIN, {"ip", "fmt", "buf"}, 3},
+	{"kmem", "kfree", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"kmem", "kmalloc", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"kmem", "kmalloc_node", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"kmem", "kmem_cache_alloc", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"kmem", "kmem_cache_alloc_node", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"kmem", "kmem_cache_free", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
 	{"timer",
 	 "hrtimer_expire_entry",
 	 print_hrtimer_expire,
@@ -304,9 +320,10 @@ static bool plugin_fits(const struct plugin *g, struct printer *p)
 	return true;
 }
 
-void printer_choose(struct printer *p, const struct report_options *o, uint8_t long_bytes)
+void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env)
 {
 	const char *name = p->schema ? p->schema->name : "";
+	uint8_t long_bytes = env->long_bytes;
 	int n;
 
 	if (p->format) {
@@ -319,11 +336,14 @@ void printer_choose(struct printer *p, const struct report_options *o, uint8_t l
 			}
 			break;
 		}
-		if (!p->print) {
-			p->fmt = printfmt_new(p->format, p->format->print_fmt,
-					      strlen(p->format->print_fmt), long_bytes,
-					      PRINTFMT_TRACE_CMD);
-			p->print = p->fmt && !printfmt_error(p->fmt) ? print_format : print_broken;
+		if (!p->print || p->print == print_kmem) {
+			p->fmt = printfmt_new_env(p->format, p->format->print_fmt,
+						  strlen(p->format->print_fmt), long_bytes,
+						  PRINTFMT_TRACE_CMD, env);
+			if (!p->fmt || printfmt_error(p->fmt))
+				p->print = print_broken;
+			else if (!p->print)
+				p->print = print_format;
 		}
 		if (o->raw)
 			p->print = p->fmt && !printfmt_error(p->fmt) ? print_fields : print_broken;

@@ -68,7 +68,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 		reader_free(r);
 		return NULL;
 	}
-	printer_choose(r->unknown, o, 8);
+	printer_choose(r->unknown, o, &r->lookup.env);
 	find_exit(r);
 	if (o->from)
 		merge_seek_time(r->merge, o->from);
@@ -109,7 +109,7 @@ static struct printer *make_printer(struct reader *r, uint32_t type)
 		return r->unknown;
 	p->schema = source_schema(r->source, type);
 	p->format = p->schema ? source_format(r->source, type) : NULL;
-	printer_choose(p, r->o, r->source->long_bytes == 4 ? 4 : 8);
+	printer_choose(p, r->o, &r->lookup.env);
 	return r->printers[type] = p;
 }
 
