@@ -92,15 +92,15 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->buffer_kb, key, value, 12, 1u << 18, why);
 	if (!strcmp(key, "cpus"))
 		return set_number(&o->cpus, key, value, 1, 64, why);
-	if (strcmp(key, "dump") && strcmp(key, "off")) {
+	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve")) {
 		snprintf(why, 128,
-			 "%.40s: events, tracer, filter, out, buffer_kb, cpus, mode, dump and off "
-			 "are known",
+			 "%.30s: events, tracer, filter, out, buffer_kb, cpus, mode, dump, off "
+			 "and serve are known",
 			 key);
 		return -EINVAL;
 	}
 	err = set_number(&flag, key, value, 0, 1, why);
-	*(*key == 'd' ? &o->dump : &o->off) = (uint8_t)flag;
+	*(*key == 'd' ? &o->dump : *key == 'o' ? &o->off : &o->serve) = (uint8_t)flag;
 	return err;
 }
 

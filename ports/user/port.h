@@ -16,6 +16,7 @@ struct user_options {
 	uint8_t dump;	 /* text to stderr at the end */
 	uint8_t discard; /* keep the oldest events, not the newest */
 	uint8_t off;	 /* start with recording off */
+	uint8_t serve;	 /* the control tree can be mounted: fathom_serve.h */
 };
 
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */

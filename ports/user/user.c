@@ -15,6 +15,7 @@
 #include "fathom/trace.h"
 #include "fathom/tracer.h"
 #include "fathom_port.h"
+#include "fathom_serve.h"
 #include "fathom_user.h"
 #include "port.h"
 
@@ -298,6 +299,8 @@ int fathom_user_start(const char *options)
 		catch_crashes();
 		first = 0;
 	}
+	if (user.serve && (err = fathom_user_serve()))
+		say("the control tree cannot be served: ", strerror(-err));
 	err = enable_events();
 	if (!err)
 		err = start_tracer();
@@ -312,6 +315,7 @@ void fathom_user_stop(void)
 {
 	if (!user_running)
 		return;
+	fathom_user_serve_stop();
 	finish();
 	user_running = 0;
 	fathom_exit();
@@ -327,5 +331,6 @@ __attribute__((constructor)) static void at_start(void)
 
 __attribute__((destructor)) static void at_exit(void)
 {
+	fathom_user_serve_stop();
 	finish();
 }
