@@ -31,11 +31,23 @@ static int32_t trace_cpu(const struct fathom_file *f)
 	return f->node.dir == CTL_DIR_CPU ? (int32_t)f->node.at : -1;
 }
 
+/* What a latency tracer kept of the worst case is shown by `trace`: the top's, from where that began. */
+static int trace_is_worst(const struct fathom_file *f)
+{
+	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+
+	return f->node.entry->ops == &fathom_ctl_trace && !tr->index &&
+	       fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY &&
+	       fathom_ctl_has_snapshot(tr);
+}
+
 static struct fathom_ring *const *trace_rings(const struct fathom_file *f)
 {
 	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
 
-	return f->node.entry->ops == &fathom_ctl_snapshot ? fathom_ctl_spares(tr) : tr->ring;
+	if (f->node.entry->ops == &fathom_ctl_snapshot || trace_is_worst(f))
+		return fathom_ctl_spares(tr);
+	return tr->ring;
 }
 
 static const char *trace_symbol(uintptr_t at, char *buf, size_t size)
@@ -92,6 +104,12 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 	if (!tr->index && tracer->flags & FATHOM_TRACER_GRAPH)
 		c->graph = &fathom_view_graph;
 	c->start = tr->start;
+	if (trace_is_worst(f)) {
+		struct fathom_latency_report r;
+
+		fathom_latency_report(&r);
+		c->start = c->from = r.start;
+	}
 	c->banner = trace_banner(v);
 	c->comm = fathom_ctl_saved_comm;
 	c->tgid = fathom_ctl_saved_tgid;

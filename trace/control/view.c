@@ -89,6 +89,8 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 			continue;
 		fathom_ring_iter_init(&v->cpus[i].it, v->config.rings[i], page + i);
 		fathom_view_advance(v, i);
+		for (; v->cpus[i].has && v->cpus[i].rec.time < config->from; v->skipped++)
+			fathom_view_advance(v, i);
 	}
 	return v;
 }
@@ -106,6 +108,9 @@ void fathom_view_header(struct fathom_view *v, struct fathom_text *out)
 		head.entries += st.entries;
 		head.written += st.entries + st.overwritten;
 	}
+	head.entries -= v->skipped < head.entries ? v->skipped : head.entries;
+	if (v->config.from)
+		head.written = head.entries;
 	if (v->config.graph)
 		v->config.graph->header(out, &v->text, &head);
 	else

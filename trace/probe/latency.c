@@ -137,6 +137,14 @@ static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	fathom_store(&critical[cpu].open, 1);
 }
 
+/* Only this CPU's part belongs to the section. */
+static void latency_forget_others(uint32_t cpu)
+{
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		if (i != cpu && fathom_snapshot_ring(i))
+			fathom_ring_reset(fathom_snapshot_ring(i));
+}
+
 static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 {
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
@@ -146,8 +154,9 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	if (!latency_counts(ns) || __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (latency_counts(ns)) { /* still, now that nobody else reports */
-		fathom_stack_record(ip, parent_ip, (uintptr_t)__builtin_frame_address(0));
+		fathom_stack_event(0);
 		if (!fathom_snapshot_take(cpu)) {
+			latency_forget_others(cpu);
 			report = (struct fathom_latency_report){
 				ns,  critical[cpu].start,      fathom_port_task(),	  -1,
 				cpu, critical[cpu].started_at, parent_ip ? parent_ip : ip};
@@ -163,7 +172,9 @@ static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
 	uint32_t before = critical[cpu].causes;
 
 	critical[cpu].causes = off ? before | cause : before & ~cause;
-	if (!before && critical[cpu].causes)
+	if (!fathom_tracing_is_on()) /* a section that is not recorded is not reported */
+		critical[cpu].open = 0;
+	else if (!before && critical[cpu].causes)
 		critical_open(cpu, ip, parent_ip);
 	else if (before && !critical[cpu].causes && critical[cpu].open)
 		critical_close(cpu, ip, parent_ip);
@@ -267,7 +278,7 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 		waking.start = fathom_port_clock();
 		fathom_store(&waking.cpu, cpu);
 		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
-		fathom_stack_record(here, 0, (uintptr_t)__builtin_frame_address(0));
+		fathom_stack_event(0);
 		fathom_function_record(here, 0, fathom_port_context());
 		fathom_store(&waking.active, 1);
 	}
@@ -282,10 +293,10 @@ static void wakeup_done(const struct fathom_sched_task *prev, const struct fatho
 
 	fathom_function_record((uintptr_t)__builtin_return_address(0), 0, fathom_port_context());
 	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
-	fathom_stack_record((uintptr_t)__builtin_return_address(0), 0,
-			    (uintptr_t)__builtin_frame_address(0));
+	fathom_stack_event(0);
 	ns = fathom_to_ns(fathom_port_clock() - waking.start);
-	if (latency_counts(ns) && !fathom_snapshot_take(FATHOM_SNAPSHOT_ALL)) {
+	if (fathom_tracing_is_on() && latency_counts(ns) &&
+	    !fathom_snapshot_take(FATHOM_SNAPSHOT_ALL)) {
 		report = (struct fathom_latency_report){
 			ns, waking.start, next->pid, next->prio, cpu, 0, 0};
 		fathom_store(&max_latency_ns, ns);

@@ -10,18 +10,33 @@ static struct {
 	uint32_t lock; /* held by the one who exchanges; others give up */
 } snapshot;
 
-static int snapshot_make(uint32_t cpu)
+#define SNAPSHOT_HEAD \
+	((sizeof(struct fathom_ring) + WIRE_PAGE_BYTES - 1) & ~(size_t)(WIRE_PAGE_BYTES - 1))
+
+/* As many pages as the live ring has, or as `share` bytes give. */
+static uint32_t snapshot_pages(uint32_t cpu, size_t share)
 {
 	uint32_t pages = fathom_ring_pages(fathom_core.ring[cpu]);
-	size_t head =
-		(sizeof(struct fathom_ring) + WIRE_PAGE_BYTES - 1) & ~(size_t)(WIRE_PAGE_BYTES - 1);
-	uint8_t *mem = fathom_memory_take(head + fathom_ring_bytes(pages));
+
+	if (pages > share / WIRE_PAGE_BYTES)
+		pages = (uint32_t)(share / WIRE_PAGE_BYTES);
+	while (pages && SNAPSHOT_HEAD + fathom_ring_bytes(pages) > share)
+		pages--;
+	return pages;
+}
+
+static int snapshot_make(uint32_t cpu, size_t share)
+{
+	uint32_t pages = snapshot_pages(cpu, share);
+	size_t bytes = fathom_ring_bytes(pages);
+	uint8_t *mem =
+		pages < FATHOM_RING_PAGES_MIN ? 0 : fathom_memory_take(SNAPSHOT_HEAD + bytes);
 	struct fathom_ring *ring = (struct fathom_ring *)(void *)mem;
 	int err;
 
 	if (!mem)
 		return -FATHOM_ENOMEM;
-	err = fathom_ring_init(ring, mem + head, fathom_ring_bytes(pages), cpu);
+	err = fathom_ring_init(ring, mem + SNAPSHOT_HEAD, bytes, cpu);
 	if (!err)
 		snapshot.spare[cpu] = ring;
 	return err;
@@ -29,10 +44,13 @@ static int snapshot_make(uint32_t cpu)
 
 int fathom_snapshot_alloc(void)
 {
+	size_t share;
+
 	if (snapshot.allocated)
 		return 0;
+	share = fathom_memory_left() / (fathom_core.nr_cpus + 1); /* one share stays for others */
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
-		int err = snapshot.spare[cpu] ? 0 : snapshot_make(cpu);
+		int err = snapshot.spare[cpu] ? 0 : snapshot_make(cpu, share);
 
 		if (err)
 			return err;

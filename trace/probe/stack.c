@@ -58,15 +58,12 @@ void fathom_stack_event(struct fathom_event *ev)
 
 	(void)ev;
 	fathom_unwind_kernel(&u, fp);
-	for (int i = 0; i < 8 && fathom_core.config.symbol; i++) {
-		uintptr_t ret, offset, size;
-		const char *name;
+	for (int i = 0; i < 8 && u.fp && fathom_core.config.symbol; i++) {
+		uintptr_t offset, size, ret = fathom_unwind_next(&u, 0);
+		const char *name = ret ? fathom_core.config.symbol(ret, &offset, &size) : 0;
 
-		fp = u.fp;
-		ret = fathom_unwind_next(&u, 0);
-		name = ret ? fathom_core.config.symbol(ret, &offset, &size) : 0;
-		if (!name || !fathom_name_is_own(name))
-			break;
+		if (name && fathom_name_is_own(name))
+			fp = u.fp; /* static functions of the library lie below such a one */
 	}
 	fathom_stack_record(0, 0, fp);
 	fathom_port_unpin(pin);

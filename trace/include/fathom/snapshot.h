@@ -10,8 +10,8 @@ struct fathom_ring;
 #define FATHOM_SNAPSHOT_ALL UINT32_MAX
 
 /*
- * Spare rings as large as the live ones are now, from what fathom_init() left of its memory. 0 (also if they are there),
- * -ENOMEM. Context: task, serialised by the caller.
+ * Spare rings as large as the live ones are now, from what fathom_init() left of its memory, or smaller if that is less.
+ * 0 (also if they are there), -ENOMEM. Context: task, serialised by the caller.
  */
 int fathom_snapshot_alloc(void);
 /* Forget the contents and refuse to take more; the memory is kept for the next alloc. */

@@ -37,8 +37,9 @@ struct fathom_view_config {
 	uint32_t options;		       /* enum fathom_text_option */
 	const struct fathom_view_graph *graph; /* &fathom_view_graph: the function_graph layout */
 	const char *tracer;
-	uint8_t plain_clock;			 /* show ticks, not nanoseconds */
-	uint64_t start;				 /* ring time of the last clear */
+	uint8_t plain_clock; /* show ticks, not nanoseconds */
+	uint64_t start;	     /* ring time of the last clear */
+	uint64_t from; /* records before this ring time are left out: what latency tracers kept */
 	const struct fathom_text_banner *banner; /* for the latency form */
 	/* Name of a task, NULL if unknown; 0: config.task_name of fathom_init(). buf may be used. */
 	const char *(*comm)(int32_t pid, char buf[16]);
@@ -66,8 +67,9 @@ struct fathom_view {
 	uint32_t cpu;	/* the entry at hand */
 	uint32_t bytes;
 	uint64_t time, lost;
-	uint8_t overrun; /* records were overwritten: annotate says where a CPU starts */
-	char tmp[1024];	 /* of print helpers */
+	uint64_t skipped; /* records before config.from */
+	uint8_t overrun;  /* records were overwritten: annotate says where a CPU starts */
+	char tmp[1024];	  /* of print helpers */
 	uint64_t record[FATHOM_VIEW_RECORD_MAX / 8];
 };
 
