@@ -9,8 +9,10 @@
 #include "fathom/trace.h"
 #include "fathom/beacon.h"
 #include "fathom/link.h"
+#include "fathom/p9.h"
 
 #define TRACE_MIB_DEFAULT 16
+#define LINE_TICK_NS	  10000000 /* how long a waiting read of the host may go unnoticed */
 
 #if LEVEL >= 1 /* export: a task answers the host on the second serial port */
 static void line_send(void *port, const void *data, size_t bytes)
@@ -21,12 +23,28 @@ static void line_send(void *port, const void *data, size_t bytes)
 static void line_task(void *port)
 {
 	static struct fathom_link link;
+#if LEVEL >= 6 /* tracefs for `fathom mount`: both servers listen, each to what is meant for it */
+	static struct fathom_p9 p9;
 
+	fathom_p9_init(&p9, line_send, port);
+#endif
 	fathom_link_init(&link, line_send, port);
 	for (;;) {
-		uint8_t byte = (uint8_t)serial_get((int)(uintptr_t)port);
+		uint8_t buf[64];
+		uint64_t wait = FOREVER;
 
-		fathom_link_input(&link, &byte, 1);
+#if LEVEL >= 6
+		if (fathom_p9_waiting(&p9))
+			wait = LINE_TICK_NS;
+#endif
+		size_t n = serial_read((int)(uintptr_t)port, buf, sizeof(buf), wait);
+
+		fathom_link_input(&link, buf, n);
+#if LEVEL >= 6
+		fathom_p9_input(&p9, buf, n);
+		if (fathom_p9_waiting(&p9))
+			fathom_p9_tick(&p9);
+#endif
 	}
 }
 #endif
@@ -103,6 +121,11 @@ void port_init(uint32_t cpus)
 
 void port_start(void)
 {
+#if LEVEL >= 6
+	static uint32_t held;
+
+	fathom_fs_use_lock(long_lock, long_unlock, &held);
+#endif
 #if LEVEL >= 1
 	struct spawn s = {.name = "traceline", .fn = line_task, .arg = 1, .detached = 1};
 

@@ -82,3 +82,13 @@ DEMO_TARGET := demo-trace
 .PHONY: demo-trace
 demo-trace: $(B)/fathom $(B)/demo/L6/kernel.elf
 	@demo/trace-demo
+
+# Boots in a row, each with a workload under trace on 1, 2, 4 or 8 CPUs, each checked.
+SOAK = $(if $(filter command,$(firstword $(origin N))),$(N),50)
+.PHONY: boot-soak
+boot-soak: $(B)/fathom $(B)/demo/L6/kernel.elf ## N=50 boots in a row, traced and checked
+	@for i in $$(seq $(SOAK)); do \
+		smp=$$((1 << i % 4)); \
+		SMP=$$smp test/boot/smp.py >$(B)/demo/soak.log || { echo "boot $$i on $$smp CPUs:"; grep -v '^ok' $(B)/demo/soak.log; exit 1; }; \
+		printf '\rboot %d of %d' $$i $(SOAK); \
+	done; echo; echo "$(SOAK) boots passed"

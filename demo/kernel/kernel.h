@@ -67,8 +67,9 @@ void apic_startup_ipi(uint32_t cpu, uint32_t at);
 void serial_init(void);
 void serial_put(int port, uint8_t byte);
 void serial_write(int port, const void *data, size_t bytes);
-int serial_get(int port);     /* the next byte; waits in the scheduler's way */
-int serial_try_get(int port); /* the next byte or -1 */
+int serial_get(int port); /* the next byte; waits in the scheduler's way */
+#define FOREVER (~0ull)
+size_t serial_read(int port, uint8_t *buf, size_t size, uint64_t wait_ns);
 void serial_interrupt(int port);
 
 /* ksyms.c: the kernel's own symbol table. */

@@ -37,4 +37,19 @@ static inline void unlock(struct spinlock *l, uint64_t flags)
 		schedule();
 }
 
+/* For what takes long: interrupts stay on. Preemption is off, so that who spins does not keep the holder from its CPU. */
+static inline void long_lock(void *held)
+{
+	preempt_disable();
+	while (__atomic_exchange_n((uint32_t *)held, 1,
+				   __ATOMIC_ACQUIRE)) /* pairs with long_unlock() */
+		cpu_pause();
+}
+
+static inline void long_unlock(void *held)
+{
+	__atomic_store_n((uint32_t *)held, 0, __ATOMIC_RELEASE);
+	preempt_enable();
+}
+
 #endif

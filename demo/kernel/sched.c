@@ -189,12 +189,27 @@ static struct cpu *lock_home(const struct task *t, uint64_t *flags)
 	}
 }
 
+/* Someone else was faster than the timer. */
+static void forget_sleeper(struct runq *rq, struct task *t)
+{
+	struct task **at = &rq->sleepers;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at) {
+		*at = t->next;
+		t->next = NULL;
+	}
+}
+
 void wakeup(struct task *t)
 {
 	uint64_t flags;
 	struct cpu *c = lock_home(t, &flags);
 
 	if (t->state == TASK_SLEEPING || t->state == TASK_BLOCKED) {
+		if (t->state == TASK_SLEEPING)
+			forget_sleeper(&c->rq, t);
 		t->state = TASK_RUNNING;
 		trace_sched_wakeup(t->name, t->pid, t->prio, (int)c->id);
 		if (fathom_wanted(FATHOM_WANT_WAKEUP))
@@ -235,8 +250,8 @@ void sched_start(struct task *t)
 	unlock(&c->rq.lock, flags);
 }
 
-/* Blocked tasks are woken by their CPU's own timer, so the list needs no more than the run queue's lock. */
-void sleep_until(uint64_t when_ns)
+/* Sleepers are woken by their CPU's own timer, so the list needs no more than the run queue's lock. */
+void sleep_prepare(uint64_t when_ns)
 {
 	uint64_t flags = irq_save();
 	struct cpu *c = this_cpu();
@@ -250,6 +265,15 @@ void sleep_until(uint64_t when_ns)
 	t->next = *at;
 	*at = t;
 	raw_unlock(&c->rq.lock);
+	irq_restore(flags);
+}
+
+void sleep_until(uint64_t when_ns)
+{
+	uint64_t flags =
+		irq_save(); /* or a preemption in between would be the sleep, and schedule() a second one */
+
+	sleep_prepare(when_ns);
 	schedule();
 	irq_restore(flags);
 }

@@ -80,14 +80,28 @@ void serial_interrupt(int port)
 		wakeup(reader);
 }
 
-int serial_try_get(int port)
+/* What is there, at most `size` bytes; if nothing is, wait for it, but not longer than `wait_ns` (FOREVER: as long as it takes). */
+size_t serial_read(int port, uint8_t *buf, size_t size, uint64_t wait_ns)
 {
 	struct port *p = &ports[port];
-	uint64_t flags = lock(&p->lock);
-	int byte = p->head != p->tail ? p->queue[p->tail++ % QUEUE] : -1;
+	uint64_t end = wait_ns == FOREVER ? FOREVER : clock_ns() + wait_ns;
+	size_t n = 0;
 
-	unlock(&p->lock, flags);
-	return byte;
+	for (;;) {
+		uint64_t flags = lock(&p->lock);
+
+		while (n < size && p->head != p->tail)
+			buf[n++] = p->queue[p->tail++ % QUEUE];
+		int done = n || clock_ns() >= end;
+
+		p->reader = done ? NULL : current_task();
+		if (!done)
+			sleep_prepare(end); /* under the lock: what comes from here on wakes us */
+		unlock(&p->lock, flags);
+		if (done)
+			return n;
+		schedule();
+	}
 }
 
 int serial_get(int port)

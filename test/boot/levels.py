@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""levels.py -- every porting level builds, boots and gives what docs/PORTING.md says it gives."""
+# slow
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from demo import EXIT_OK, EXIT_PANIC, TOP, Checks, Demo, need_qemu
+
+need_qemu("levels")
+c = Checks()
+FATHOM = os.path.join(TOP, "build/fathom")
+LEVELS = [int(n) for n in os.environ.get("LEVELS", "0 1 2 3 4 5 6").split()]
+
+
+def elf(level):
+    return os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
+
+
+def from_memory(level, tmp):
+    """Level 0: nothing but RAM."""
+    sock, raw, out = (os.path.join(tmp, n) for n in ("qmp", "raw", "out.dat"))
+    d = Demo(level=level, sh="trace on;run ipc 10;trace off;sleep 1", extra=["-m", "64M", "-qmp", f"unix:{sock},server=on,wait=off"])
+    d.until(rb"events off.*# sleep 1\r\n# ")
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sock)
+    f = s.makefile("rw")
+    f.readline()
+    for cmd in ({"execute": "qmp_capabilities"},
+                {"execute": "pmemsave", "arguments": {"val": 0, "size": 64 << 20, "filename": raw}}):
+        f.write(json.dumps(cmd) + "\n")
+        f.flush()
+        while "return" not in f.readline():
+            pass
+    d.kill()
+    p = subprocess.run([FATHOM, "record", "--from-memory", raw, "--kernel", elf(level), "-o", out], capture_output=True, text=True)
+    return p.returncode == 0 and re.search(r": \d{3,} events in", p.stdout), p.stdout + p.stderr
+
+
+def over_line(level, tmp, smp):
+    out = os.path.join(tmp, "out.dat")
+    p = subprocess.run([FATHOM, "record", "--qemu", elf(level), "-s", str(smp), "-r", "run load", "--json", "-o", out],
+                       capture_output=True, text=True)
+    cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
+    return len(cpus) == (smp if level >= 2 else 1) and all(s["events"] > 100 for s in cpus), p.stdout + p.stderr
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    for level in LEVELS:
+        p = subprocess.run(["make", "-s", "-j2", "demo-kernel", f"LEVEL={level}"], cwd=TOP, capture_output=True, text=True)
+        if not c.check(f"level{level}_builds", p.returncode == 0, p.stderr[-500:]):
+            continue
+        d = Demo(level=level, smp=4, sh="run ipc 20;run touch 8;exit")
+        code = d.wait()
+        want = 4 if level >= 2 else 1
+        c.check(f"level{level}_boots", code == EXIT_OK and f"level {level}, {want} CPUs" in d.text() and
+                d.text().count("exit 0") == 2, d.text()[-500:])
+        c.check(f"level{level}_memory", *from_memory(level, tmp))
+        if level >= 1:
+            c.check(f"level{level}_line", *over_line(level, tmp, 2))
+        if level >= 3:
+            d = Demo(level=level, smp=2, sh="trace on;run ipc 10;panic")
+            code = d.wait()
+            c.check(f"level{level}_panic", code == EXIT_PANIC and re.search(r"ipc-\d+ +\[00\d\].*sched_switch: ", d.text()),
+                    d.text()[-500:])
+        if level >= 4:
+            d = Demo(level=level, smp=2, sh="trace tracer function;run ipc 3;trace tracer nop;trace dump 400;exit")
+            d.wait()
+            c.check(f"level{level}_function", re.search(r": (\w+) <-(do_ipc|ipc|syscall)", d.text()), d.text()[-800:])
+        if level >= 6:
+            d = Demo(level=level, smp=2, sh="echo function_graph > current_tracer;run ipc 3;echo nop > current_tracer;cat current_tracer;exit")
+            d.wait()
+            c.check(f"level{level}_tree", re.search(r"# cat current_tracer\nnop\n", d.text()), d.text()[-500:])
+c.done()
