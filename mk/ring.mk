@@ -1,6 +1,6 @@
 # Tests of the ring: built from its sources with a port of their own (test/ringport), so that they own the clock and the
 # race points. ring_*.c in test/unit under ASan + UBSan.
-RING_SRC    := $(sort $(wildcard trace/ring/*.c))
+RING_SRC    := $(addprefix trace/ring/,ring.c read.c control.c)
 RING_HDR    := $(wildcard trace/ring/*.h trace/include/fathom/*.h trace/arch/*/local.h wire/ringpage.h test/ringport/*.h test/harness.h)
 RING_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Itest/ringport -Itest -pthread
 
@@ -20,7 +20,7 @@ RING_PLANTS := $(shell test/model/plant --list | cut -f1)
 $(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
 	@test/model/plant $* $(@D)
 	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE -DRINGPORT_STEP -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
-		$(CURDIR)/test/model/model.c trace/ring/*.c -o model
+		$(CURDIR)/test/model/model.c $(RING_SRC) -o model
 .PHONY: ring-plants
 ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)
 CHECK_DEPS += ring-plants
@@ -47,10 +47,31 @@ $(B)/test/torture/stepping: test/torture/stepping.c $(RING_SRC) $(RING_HDR)
 	$(CC) $(RING_CFLAGS) $< $(RING_SRC) -o $@
 $(B)/test/plant/plain-tail/stepping: test/torture/stepping.c $(B)/test/plant/plain-tail/model
 	cd $(@D) && $(CC) $(CSTD) -O2 -D_GNU_SOURCE -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
-		$(CURDIR)/test/torture/stepping.c trace/ring/*.c -o stepping
+		$(CURDIR)/test/torture/stepping.c $(RING_SRC) -o stepping
 CHECK_DEPS += $(B)/test/torture/stepping $(B)/test/plant/plain-tail/stepping
 
 N ?= 100000000
 .PHONY: torture
 torture: $(B)/test/torture/torture ## N events with nested signal writers and a live reader (N=100000000)
 	$< $(N)
+
+# bench-core: one process with everything in it. LTTng-UST is linked if it is installed.
+BENCH_CORE_SRC := bench/core/core.c $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)
+BENCH_CORE_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Ibench/core -fno-pic -no-pie
+BENCH_CORE_OBJ := $(patsubst %,$(B)/bench/core/o/%.o,$(basename $(BENCH_CORE_SRC)))
+$(B)/bench/core/o/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CORE_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/bench/core/o/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CORE_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/bench/core/core: $(BENCH_CORE_OBJ) bench/core/lttng.c bench/core/lttng_tp.h
+	@mkdir -p $(@D)
+	if echo '#include <lttng/tracepoint.h>' | $(CC) -E - >/dev/null 2>&1; then \
+		$(CC) $(CSTD) -O2 -D_GNU_SOURCE -Ibench/core bench/core/lttng.c $(BENCH_CORE_OBJ) -no-pie -llttng-ust -ldl -o $@; \
+	else \
+		printf '#include "core.h"\nvoid bench_lttng(uint32_t n, uint64_t x) { (void)n, (void)x; }\nint bench_lttng_is_on(void) { return 0; }\n' \
+		| $(CC) -Ibench/core -x c - -x none $(BENCH_CORE_OBJ) -no-pie -o $@; \
+	fi
+bench-core: $(B)/bench/core/core ## what one event costs: floor, on, off, VeridianOS-style, LTTng-UST
+	@bench/core/run
