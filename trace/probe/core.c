@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* core.c -- set-up: carves the one memory block into rings and scratch, switches recording, converts the clock. */
 #include "wire/cold.h"
+#include "wire/div.h"
 #include "fathom/errno.h"
 #include "fathom/emit.h"
 #include "fathom/patch.h"
@@ -95,7 +96,7 @@ uint64_t fathom_ticks_to_ns(uint64_t ticks)
 
 	if (mult <= 1 && !shift)
 		return ticks;
-	return (lo >> shift) + (shift ? hi << (32 - shift) : hi << 32);
+	return wire_shr(lo, shift) + wire_shl(hi, 32 - shift);
 }
 
 uint64_t fathom_now(void)

@@ -126,7 +126,7 @@ static int format_digits(char d[24], uint64_t v, uint32_t base, int upper)
 			uint32_t bits = base == 16 ? 4 : 3;
 
 			d[n++] = set[v & (base - 1)];
-			v >>= bits;
+			v = wire_shr(v, bits);
 		}
 	}
 	return n;
@@ -173,12 +173,13 @@ static void format_integer(struct fathom_text *t, const struct fathom_spec *s,
 	const char *sign = "";
 
 	if (s->kind == SPEC_SIGNED) {
-		int64_t n = (int64_t)(v << unused) >> unused;
+		uint64_t top = wire_shl(1, 63 - unused);
+		int64_t n = (int64_t)(((v & (2 * top - 1)) ^ top) - top);
 
 		sign = n < 0 ? "-" : s->plus ? "+" : s->blank ? " " : "";
 		v = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 	} else {
-		v = v << unused >> unused;
+		v = wire_shr(wire_shl(v, unused), unused);
 	}
 	format_number(t, s, v, sign);
 }

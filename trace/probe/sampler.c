@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler.c -- look at the running stacks from the timer: into the ring, and into a backtrace buffer of its own. */
 #include "fathom/sampler.h"
+#include "wire/div.h"
 #include "fathom/emit.h"
 #include "fathom/errno.h"
 #include "fathom/internal.h"
@@ -377,8 +378,7 @@ int fathom_sampler_init(void *memory, size_t bytes, uint32_t out)
 		return -FATHOM_EINVAL;
 	if (fathom_load(&fathom_sampler_on))
 		return -FATHOM_EBUSY;
-	sampler.capacity = bytes / 8;
-	sampler.capacity /= fathom_core.nr_cpus;
+	sampler.capacity = bytes / 8 / fathom_core.nr_cpus;
 	if (sampler.capacity < 1024)
 		return -FATHOM_ENOMEM;
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
@@ -450,8 +450,12 @@ int64_t fathom_sampler_control(uint32_t flags, uint64_t arg)
 		sampler.stop_at = sampler.stop_after ? now + sampler.stop_after : 0;
 		fathom_store_release(&fathom_sampler_on, 1);
 	}
-	if (flags & FATHOM_SAMPLER_GET_INTERVAL)
-		return (int64_t)(sampler.interval / 1000);
+	if (flags & FATHOM_SAMPLER_GET_INTERVAL) {
+		uint64_t us = sampler.interval;
+
+		wire_div(&us, 1000);
+		return (int64_t)us;
+	}
 	if (flags & FATHOM_SAMPLER_IS_RUNNING)
 		return fathom_load(&fathom_sampler_on);
 	return (int64_t)sampler_words();

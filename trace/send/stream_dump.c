@@ -22,7 +22,7 @@ static void dump_end_line(struct dump_out *o)
 	o->line.len = 0;
 }
 
-static void dump_line(struct dump_out *o, const char *text)
+static void stream_dump_line(struct dump_out *o, const char *text)
 {
 	fathom_text_str(&o->line, text);
 	dump_end_line(o);
@@ -40,7 +40,7 @@ static void dump_text(struct dump_out *o, const char *key, const char *text)
 {
 	fathom_text_str(&o->line, key);
 	fathom_text_bytes(&o->line, ": ", 2);
-	dump_line(o, text);
+	stream_dump_line(o, text);
 }
 
 /* ---- bytes as text ---- */
@@ -88,7 +88,7 @@ static void dump_byte(struct dump_out *o, uint32_t byte)
 }
 
 /* What is left of the last byte, and the end of the line. */
-static void dump_flush(struct dump_out *o)
+static void stream_dump_flush(struct dump_out *o)
 {
 	if (o->have && !o->base91) {
 		dump_digit(o, dump_digit64(o->bits << (6u - o->have)));
@@ -108,7 +108,7 @@ static void dump_bytes(struct dump_out *o, const uint8_t *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		dump_byte(o, p[i]);
-	dump_flush(o);
+	stream_dump_flush(o);
 }
 
 /* ---- the parts of a dump ---- */
@@ -157,7 +157,7 @@ static void dump_header(struct dump_out *o, uint32_t cpu, enum wire_sel4_reason 
 		dump_number(o, "CLOCK_HZ", fathom_stream.clock_hz);
 	if (fathom_stream.flags & FATHOM_STREAM_TASK_STACKS)
 		dump_text(o, "STACKS", "THREAD");
-	dump_line(o, WIRE_SEL4_DUMP_RULE);
+	stream_dump_line(o, WIRE_SEL4_DUMP_RULE);
 }
 
 static void dump_dictionary(struct dump_out *o)
@@ -170,7 +170,7 @@ static void dump_dictionary(struct dump_out *o)
 		fathom_text_hex(&o->line, fathom_stream.dict[i], 0, ' ');
 		dump_end_line(o);
 	}
-	dump_line(o, WIRE_SEL4_DUMP_RULE);
+	stream_dump_line(o, WIRE_SEL4_DUMP_RULE);
 }
 
 /* The checksum is of the words, which are there only in compressed form: each block is decoded for it. */
@@ -203,7 +203,7 @@ static void dump_cpu(struct dump_out *o, uint32_t cpu, enum wire_sel4_reason rea
 	uint32_t crc;
 
 	fathom_stream_settle(c);
-	dump_line(o, o->base91 ? WIRE_SEL4_DUMP91_START : WIRE_SEL4_DUMP_START);
+	stream_dump_line(o, o->base91 ? WIRE_SEL4_DUMP91_START : WIRE_SEL4_DUMP_START);
 	dump_header(o, cpu, reason);
 	dump_dictionary(o);
 	crc = dump_blocks(o, c);
@@ -214,11 +214,11 @@ static void dump_cpu(struct dump_out *o, uint32_t cpu, enum wire_sel4_reason rea
 		crc = fathom_crc32(crc, c->work, c->nr * 2);
 		dump_bytes(o, (const uint8_t *)c->work, c->nr * 2);
 	}
-	dump_line(o, WIRE_SEL4_DUMP_RULE);
+	stream_dump_line(o, WIRE_SEL4_DUMP_RULE);
 	fathom_text_str(&o->line, "CHECKSUM: ");
 	fathom_text_hex(&o->line, crc, 8, '0');
 	dump_end_line(o);
-	dump_line(o, o->base91 ? WIRE_SEL4_DUMP91_END : WIRE_SEL4_DUMP_END);
+	stream_dump_line(o, o->base91 ? WIRE_SEL4_DUMP91_END : WIRE_SEL4_DUMP_END);
 }
 
 void fathom_stream_dump(fathom_stream_write_fn write, void *arg, enum wire_sel4_reason reason,
@@ -230,7 +230,7 @@ void fathom_stream_dump(fathom_stream_write_fn write, void *arg, enum wire_sel4_
 	fathom_text_init(&o.line, o.buf, sizeof(o.buf));
 	for (uint32_t cpu = 0; cpu < fathom_stream.nr_cpus; cpu++) {
 		if (fathom_stream.cpu[cpu].stats.storage_full)
-			dump_line(&o, "FTRACE: Storage full");
+			stream_dump_line(&o, "FTRACE: Storage full");
 		dump_cpu(&o, cpu, reason);
 	}
 }

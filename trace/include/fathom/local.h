@@ -44,13 +44,35 @@ static inline void fathom_local_add(unsigned long *at, unsigned long n)
 #endif
 
 /* The order in which contexts of one CPU see accesses: a matter of the compiler only. */
-#define fathom_local_barrier()	   __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define fathom_local_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#if UINTPTR_MAX > 0xffffffffu
 #define fathom_load(p)		   __atomic_load_n((p), __ATOMIC_RELAXED)
 #define fathom_store(p, v)	   __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define fathom_load_acquire(p)	   __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define fathom_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define fathom_likely(x)	   __builtin_expect(!!(x), 1)
-#define fathom_unlikely(x)	   __builtin_expect(!!(x), 0)
+#else
+/* 64 bits on a 32-bit target are two accesses: whoever uses that must live with a torn value. The ring does not. */
+#define FATHOM_WIDE(p) (sizeof(*(p)) > sizeof(long))
+#define fathom_load(p)                                      \
+	(FATHOM_WIDE(p) ? *(volatile __typeof__(*(p)) *)(p) \
+			: __atomic_load_n((p), __ATOMIC_RELAXED))
+#define fathom_store(p, v)                                                 \
+	((void)(FATHOM_WIDE(p) ? (*(volatile __typeof__(*(p)) *)(p) = (v)) \
+			       : (__atomic_store_n((p), (v), __ATOMIC_RELAXED), (v))))
+#define fathom_load_acquire(p)                                \
+	__extension__({                                       \
+		__typeof__(*(p)) fathom_got = fathom_load(p); \
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);      \
+		fathom_got;                                   \
+	})
+#define fathom_store_release(p, v)                       \
+	do {                                             \
+		__atomic_thread_fence(__ATOMIC_RELEASE); \
+		fathom_store(p, v);                      \
+	} while (0)
+#endif
+#define fathom_likely(x)   __builtin_expect(!!(x), 1)
+#define fathom_unlikely(x) __builtin_expect(!!(x), 0)
 
 #ifndef FATHOM_SHARED_CMPXCHG
 /* Between CPUs: acquire and release, the word is shared by the owner and the reader. *old becomes what was found. */
