@@ -18,7 +18,7 @@
  */
 enum {
 	BATCH = 4000,
-	ROUNDS = 3000,
+	ROUNDS = 12000,
 	LTTNG_EVERY = 4, /* it is slow: fewer of its batches */
 	UNROLL = 8,
 };

@@ -61,8 +61,13 @@ static inline void *fathom_emit_start(struct fathom_event *ev, uint32_t state, u
 	uint32_t cpu;
 	void *record;
 
-	if (FATHOM_UNLIKELY(state != FATHOM_EVENT_ON))
-		return fathom_emit_slow(ev, state, bytes, e);
+	if (FATHOM_UNLIKELY(state != FATHOM_EVENT_ON)) {
+		struct fathom_emit slow;
+
+		record = fathom_emit_slow(ev, state, bytes, &slow);
+		*e = slow;
+		return record;
+	}
 	e->pin = fathom_port_pin();
 	cpu = fathom_port_cpu();
 	if (FATHOM_UNLIKELY(cpu >= fathom_core.nr_cpus)) {
@@ -94,7 +99,9 @@ void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e);
 static inline void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
 {
 	if (FATHOM_UNLIKELY(e->scratch)) {
-		fathom_emit_slow_end(ev, e);
+		struct fathom_emit slow = *e;
+
+		fathom_emit_slow_end(ev, &slow);
 		return;
 	}
 	fathom_ring_commit(e->ring, &e->slot);
