@@ -34,9 +34,11 @@ enum mode {
 	SWITCHING, /* both in turn, and off at times */
 	SNAPSHOT,  /* two rings per CPU, exchanged under the writer */
 	PAGEWISE,  /* the reader takes pages only, the writers discard a lot */
+	RESET,	   /* everything is thrown away now and then */
 	NR_MODES,
 };
-static const char *const mode_names[] = {"overwrite", "full", "switching", "snapshot", "pagewise"};
+static const char *const mode_names[] = {"overwrite", "full",	  "switching",
+					 "snapshot",  "pagewise", "reset"};
 
 struct head {
 	uint32_t level : 8, words : 24; /* words of payload, this one included */
@@ -57,7 +59,7 @@ struct cpu {
 	/* the reader's side */
 	uint64_t expect[2][LEVELS]; /* next number, by ring and level */
 	uint64_t last_time[2];
-	uint64_t read, gaps, told, torn, disorder, back;
+	uint64_t read, gaps, told, torn, disorder, back, walked;
 } __attribute__((aligned(64)));
 
 static struct cpu cpus[CPUS];
@@ -156,6 +158,19 @@ static void *cpu_main(void *arg)
 	return NULL;
 }
 
+static int torn(const uint32_t *p, uint32_t bytes)
+{
+	struct head h;
+
+	memcpy(&h, p, sizeof(h));
+	if (h.level >= LEVELS || h.words * 4u > bytes || h.words * 4u + 8 <= bytes)
+		return 1;
+	for (uint32_t i = 2; i < h.words; i++)
+		if (p[i] != mix(h.number + i))
+			return 1;
+	return 0;
+}
+
 static void check_record(struct cpu *c, int which, const uint32_t *p, uint32_t bytes, uint64_t time,
 			 uint64_t lost)
 {
@@ -165,15 +180,10 @@ static void check_record(struct cpu *c, int which, const uint32_t *p, uint32_t b
 	c->read++;
 	c->told += lost;
 	memcpy(&h, p, sizeof(h));
-	if (h.level >= LEVELS || h.words * 4u > bytes || h.words * 4u + 8 <= bytes) {
+	if (torn(p, bytes)) {
 		c->torn++;
 		return;
 	}
-	for (uint32_t i = 2; i < h.words; i++)
-		if (p[i] != mix(h.number + i)) {
-			c->torn++;
-			return;
-		}
 	want = c->expect[which][h.level];
 	if (h.number < (uint32_t)want)
 		c->disorder++;
@@ -221,6 +231,30 @@ static int read_pages(struct cpu *c, int which, struct fathom_ring *r, int max)
 	return n;
 }
 
+/* The walk that consumes nothing, while the owner writes: what it shows is whole and in order, or told to be lost. */
+static void walk(struct cpu *c, struct fathom_ring *r)
+{
+	static struct wire_page scratch;
+	uint64_t next[LEVELS] = {0}, time = 0;
+	struct fathom_ring_iter it;
+	struct fathom_record rec;
+	struct head h;
+
+	fathom_ring_iter_init(&it, r, &scratch);
+	while (fathom_ring_iter_next(&it, &rec)) {
+		memcpy(&h, rec.data, sizeof(h));
+		if (torn(rec.data, rec.bytes)) {
+			c->torn++;
+			return;
+		}
+		c->disorder += h.number < next[h.level];
+		next[h.level] = (uint64_t)h.number + 1;
+		c->back += rec.time < time;
+		time = rec.time;
+		c->walked++;
+	}
+}
+
 /* One look at one CPU by the reader, and what it does to it. */
 static void visit(struct cpu *c, uint32_t round)
 {
@@ -233,6 +267,10 @@ static void visit(struct cpu *c, uint32_t round)
 		read_records(c, which, c->spare, 2000);
 		return;
 	}
+	if (round % 5 == 0)
+		walk(c, c->live);
+	if (mode == RESET && round % 50 == 49)
+		fathom_ring_reset(c->live);
 	if (mode == SWITCHING) {
 		fathom_ring_overwrite(c->live, (int)(round / 64 % 2));
 		fathom_ring_enable(c->live, round % 1024 < 1000);
@@ -283,11 +321,20 @@ static void set_up(uint64_t events)
 /* Everything adds up, to the last record. 0 if not. */
 static int account(struct cpu *c, uint64_t *offered)
 {
-	uint64_t off = 0, wrote = 0, refused = 0, gone = 0, lost = 0;
+	uint64_t off = 0, wrote = 0, refused = 0, gone = 0, lost = 0, thrown;
 	struct fathom_ring_stats st = {0}, one;
 
 	for (int k = 0; k < 2; k++) {
-		fathom_ring_stats(&c->rings[k], &one);
+		struct fathom_ring *r = &c->rings[k];
+
+		fathom_ring_stats(r, &one);
+		if (one.written != one.read + one.overwritten)
+			c->torn++;
+		/* What a reset took off the counters. */
+		one.written += r->base.written;
+		one.read += r->base.read;
+		one.overwritten += r->base.overwritten;
+		one.discarded += r->base.discarded;
 		st.written += one.written;
 		st.read += one.read;
 		st.overwritten += one.overwritten;
@@ -309,10 +356,13 @@ static int account(struct cpu *c, uint64_t *offered)
 		lost += mode == SNAPSHOT ? 0 : c->wrote[l] - c->expect[0][l];
 	}
 	*offered += off;
+	thrown = mode == RESET ? st.read - c->read : 0;
 	if (off == wrote + refused + gone && st.written == wrote && st.discarded == gone &&
-	    st.full + st.nested + st.disabled + st.too_big == refused && st.read == c->read &&
-	    st.written == st.read + st.overwritten && st.entries == 0 && st.corrupt == 0 &&
-	    (mode == SNAPSHOT || c->gaps + lost == st.overwritten) && c->told >= st.overwritten &&
+	    st.full + st.nested + st.disabled + st.too_big == refused &&
+	    st.read == c->read + thrown && st.written == st.read + st.overwritten &&
+	    st.entries == 0 && st.corrupt == 0 &&
+	    (mode == SNAPSHOT || c->gaps + lost == st.overwritten + thrown) &&
+	    (mode == RESET || c->told >= st.overwritten) &&
 	    c->told <= st.overwritten + st.full + st.nested && !c->torn && !c->disorder && !c->back)
 		return 1;
 	printf("  cpu %ld: offered %llu wrote %llu (%llu) refused %llu gone %llu read %llu (%llu)\n"
@@ -333,7 +383,7 @@ static int account(struct cpu *c, uint64_t *offered)
 
 static int run_mode(uint64_t events)
 {
-	uint64_t offered = 0, read = 0, deep = 0, torn = 0;
+	uint64_t offered = 0, read = 0, walked = 0, deep = 0, torn = 0;
 	int good = 1;
 
 	set_up(events);
@@ -348,15 +398,18 @@ static int run_mode(uint64_t events)
 		good &= account(&cpus[i], &offered);
 		read += cpus[i].read;
 		torn += cpus[i].torn;
+		walked += cpus[i].walked;
 		for (int l = 3; l < LEVELS; l++)
 			deep += cpus[i].wrote[l];
 		free(cpus[i].mem[0]);
 		free(cpus[i].mem[1]);
 	}
-	printf("%s torture_%s%s %llu events, %llu read, %llu at depth 4 and more, %llu torn, %s\n",
+	printf("%s torture_%s%s %llu events, %llu read, %llu walked over, %llu at depth 4 and "
+	       "more, %llu torn, %s\n",
 	       good ? "ok" : "not ok", mode_names[mode], good ? "" : ":",
-	       (unsigned long long)offered, (unsigned long long)read, (unsigned long long)deep,
-	       (unsigned long long)torn, good ? "0 unaccounted" : "it does not add up");
+	       (unsigned long long)offered, (unsigned long long)read, (unsigned long long)walked,
+	       (unsigned long long)deep, (unsigned long long)torn,
+	       good ? "0 unaccounted" : "it does not add up");
 	return !good;
 }
 
