@@ -15,7 +15,7 @@
  * every placement is replayed, and each run is checked against what the writers know they did. Where reader and writers
  * together make too many, the reader runs in a bounded number of bursts, each any number of its steps long.
  *
- *	model [--slow | SCENARIO [TRAIL]]      the quick scenarios, the slow ones, one, or one run (what a failure prints)
+ *	model [--slow | --until-failure | SCENARIO [TRAIL]]      quick ones, slow ones, one, one run (a failure prints it)
  */
 struct scenario {
 	const char *name;
@@ -455,14 +455,17 @@ static int run_scenario(const char *given)
 int main(int argc, char **argv)
 {
 	int failed = 0, slow = argc > 1 && !strcmp(argv[1], "--slow");
-	const char *name = argc > 1 && !slow ? argv[1] : NULL;
+	int one = argc > 1 && !strcmp(argv[1], "--until-failure");
+	const char *name = argc > 1 && !slow && !one ? argv[1] : NULL;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		sc = &scenarios[i];
 		if (name ? strcmp(name, sc->name) != 0 : sc->slow != slow)
 			continue;
-		failed |= run_scenario(argc > 2 ? argv[2] : NULL);
+		failed |= run_scenario(name && argc > 2 ? argv[2] : NULL);
+		if (failed && one)
+			break;
 	}
 	return failed;
 }

@@ -366,7 +366,7 @@ static int random_rounds(uint32_t events, long one_in, int overwrite)
 
 int main(int argc, char **argv)
 {
-	uint32_t events = argc > 1 ? (uint32_t)atoi(argv[1]) : 1000;
+	uint32_t events = argc > 1 ? (uint32_t)atoi(argv[1]) : 400;
 	struct sigaction sa = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 	int failed;
 

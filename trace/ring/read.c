@@ -134,7 +134,10 @@ static void hold(struct fathom_ring *r, const struct found *f, uint64_t first, u
 	rd->end = f->end;
 	rd->time = f->time;
 	rd->left = left;
-	rd->lost += first - rd->next + missed;
+	/* Laps of 4 bits can deceive find_oldest() after 16 laps in one look: never backwards. */
+	if (sizeof(long) == 8 || first >= rd->next)
+		rd->lost += first - rd->next;
+	rd->lost += missed;
 	rd->next = first + left;
 }
 
