@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c -- the reader's side of the ring: takes pages by swapping, walks without consuming. */
 #include "wire/cold.h"
-#include "fathom/errno.h"
 #include "fathom/ring.h"
 #include "ring/pos.h"
 
