@@ -214,6 +214,13 @@ TEST(probes)
 	CHECK(fathom_tracing_is_on()); /* used up */
 	CHECK_EQ(filter("!ret_leaf:traceoff:0"), 0);
 	CHECK_EQ(probe_count(), 0);
+	CHECK_EQ(filter("ret_leaf:dump"), 0); /* once, though no count was given */
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_EQ(p.left, 1);
+	ret_leaf(1);
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_EQ(p.left, 0);
+	CHECK_EQ(filter("!ret_leaf:dump"), 0);
 	CHECK_EQ(filter("ret_*:stacktrace"), 0);
 	CHECK_EQ(probe_count(), 11);
 	ret_mid(1);

@@ -48,10 +48,16 @@ static void command_stacktrace(uintptr_t ip, uintptr_t parent_ip, void *data)
 	fathom_stack_record(ip, parent_ip, fathom_probe_frame());
 }
 
+static void command_dump(uintptr_t ip, uintptr_t parent_ip, void *data)
+{
+	(void)ip, (void)parent_ip, (void)data;
+	fathom_dump(0);
+}
+
 static const struct fathom_function_command built_in[] = {
-	{"traceon", 0, 0, command_traceon, 0, 0},
-	{"traceoff", 0, 0, command_traceoff, 0, 0},
-	{"stacktrace", 0, 0, command_stacktrace, 0, 0},
+	{"traceon", 0, 0, command_traceon, 0, 0},	{"traceoff", 0, 0, command_traceoff, 0, 0},
+	{"stacktrace", 0, 0, command_stacktrace, 0, 0}, {"dump", 0, 0, command_dump, 0, 0},
+	{"cpudump", 0, 0, command_dump, 0, 0},
 };
 
 static void commands_init(void)
@@ -244,6 +250,19 @@ static int parse_probe(const char *s, size_t bytes, struct probe_line *l)
 	return parse_rest(s, bytes, l);
 }
 
+/* dump and cpudump have one group, counted or not; a dump without a count runs once. */
+static int is_dump(uint8_t command)
+{
+	return commands[command]->run == command_dump;
+}
+
+static int32_t first_count(const struct probe_line *l)
+{
+	return !l->counted && commands[l->command]->name[0] == 'd' && is_dump(l->command)
+		       ? 1
+		       : l->count;
+}
+
 static int same_group(const struct function_probe *p, const struct probe_line *l, void *data)
 {
 	return p->group && p->command == l->command && p->data == data && p->counted == l->counted;
@@ -291,7 +310,7 @@ static int probe_add(const struct probe_line *l, void *data)
 		p->function = (uint32_t)i;
 		p->command = l->command;
 		p->counted = l->counted;
-		p->left = l->count;
+		p->left = first_count(l);
 		p->data = data;
 		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
 	}
