@@ -114,18 +114,11 @@ static void gate_after(struct fathom_event *ev, const void *record, uint32_t byt
 	fathom_pool_leave(cpu);
 }
 
-/* The caller's stack behind the record: option stacktrace, and the trigger of that name. */
-static void gate_stack(struct fathom_event *ev)
-{
-	(void)ev;
-	fathom_stack_record(0, 0, (uintptr_t)__builtin_frame_address(0));
-}
-
 void fathom_ctl_gate_init(void)
 {
 	fathom_gate.decide = gate_decide;
 	fathom_gate.after = gate_after;
-	fathom_gate.stack = gate_stack;
+	fathom_gate.stack = fathom_stack_event; /* option stacktrace, and the trigger of that name */
 	fathom_ctl_function_commands();
 }
 

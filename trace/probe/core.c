@@ -162,7 +162,6 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.off = 0; /* the rings start enabled */
 	fathom_arch_patch_init(&fathom_core.config);
 	fathom_registry_init();
-	fathom_gate.stack = fathom_stack_event;
 	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
 	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
 	return 0;
