@@ -185,32 +185,43 @@ static void close_source(struct source *s)
 
 /* ---- ftrace.bin ---- */
 
-/* A stream has no magic number. Its name, the description beside it, or words that make sense must tell. */
+/* Of the returns among the first words, how many are of the function that was called last: half at least in a trace. */
+static bool calls_nest(const uint16_t *w, size_t n)
+{
+	uint32_t stack[64], returns = 0, matched = 0, depth = 0;
+
+	for (size_t at = 0; at < n;) {
+		uint32_t type, words = sel4_step(w + at, n - at, true, NULL, &type);
+
+		if (type == WIRE_SEL4_FUNC_ENTER) {
+			stack[depth++ % 64] = w[at] >> 1;
+		} else if (type == WIRE_SEL4_FUNC_EXIT) {
+			returns++;
+			if (depth)
+				matched += stack[--depth % 64] == w[at] >> 1;
+		}
+		at += words;
+	}
+	return returns >= 4 && matched >= returns / 2;
+}
+
+/* A stream has no magic number. The description beside it, words that make sense, or at last its name must tell. */
 static int probe_stream(const struct source_probe *p)
 {
-	const uint16_t *w = (const void *)p->head;
-	size_t n = p->head_bytes < 8192 ? p->head_bytes / 2 : 4096, at = 0, odd = 0, even = 0;
+	const char *slash = strrchr(p->path, '/'), *name = slash ? slash + 1 : p->path;
 	char *meta;
 	int score = 0;
 
-	if (p->directory || n < 4 || strcmp(source_suffix(p->path), "bin") != 0)
+	if (p->directory || p->head_bytes < 2 || strcmp(source_suffix(p->path), "bin") != 0)
 		return 0;
 	meta = sel4_path(p->path, ".meta");
 	if (meta && !access(meta, R_OK))
 		score = 60;
-	free(meta);
-	while (!score && at < n) {
-		uint32_t type, words = sel4_step(w + at, n - at, true, NULL, &type);
-
-		if (type == WIRE_SEL4_UNKNOWN)
-			return 0;
-		odd += type == WIRE_SEL4_FUNC_ENTER;
-		even += type == WIRE_SEL4_FUNC_EXIT;
-		at += words;
-	}
-	/* Calls and returns balance but for the depth of the stack. */
-	if (!score && odd + even > n / 4 && (odd > even ? odd - even : even - odd) < 256)
+	else if (calls_nest((const void *)p->head, p->head_bytes < 8192 ? p->head_bytes / 2 : 4096))
 		score = 20;
+	else if (!strncmp(name, "ftrace", 6))
+		score = 5;
+	free(meta);
 	return score;
 }
 
