@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """report.py -- make bench-report: `fathom report` against `trace-cmd report`, same file, same machine, one run.
 
-    FATHOM_FIXTURES   folder with linux/trace-dat/large_*.dat; without it a trace of 1.5 million events is made
+    FATHOM_FIXTURES   folder with linux/trace-dat/large_*.dat; without it the pages of small recorded traces are repeated
 
 Texts go to /dev/null, the page cache is warm. The bar is on wall time, with as many threads as there are CPUs, so the
 machine should have nothing else to do; processor times are printed beside.
 """
+import gzip
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,6 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FATHOM = os.path.join(TOP, "build/fathom")
-GEN = os.path.join(TOP, "build/bench/gen_trace")
 
 
 def run(*args, runs=1):
@@ -32,6 +33,34 @@ def run(*args, runs=1):
     return wall, cpu, rss
 
 
+def repeat(source, d, name):
+    """A trace of about 1.5 million events: the pages of a small one again and again, later each time."""
+    small, plain, big = (os.path.join(d, name + suffix) for suffix in (".dat", ".v6.dat", "_repeated.dat"))
+    with gzip.open(source) as src, open(small, "wb") as dst:
+        shutil.copyfileobj(src, dst)
+    subprocess.run([FATHOM, "convert", "--file-version", "6", small, plain], check=True, stdout=subprocess.DEVNULL)
+    data = open(plain, "rb").read()
+    table = data.index(b"flyrecord\0") + 10
+    cpus = []
+    while not cpus or table + 16 * len(cpus) + 16 <= cpus[0][0] and len(cpus) < 2:
+        cpus.append(struct.unpack_from("<QQ", data, table + 16 * len(cpus)))
+    span = 1 + max(struct.unpack_from("<Q", data, o + s - 4096)[0] for o, s in cpus) - min(
+        struct.unpack_from("<Q", data, o)[0] for o, s in cpus) + 10**9
+    times = 1500000 // lines(plain)
+    with open(big, "wb") as f:
+        f.write(data[:table])
+        at = (table + 16 * len(cpus) + 4095) & ~4095
+        for _, s in cpus:
+            f.write(struct.pack("<QQ", at, s * times))
+            at += s * times
+        f.write(b"\0" * (-f.tell() % 4096))
+        for o, s in cpus:
+            for k in range(times):
+                for p in range(o, o + s, 4096):
+                    f.write(struct.pack("<Q", struct.unpack_from("<Q", data, p)[0] + k * span) + data[p + 8 : p + 4096])
+    return big
+
+
 def files(d):
     folder = os.path.join(os.environ.get("FATHOM_FIXTURES", "/nonexistent"), "linux/trace-dat")
     found = []
@@ -45,9 +74,8 @@ def files(d):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         if os.path.exists(plain):
             found.append(plain)
-    if not found and os.path.exists(GEN):
-        found.append(os.path.join(d, "made.dat"))
-        subprocess.run([GEN, found[0], "44", "2"], check=True)
+    for name in ("function_v7_zstd", "graph_v7_zstd", "lost_v6") if not found else ():
+        found.append(repeat(os.path.join(TOP, "test/data/tracedat", name + ".dat.gz"), d, name))
     return found
 
 

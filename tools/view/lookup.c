@@ -109,9 +109,9 @@ static const char *env_printk(void *arg, uint64_t addr)
 bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd, bool names)
 {
 	*l = (struct lookup){.source = s, .trace_cmd = trace_cmd, .names = names};
-	l->slots = calloc(LOOKUP_SLOTS, sizeof(*l->slots));
+	l->slots = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->slots));
 	l->ids = names ? calloc(1, sizeof(*l->ids)) : NULL;
-	for (uint32_t i = 0; l->slots && i < LOOKUP_SLOTS; i++)
+	for (uint32_t i = 0; l->slots && i < LOOKUP_SETS * LOOKUP_WAYS; i++)
 		l->slots[i].size = UINT64_MAX; /* empty */
 	l->env = (struct expr_env){
 		.symbol = env_symbol,
@@ -136,10 +136,17 @@ void lookup_free(struct lookup *l)
 	*l = (struct lookup){0};
 }
 
-const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, struct lookup_symbol *slot)
+const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, struct lookup_symbol *set)
 {
+	struct lookup_symbol *slot = NULL;
 	struct symbol sym;
 	bool found;
+
+	for (uint32_t i = 0; i < LOOKUP_WAYS && !slot; i++)
+		if (set[i].size == UINT64_MAX)
+			slot = &set[i];
+	if (!slot)
+		slot = &set[l->next_way++ % LOOKUP_WAYS];
 
 	source_want_names(l->source);
 	if (l->source->ops->symbol)
