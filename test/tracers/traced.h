@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traced.h -- the functions the tracer tests trace, once with return sites (ret_) and once without (hij_). */
+/* traced.h -- the functions the tracer tests trace, with return sites (ret_), without (hij_), with calls (cyg_). */
 #ifndef TEST_TRACED_H
 #define TEST_TRACED_H
 
@@ -24,6 +24,7 @@ struct pair {
 
 TRACED_FUNCTIONS(ret);
 TRACED_FUNCTIONS(hij);
+TRACED_FUNCTIONS(cyg);
 
 extern volatile int traced_sink;
 

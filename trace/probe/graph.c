@@ -464,6 +464,50 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 	return ret;
 }
 
+/*
+ * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the frame, and the
+ * innermost call of that name is the one that returns.
+ */
+void fathom_graph_enter_named(uintptr_t ip)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), outer, depth;
+
+	if (!task || fathom_guard_is_held(task, context)) {
+		fathom_counts()->recursion += task != 0;
+		fathom_port_unpin(pin);
+		return;
+	}
+	outer = fathom_guard_enter(task, context);
+	if (task->generation != fathom_load(&graph_generation) && !fathom_guard_is_nested(task))
+		shadow_renew(task);
+	depth = task->depth;
+	if (depth < FATHOM_SHADOW_DEPTH) {
+		struct fathom_shadow *e = &task->shadow[depth];
+
+		task->depth = depth + 1;
+		fathom_local_barrier(); /* G1 */
+		e->func = ip;
+		e->flags = fathom_load(&graph_plain);
+		e->calltime = graph_write_entry(ip, depth, context);
+		e->slot = ip;
+	} else {
+		task->overrun++;
+		fathom_counts()->shadow_full++;
+	}
+	fathom_guard_leave(task, outer);
+	fathom_port_unpin(pin);
+}
+
+void fathom_graph_leave_named(uintptr_t ip)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	graph_leave_slow(ip);
+	fathom_port_unpin(pin);
+}
+
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
 {
 	struct fathom_task *task;

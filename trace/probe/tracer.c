@@ -88,7 +88,10 @@ int fathom_function_prepare(void)
 int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 {
 	int err = function || graph ? fathom_function_prepare() : 0;
+	int told = fathom_instrument_set(function, graph);
 
+	if (err == -FATHOM_ENOSYS && !told)
+		err = task_states_init(); /* no sites, but the functions tell us */
 	if (err)
 		return err;
 	fathom_tracer_wants.function = function;

@@ -213,12 +213,19 @@ enum graph_flag {
 uint32_t fathom_graph_wanted(uint32_t index);
 /* Follow a call with these flags; hijack if its function has no return sites. */
 void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack);
+/* For calls that are told from inside the function: see instrument.c. */
+void fathom_graph_enter_named(uintptr_t ip);
+void fathom_graph_leave_named(uintptr_t ip);
 /* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
 void fathom_graph_reset(void);
 extern uint32_t fathom_graph_depth_max;
 extern uint64_t fathom_thresh_ns;
 /* The return address that lies behind a hijacked slot of the running task, else `ret`. Any context. */
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
+
+/* ---- instrument.c: 0, or -ENOSYS if the kernel is not compiled that way ---- */
+
+int fathom_instrument_set(uint8_t function, uint8_t graph);
 
 /* ---- latency.c ---- */
 
