@@ -81,6 +81,8 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		return r.err;
 	}
 	fathom_ctl_recording(tr, 0);
+	if (fathom_core.config.sync) /* so that a writer which did not see it yet shows as open */
+		fathom_core.config.sync();
 	for (int i = 0; i < BUFFER_TRIES; i++) {
 		r.err = 0;
 		buffer_resize_all(&r);
