@@ -14,12 +14,13 @@
  * T1  a bit of `threads_free` is set = no thread writes to that ring. A thread clears a bit to take the ring and sets it
  *     (release) after its last event there; the next taker (acquire) sees all of it.
  * T2  fathom_user_cpu is a ring of this thread's own, or FATHOM_USER_NONE.
- * T3  a signal handler that traces while its thread is inside thread_attach() is refused: it finds THREAD_BUSY.
+ * T3  a signal handler that traces while its thread is inside thread_attach() finds thread_busy and is refused; one that
+ *     came just before has taken the ring, which thread_attach() then finds.
  */
 #define THREADS_NAMES 256 /* tasks remembered: `pid comm` of the file */
 
 __thread int32_t fathom_user_tid;
-static __thread int thread_busy;
+static __thread volatile int thread_busy;
 
 static _Atomic uint64_t threads_free = ~0ull;
 static _Atomic uint32_t threads_limit = 64; /* rings there are */
@@ -70,6 +71,11 @@ static uint32_t thread_attach(void)
 	if (thread_busy)
 		goto refused;
 	thread_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (fathom_user_cpu != FATHOM_USER_NONE) { /* a signal was first, and took one */
+		thread_busy = 0;
+		return fathom_user_cpu;
+	}
 	do {
 		cpu = free ? (uint32_t)__builtin_ctzll(free) : 64;
 		if (cpu >= atomic_load(&threads_limit)) {
@@ -84,6 +90,7 @@ static uint32_t thread_attach(void)
 	if (threads_have_key)
 		pthread_setspecific(threads_key, (void *)(uintptr_t)(cpu + 1));
 	fathom_user_cpu = cpu;
+	atomic_signal_fence(memory_order_seq_cst);
 	thread_busy = 0;
 	return cpu;
 refused:

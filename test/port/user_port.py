@@ -64,6 +64,10 @@ def same_as_dump(kind, d):
     ours, theirs = parse_dump(r.stderr), parse_report(lines)
     jobs = sum("job_end" in o[4] for o in ours)
     result(jobs == 200, f"{kind}_every_job_is_there", f"{jobs} of 200")
+    rings = {}
+    for comm, pid, cpu, _, _ in ours:
+        rings.setdefault(pid, set()).add(cpu)
+    result(all(len(c) == 1 for c in rings.values()), f"{kind}_a_thread_has_one_ring", str(rings))
     diff = [f"{a} / {b}" for a, b in zip(ours, theirs) if a != b]
     result(ours == theirs and len(ours) > 600, f"{kind}_report_equals_dump",
            f"{len(ours)} and {len(theirs)} lines; {diff[:2]}")

@@ -118,7 +118,8 @@ void fathom_ctl_gate_init(void)
 {
 	fathom_gate.decide = gate_decide;
 	fathom_gate.after = gate_after;
-	fathom_gate.stack = fathom_stack_event; /* option stacktrace, and the trigger of that name */
+	fathom_gate.stack =
+		fathom_stack_event; /* option stacktrace, and the trigger of that name */
 	fathom_ctl_function_commands();
 }
 
