@@ -112,6 +112,9 @@ TEST(printfmt_fields)
 		  "hello|200|-1|kworker/0:1");
 	CHECK_STR(p("\"%lx %lx\", REC->args[0], REC->args[1]"), "11 ffffffffffffffff");
 	CHECK_STR(p("\"%d%%\", (REC)->small"), "200%");
+	CHECK_STR(p("\"%s %s\", __print_hex(&REC->ip[2], 2), __print_hex(&REC->ip[0], 3)"),
+		  "0d b8 20 01 0d");
+	CHECK_STR(p("\"%u %lx\", REC->ip[15], REC->args[2]"), "1 0");
 	CHECK_STR(p("\"%u\", __get_rel_dynamic_array_len(words)"), "12");
 	CHECK_STR(p("\"%u\", ((u32 *)__get_rel_dynamic_array(words))[2]"), "768");
 	CHECK_STR(p("\"%u\", *(u32 *)__get_rel_dynamic_array(words)"), "1");

@@ -434,8 +434,25 @@ static bool compile_primary(struct compiler *c, uint8_t *type)
 	}
 }
 
+/* REC->array[3] is a field like any other: one load, if the index is inside. */
+static bool fold_index(struct compiler *c, uint32_t begin, uint8_t elem)
+{
+	struct insn *i = &c->p->code[begin];
+	uint32_t size = elem & TYPE_SIZE;
+
+	if (c->failed || c->address || c->p->nr_code != begin + 2 || i[0].op != OP_BYTES ||
+	    i[1].op != OP_CONST || i[0].imm == UINT32_MAX || i[1].imm >= i[0].imm / size)
+		return false;
+	i[0] = (struct insn){OP_LOAD, elem, 0, i[0].c + (uint32_t)i[1].imm * size, 0};
+	c->p->nr_code--;
+	c->stack--;
+	return true;
+}
+
 static bool compile_postfix(struct compiler *c, uint8_t *type)
 {
+	uint32_t begin = c->p->nr_code;
+
 	if (!compile_primary(c, type))
 		return false;
 	while (token_is(&c->t, '[')) {
@@ -447,7 +464,8 @@ static bool compile_postfix(struct compiler *c, uint8_t *type)
 		if (!compile_expr(c, &index) || !compiler_expect(c, ']'))
 			return false;
 		*type &= TYPE_SIZE | TYPE_SIGNED;
-		emit(c, (struct insn){OP_INDEX, *type, 0, 0, 0}, 2, 1);
+		if (!fold_index(c, begin, *type))
+			emit(c, (struct insn){OP_INDEX, *type, 0, 0, 0}, 2, 1);
 	}
 	return !c->failed;
 }
@@ -468,8 +486,12 @@ static bool compile_deref(struct compiler *c, uint8_t *type)
 static bool compile_address(struct compiler *c, uint8_t *type)
 {
 	uint32_t begin = c->p->nr_code;
+	bool ok;
 
-	if (!compile_unary(c, type))
+	c->address = true;
+	ok = compile_unary(c, type);
+	c->address = false;
+	if (!ok)
 		return false;
 	if (*type & TYPE_BYTES)
 		return true;

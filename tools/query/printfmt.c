@@ -341,7 +341,9 @@ static bool is_field(const struct printfmt *p, const struct piece *n, const stru
 	i = &p->program.code[n->arg.begin];
 	if (n->arg.end == n->arg.begin + 2 && i[1].op != OP_CAST)
 		return false;
-	return (i->op == OP_LOAD || i->op == OP_BYTES || i->op == OP_DYNAMIC) && i->c == f->offset;
+	if (i->op == OP_LOAD) /* of all of it, not of one element */
+		return i->c == f->offset && (i->a & TYPE_SIZE) == f->size;
+	return (i->op == OP_BYTES || i->op == OP_DYNAMIC) && i->c == f->offset;
 }
 
 bool printfmt_field(const struct printfmt *p, const struct format_field *f, struct expr_record *r,
