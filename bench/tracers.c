@@ -2,7 +2,7 @@
 /* tracers.c -- what a traced call and its return cost: ours with return sites, with a replaced return, off; and the floor. */
 #include <stdio.h>
 #include "fathom/tracer.h"
-#include "port.h"
+#include "test/tracers/port.h"
 #include "tracers_loop.h"
 
 int subject_ret(int x);
