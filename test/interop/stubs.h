@@ -84,7 +84,7 @@ typedef int irqreturn_t;
 #define pr_debug(x...)
 
 /* ---- tasks ---- */
-enum { TASK_COMM_LEN = 16 };
+#define TASK_COMM_LEN		16
 #define TASK_RUNNING		0x00000000
 #define TASK_INTERRUPTIBLE	0x00000001
 #define TASK_UNINTERRUPTIBLE	0x00000002
