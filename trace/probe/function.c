@@ -124,8 +124,8 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 
 	if (index < 0)
 		return;
-	users = fathom_load(&fathom_sites.site[index].users);
-	hijack = !(fathom_sites.site[index].flags & SITE_HAS_RETURNS);
+	users = fathom_load(&fathom_functions.site[index].users);
+	hijack = !(fathom_functions.site[index].flags & SITE_HAS_RETURNS);
 	traced = call_is_traced();
 	if (users & SITE_PROBE)
 		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);

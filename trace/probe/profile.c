@@ -26,7 +26,7 @@ static struct {
 
 static struct profile_count *profile_at(uint32_t cpu, uint32_t site)
 {
-	return &profile.count[(size_t)cpu * fathom_sites.nr_sites + site];
+	return &profile.count[(size_t)cpu * fathom_functions.nr_sites + site];
 }
 
 void fathom_profile_enter(uint32_t site)
@@ -59,7 +59,7 @@ static void profile_clear(void)
 	struct profile_count zero = {0, 0, 0};
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
-		for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
+		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
 			*profile_at(cpu, i) = zero;
 }
 
@@ -70,8 +70,9 @@ int fathom_profile_set(int on)
 	if (err)
 		return err;
 	if (on && !profile.count)
-		profile.count = fathom_memory_take((size_t)fathom_core.nr_cpus *
-						   fathom_sites.nr_sites * sizeof(*profile.count));
+		profile.count =
+			fathom_memory_take((size_t)fathom_core.nr_cpus * fathom_functions.nr_sites *
+					   sizeof(*profile.count));
 	if (on && !profile.count)
 		return -FATHOM_ENOMEM;
 	if (on && !profile.on)
@@ -123,10 +124,10 @@ static int profile_after(uint32_t cpu, uint32_t last)
 {
 	int best = -1;
 
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
 		if (!profile_at(cpu, i)->hits)
 			continue;
-		if (last < fathom_sites.nr_sites && !profile_before(cpu, last, i))
+		if (last < fathom_functions.nr_sites && !profile_before(cpu, last, i))
 			continue;
 		if (best < 0 || profile_before(cpu, i, (uint32_t)best))
 			best = (int)i;
@@ -177,7 +178,7 @@ int fathom_profile_line(uint32_t cpu, uint32_t line, struct fathom_text *out)
 	if (line == 2 || profile_walk.cpu != cpu || profile_walk.line + 1 != line) {
 		profile_walk.cpu = cpu;
 		profile_walk.line = 1;
-		profile_walk.site = fathom_sites.nr_sites;
+		profile_walk.site = fathom_functions.nr_sites;
 	}
 	do {
 		site = profile_after(cpu, profile_walk.site);

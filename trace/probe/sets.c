@@ -13,22 +13,22 @@ static struct {
 
 static int set_test(enum fathom_function_set set, uint32_t i)
 {
-	return fathom_sites.set[set][i / 32] >> (i % 32) & 1;
+	return fathom_functions.set[set][i / 32] >> (i % 32) & 1;
 }
 
 static void set_change(enum fathom_function_set set, uint32_t i, int on)
 {
-	uint32_t *word = &fathom_sites.set[set][i / 32], bit = 1u << (i % 32);
+	uint32_t *word = &fathom_functions.set[set][i / 32], bit = 1u << (i % 32);
 
 	if (on == !!(*word & bit))
 		return;
 	*word ^= bit;
-	fathom_sites.set_count[set] += on ? 1u : -1u;
+	fathom_functions.set_count[set] += on ? 1u : -1u;
 }
 
 int fathom_set_has(enum fathom_function_set set, uint32_t index)
 {
-	if (!fathom_sites.set_count[set])
+	if (!fathom_functions.set_count[set])
 		return set == FATHOM_SET_FILTER || set == FATHOM_SET_GRAPH ||
 		       set == FATHOM_SET_STACK;
 	return set_test(set, index);
@@ -63,7 +63,7 @@ static uint32_t function_number(const char *s, size_t bytes)
 			return 0;
 		n = n * 10 + (uint64_t)(s[i] - '0');
 	}
-	return n <= fathom_sites.nr_sites ? (uint32_t)n : 0;
+	return n <= fathom_functions.nr_sites ? (uint32_t)n : 0;
 }
 
 void fathom_match_init(struct function_match *m, const char *pattern, size_t bytes)
@@ -78,8 +78,8 @@ void fathom_match_init(struct function_match *m, const char *pattern, size_t byt
 
 int fathom_match_next(struct function_match *m)
 {
-	for (; m->next < fathom_sites.nr_sites; m->next++) {
-		const struct site *s = &fathom_sites.site[m->next];
+	for (; m->next < fathom_functions.nr_sites; m->next++) {
+		const struct site *s = &fathom_functions.site[m->next];
 		const char *name;
 
 		if (s->flags & SITE_GONE)
@@ -128,24 +128,24 @@ int fathom_function_set_write(enum fathom_function_set set, const char *token, s
 
 void fathom_function_set_clear(enum fathom_function_set set)
 {
-	if (set >= FATHOM_SET_NR || !fathom_sites.nr_sites)
+	if (set >= FATHOM_SET_NR || !fathom_functions.nr_sites)
 		return;
-	for (uint32_t i = 0; i < (fathom_sites.nr_sites + 31) / 32; i++)
-		fathom_sites.set[set][i] = 0;
-	fathom_sites.set_count[set] = 0;
+	for (uint32_t i = 0; i < (fathom_functions.nr_sites + 31) / 32; i++)
+		fathom_functions.set[set][i] = 0;
+	fathom_functions.set_count[set] = 0;
 	fathom_tracer_refresh();
 }
 
 int fathom_function_set_is_empty(enum fathom_function_set set)
 {
-	return set >= FATHOM_SET_NR || !fathom_sites.set_count[set];
+	return set >= FATHOM_SET_NR || !fathom_functions.set_count[set];
 }
 
 int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
 {
 	if (fathom_function_set_is_empty(set))
 		return -1;
-	for (uint32_t i = from; i < fathom_sites.nr_sites; i++)
+	for (uint32_t i = from; i < fathom_functions.nr_sites; i++)
 		if (set_test(set, i))
 			return (int)i;
 	return -1;

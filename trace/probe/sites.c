@@ -21,7 +21,7 @@ SITES_PLACEHOLDER(sites_no_return, "__return_loc");
 __asm__(".pushsection __patchable_function_entries, \"awo\", %progbits, fathom_sites_init\n"
 	".balign 8\n.quad 0\n.popsection");
 
-struct fathom_sites fathom_sites;
+struct fathom_functions fathom_functions;
 
 uint32_t fathom_site_hash(const char *name, size_t bytes)
 {
@@ -105,14 +105,14 @@ static void element_sort(void *mem, size_t size, uint32_t nr)
 
 int fathom_site_find(uintptr_t ip)
 {
-	uint32_t lo = 0, hi = fathom_sites.nr_sites;
+	uint32_t lo = 0, hi = fathom_functions.nr_sites;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (fathom_sites.site[mid].at == ip)
+		if (fathom_functions.site[mid].at == ip)
 			return (int)mid;
-		if (fathom_sites.site[mid].at < ip)
+		if (fathom_functions.site[mid].at < ip)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -123,12 +123,12 @@ int fathom_site_find(uintptr_t ip)
 /* The last function at or before `at`, or -1. */
 static int site_before(uintptr_t at)
 {
-	uint32_t lo = 0, hi = fathom_sites.nr_sites;
+	uint32_t lo = 0, hi = fathom_functions.nr_sites;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (fathom_sites.site[mid].at <= at)
+		if (fathom_functions.site[mid].at <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -151,7 +151,7 @@ static uint32_t sites_collect(const uint8_t *from, const uint8_t *to, struct sit
 		if (!at)
 			continue;
 		if (!site_usable(at)) {
-			fathom_sites.dropped++;
+			fathom_functions.dropped++;
 			continue;
 		}
 		out[nr++].at = at;
@@ -188,8 +188,8 @@ static int cold_owner(const char *name)
 	    name[n - 2] != 'l' || name[n - 1] != 'd')
 		return -1;
 	hash = fathom_site_hash(name, n - 5);
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
-		if (fathom_sites.site[i].hash == hash)
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+		if (fathom_functions.site[i].hash == hash)
 			return (int)i;
 	return -1;
 }
@@ -221,15 +221,15 @@ static void returns_collect(void)
 			continue;
 		owner = site_usable(at) ? return_owner(at) : -1;
 		if (owner < 0) {
-			fathom_sites.dropped++;
+			fathom_functions.dropped++;
 			continue;
 		}
-		fathom_sites.ret[nr].at = at;
-		fathom_sites.ret[nr++].owner = (uint32_t)owner;
-		fathom_sites.site[owner].flags |= SITE_HAS_RETURNS;
+		fathom_functions.ret[nr].at = at;
+		fathom_functions.ret[nr++].owner = (uint32_t)owner;
+		fathom_functions.site[owner].flags |= SITE_HAS_RETURNS;
 	}
-	fathom_sites.nr_rets = nr;
-	element_sort(fathom_sites.ret, sizeof(*fathom_sites.ret), nr);
+	fathom_functions.nr_rets = nr;
+	element_sort(fathom_functions.ret, sizeof(*fathom_functions.ret), nr);
 }
 
 /* Names, and without the library's own functions. */
@@ -237,16 +237,16 @@ static void sites_name(void)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
 		const char *name = fathom_function_name(i);
 
 		if (name && fathom_name_is_own(name))
 			continue;
-		fathom_sites.site[kept] = fathom_sites.site[i];
-		fathom_sites.site[kept++].hash =
+		fathom_functions.site[kept] = fathom_functions.site[i];
+		fathom_functions.site[kept++].hash =
 			name ? fathom_site_hash(name, name_length(name)) : 0;
 	}
-	fathom_sites.nr_sites = kept;
+	fathom_functions.nr_sites = kept;
 }
 
 /* ---- patching ---- */
@@ -255,16 +255,16 @@ static enum fathom_entry site_entry(const struct site *s)
 {
 	if (!s->users || s->flags & SITE_GONE)
 		return FATHOM_ENTRY_OFF;
-	if (s->users == SITE_FUNCTION && !fathom_sites.function_slow)
+	if (s->users == SITE_FUNCTION && !fathom_functions.function_slow)
 		return FATHOM_ENTRY_FUNCTION;
-	if (s->users == SITE_GRAPH && !fathom_sites.graph_slow)
+	if (s->users == SITE_GRAPH && !fathom_functions.graph_slow)
 		return s->flags & SITE_HAS_RETURNS ? FATHOM_ENTRY_GRAPH : FATHOM_ENTRY_HIJACK;
 	return FATHOM_ENTRY_ANY;
 }
 
 static uint8_t return_wanted(const struct return_site *r)
 {
-	const struct site *s = &fathom_sites.site[r->owner];
+	const struct site *s = &fathom_functions.site[r->owner];
 
 	return s->users & SITE_RETURNS && !(s->flags & SITE_GONE);
 }
@@ -273,12 +273,12 @@ static uintptr_t entries_at(const void *arg, uint32_t i, size_t *bytes)
 {
 	(void)arg;
 	*bytes = fathom_arch_site_bytes();
-	return fathom_sites.site[i].at;
+	return fathom_functions.site[i].at;
 }
 
 static size_t entries_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	const struct site *s = &fathom_sites.site[i];
+	const struct site *s = &fathom_functions.site[i];
 	enum fathom_entry entry = site_entry(s);
 
 	(void)arg;
@@ -291,12 +291,12 @@ static uintptr_t returns_at(const void *arg, uint32_t i, size_t *bytes)
 {
 	(void)arg;
 	*bytes = fathom_arch_site_bytes();
-	return fathom_sites.ret[i].at;
+	return fathom_functions.ret[i].at;
 }
 
 static size_t returns_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	const struct return_site *r = &fathom_sites.ret[i];
+	const struct return_site *r = &fathom_functions.ret[i];
 
 	if (return_wanted(r) == r->on || (r->on && arg))
 		return 0;
@@ -305,11 +305,11 @@ static size_t returns_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH
 
 static int entries_patch(void)
 {
-	struct fathom_patch_set set = {fathom_sites.nr_sites, entries_at, entries_code, 0};
+	struct fathom_patch_set set = {fathom_functions.nr_sites, entries_at, entries_code, 0};
 	int err = fathom_arch_patch_many(&set);
 
-	for (uint32_t i = 0; err >= 0 && i < fathom_sites.nr_sites; i++)
-		fathom_sites.site[i].entry = (uint8_t)site_entry(&fathom_sites.site[i]);
+	for (uint32_t i = 0; err >= 0 && i < fathom_functions.nr_sites; i++)
+		fathom_functions.site[i].entry = (uint8_t)site_entry(&fathom_functions.site[i]);
 	return err < 0 ? err : 0;
 }
 
@@ -317,13 +317,13 @@ static int entries_patch(void)
 static int returns_patch(int only_on)
 {
 	static const uint8_t marker; /* any address that lives for ever */
-	struct fathom_patch_set set = {fathom_sites.nr_rets, returns_at, returns_code,
+	struct fathom_patch_set set = {fathom_functions.nr_rets, returns_at, returns_code,
 				       only_on ? &marker : 0};
 	int err = fathom_arch_patch_many(&set);
 
-	for (uint32_t i = 0; err >= 0 && i < fathom_sites.nr_rets; i++)
-		if (!only_on || !fathom_sites.ret[i].on)
-			fathom_sites.ret[i].on = return_wanted(&fathom_sites.ret[i]);
+	for (uint32_t i = 0; err >= 0 && i < fathom_functions.nr_rets; i++)
+		if (!only_on || !fathom_functions.ret[i].on)
+			fathom_functions.ret[i].on = return_wanted(&fathom_functions.ret[i]);
 	return err < 0 ? err : 0;
 }
 
@@ -339,10 +339,10 @@ static int sites_patch(void)
 
 int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
 {
-	if (!fathom_sites.nr_sites)
+	if (!fathom_functions.nr_sites)
 		return 0;
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++) {
-		struct site *s = &fathom_sites.site[i];
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
+		struct site *s = &fathom_functions.site[i];
 		uint8_t wanted = want ? (uint8_t)(want(i) & mask) : 0;
 
 		__atomic_store_n(&s->users, (uint8_t)((s->users & ~mask) | wanted),
@@ -356,8 +356,8 @@ int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
 /* Best NOPs everywhere, while no other CPU runs traced code yet. */
 static int sites_normalise(void)
 {
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
-		fathom_sites.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+		fathom_functions.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
 	return entries_patch();
 }
 
@@ -374,10 +374,10 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
 {
 	size_t at = 0;
 
-	fathom_sites.site = block_piece(block, &at, nr_sites * sizeof(struct site));
-	fathom_sites.ret = block_piece(block, &at, nr_rets * sizeof(struct return_site));
+	fathom_functions.site = block_piece(block, &at, nr_sites * sizeof(struct site));
+	fathom_functions.ret = block_piece(block, &at, nr_rets * sizeof(struct return_site));
 	for (int i = 0; i < FATHOM_SET_NR; i++)
-		fathom_sites.set[i] = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
+		fathom_functions.set[i] = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
 	return at;
 }
 
@@ -389,41 +389,41 @@ int fathom_sites_init(void)
 	uint32_t nr_rets = table_entries(__start___return_loc, __stop___return_loc);
 	uint8_t *block;
 
-	if (fathom_sites.ready)
-		return fathom_sites.nr_sites ? 0 : -FATHOM_ENOSYS;
+	if (fathom_functions.ready)
+		return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
 	if (!fathom_arch_can_patch())
 		return -FATHOM_ENOSYS;
 	block = fathom_memory_take(sites_lay_out(0, nr, nr_rets));
 	if (!block)
 		return -FATHOM_ENOMEM;
 	sites_lay_out(block, nr, nr_rets);
-	nr = sites_collect(__start___mcount_loc, __stop___mcount_loc, fathom_sites.site, 0);
+	nr = sites_collect(__start___mcount_loc, __stop___mcount_loc, fathom_functions.site, 0);
 	nr = sites_collect(__start___patchable_function_entries,
-			   __stop___patchable_function_entries, fathom_sites.site, nr);
-	element_sort(fathom_sites.site, sizeof(struct site), nr);
-	fathom_sites.nr_sites = sites_unique(fathom_sites.site, nr);
+			   __stop___patchable_function_entries, fathom_functions.site, nr);
+	element_sort(fathom_functions.site, sizeof(struct site), nr);
+	fathom_functions.nr_sites = sites_unique(fathom_functions.site, nr);
 	sites_name();
 	returns_collect();
-	fathom_sites.ready = 1;
-	return fathom_sites.nr_sites ? sites_normalise() : -FATHOM_ENOSYS;
+	fathom_functions.ready = 1;
+	return fathom_functions.nr_sites ? sites_normalise() : -FATHOM_ENOSYS;
 }
 
 void fathom_sites_exit(void)
 {
 	fathom_sites_update(0xff, 0);
-	fathom_sites = (struct fathom_sites){0};
+	fathom_functions = (struct fathom_functions){0};
 }
 
 /* ---- what control/ lists ---- */
 
 uint32_t fathom_function_count(void)
 {
-	return fathom_sites.nr_sites;
+	return fathom_functions.nr_sites;
 }
 
 uintptr_t fathom_function_address(uint32_t index)
 {
-	return index < fathom_sites.nr_sites ? fathom_sites.site[index].at : 0;
+	return index < fathom_functions.nr_sites ? fathom_functions.site[index].at : 0;
 }
 
 const char *fathom_function_name(uint32_t index)
@@ -431,15 +431,15 @@ const char *fathom_function_name(uint32_t index)
 	uintptr_t offset, size;
 	const char *name = 0;
 
-	if (index < fathom_sites.nr_sites && fathom_core.config.symbol)
-		name = fathom_core.config.symbol(fathom_sites.site[index].at, &offset, &size);
+	if (index < fathom_functions.nr_sites && fathom_core.config.symbol)
+		name = fathom_core.config.symbol(fathom_functions.site[index].at, &offset, &size);
 	return name; /* cppcheck-suppress returnDanglingLifetime ; the port's string, not &offset */
 }
 
 uint32_t fathom_function_users(uint32_t index, int *graph)
 {
 	uint32_t n = 0;
-	uint8_t users = index < fathom_sites.nr_sites ? fathom_sites.site[index].users : 0;
+	uint8_t users = index < fathom_functions.nr_sites ? fathom_functions.site[index].users : 0;
 
 	for (int i = 0; i < 8; i++)
 		n += (uint32_t)users >> i & 1;
@@ -449,9 +449,9 @@ uint32_t fathom_function_users(uint32_t index, int *graph)
 
 void fathom_function_forget(uintptr_t from, uintptr_t to)
 {
-	for (uint32_t i = 0; i < fathom_sites.nr_sites; i++)
-		if (fathom_sites.site[i].at >= from && fathom_sites.site[i].at < to)
-			fathom_sites.site[i].flags |= SITE_GONE;
-	if (fathom_sites.nr_sites)
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+		if (fathom_functions.site[i].at >= from && fathom_functions.site[i].at < to)
+			fathom_functions.site[i].flags |= SITE_GONE;
+	if (fathom_functions.nr_sites)
 		sites_patch();
 }

@@ -41,7 +41,7 @@ struct return_site {
  * S1. site[] and ret[] ascend by address; nr_* never change after init.
  * S2. users is set before the text leads to fathom_function_any() and cleared after the text has left it.
  */
-struct fathom_sites {
+struct fathom_functions {
 	struct site *site;
 	uint32_t nr_sites;
 	struct return_site *ret;
@@ -54,7 +54,7 @@ struct fathom_sites {
 	uint8_t function_slow;
 	uint8_t graph_slow;
 };
-extern struct fathom_sites fathom_sites;
+extern struct fathom_functions fathom_functions;
 
 /* The site whose entry is `ip`, or -1. Any context. */
 int fathom_site_find(uintptr_t ip);

@@ -50,14 +50,14 @@ int fathom_tracer_refresh(void)
 {
 	int gated = fathom_pids_any() || fathom_tracer_wants.gate;
 
-	if (!fathom_sites.nr_sites)
+	if (!fathom_functions.nr_sites)
 		return 0;
-	fathom_sites.function_slow =
+	fathom_functions.function_slow =
 		gated ||
 		fathom_tracer_option_bits & (FATHOM_OPT_FUNC_STACK | FATHOM_OPT_FUNC_NO_REPEATS);
-	fathom_sites.graph_slow = gated || fathom_thresh_ns || fathom_graph_depth_max ||
-				  fathom_sites.set_count[FATHOM_SET_GRAPH] ||
-				  fathom_sites.set_count[FATHOM_SET_GRAPH_NOTRACE];
+	fathom_functions.graph_slow = gated || fathom_thresh_ns || fathom_graph_depth_max ||
+				      fathom_functions.set_count[FATHOM_SET_GRAPH] ||
+				      fathom_functions.set_count[FATHOM_SET_GRAPH_NOTRACE];
 	return fathom_sites_update(0xff, wanted_users);
 }
 
@@ -272,7 +272,7 @@ uint64_t fathom_thresh(void)
 
 void fathom_tracer_stats(struct fathom_tracer_stats *out)
 {
-	*out = (struct fathom_tracer_stats){.sites_dropped = fathom_sites.dropped};
+	*out = (struct fathom_tracer_stats){.sites_dropped = fathom_functions.dropped};
 	for (uint32_t i = 0; i <= FATHOM_CPUS_MAX; i++) {
 		out->shadow_full += fathom_tracer_counts[i].shadow_full;
 		out->unmatched += fathom_tracer_counts[i].unmatched;
