@@ -191,9 +191,13 @@ static const struct fathom_tracer tracers[] = {
 #define NOP	   (&tracers[NR_TRACERS - 1])
 static const struct fathom_tracer *tracer_now = NOP;
 
+/* The stream's tracer is one of them only where the stream was given memory. */
 const struct fathom_tracer *fathom_tracer_at(uint32_t index)
 {
-	return index < NR_TRACERS ? &tracers[index] : 0;
+	for (uint32_t i = 0; i < NR_TRACERS; i++)
+		if ((tracers[i].start != sel4_start || fathom_stream_cpus()) && !index--)
+			return &tracers[i];
+	return 0;
 }
 
 const struct fathom_tracer *fathom_tracer_current(void)
