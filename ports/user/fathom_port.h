@@ -20,6 +20,9 @@ static inline uint32_t fathom_port_cpu(void)
 	return __builtin_expect(cpu == FATHOM_USER_NONE, 0) ? fathom_user_attach() : cpu;
 }
 
+/* For the tracers' fast entries: FATHOM_USER_NONE is out of range, and the general entry attaches the thread. */
+#define fathom_port_cpu_quick() fathom_user_cpu
+
 #define fathom_port_task fathom_port_task
 static inline int32_t fathom_port_task(void)
 {

@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), depth;
-	uint32_t cpu = fathom_port_cpu();
+	uint32_t cpu = fathom_port_cpu_quick();
 	struct fathom_ring *ring;
 	struct fathom_shadow *e;
 	unsigned long at;
@@ -401,7 +401,7 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), depth;
-	uint32_t cpu = fathom_port_cpu();
+	uint32_t cpu = fathom_port_cpu_quick();
 	struct fathom_ring *ring;
 	struct fathom_shadow *e;
 	unsigned long at;

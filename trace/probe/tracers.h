@@ -25,6 +25,14 @@ static inline struct fathom_task *fathom_port_task_state(void)
 #define FATHOM_TASK_PER_CPU 1
 #endif
 
+/*
+ * The CPU's number where the fast entries ask. A port whose fathom_port_cpu() may call something defines this one too: a
+ * number out of range sends the call to the general entry, which asks fathom_port_cpu().
+ */
+#ifndef fathom_port_cpu_quick
+#define fathom_port_cpu_quick fathom_port_cpu
+#endif
+
 /* Counters of fathom_tracer_stats(), per CPU to keep writers apart; the last one is for CPUs that do not exist. */
 struct tracer_counts {
 	uint64_t shadow_full;
