@@ -50,14 +50,16 @@ int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pa
 {
 	uint32_t n = fathom_core.nr_cpus;
 	size_t each = (fathom_ring_bytes(pages) + BUFFER_PAGE - 1) & ~(size_t)(BUFFER_PAGE - 1);
-	size_t head = n * (sizeof(struct fathom_ring *) + sizeof(struct fathom_ring));
+	size_t head = n * (sizeof(struct fathom_ring *) + sizeof(struct fathom_ring)) +
+		      _Alignof(struct fathom_ring);
 	uint8_t *mem = fathom_pool_get(head + n * each + BUFFER_PAGE);
 	struct fathom_ring *r, **table = (struct fathom_ring **)(void *)mem;
 	uint8_t *at;
 
 	if (!mem)
 		return -FATHOM_ENOMEM;
-	r = (struct fathom_ring *)(void *)(table + n);
+	r = (struct fathom_ring *)(((uintptr_t)(table + n) + _Alignof(struct fathom_ring) - 1) &
+				   ~(uintptr_t)(_Alignof(struct fathom_ring) - 1));
 	at = (uint8_t *)(((uintptr_t)(r + n) + BUFFER_PAGE - 1) & ~(uintptr_t)(BUFFER_PAGE - 1));
 	for (uint32_t i = 0; i < n; i++, at += each) {
 		int err = fathom_ring_init(&r[i], at, each, i);
