@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as tmp:
         lines = run("query", log, "--type", "kernel_entry").splitlines()
         fast = sum("fastpath=1" in l for l in lines)
         slow = sum("Syscall " in l and "cap=4" in l and "fastpath=1" not in l for l in lines)
-        c.check(f"{dump}_fastpath", fast >= 40 and slow > 0, f"{fast} fast, {slow} slow")
+        c.check(f"{dump}_fastpath", fast > 0 and slow > 0, f"{fast} fast, {slow} slow")
         exits = [int(x) for x in re.findall(r"KEXIT duration=(\d+)", run("query", log, "--type", "kernel_exit"))]
         c.check(f"{dump}_durations", exits and min(exits) > 0, exits[:10])
         report = run("report", "--kernel", kernel, log)
