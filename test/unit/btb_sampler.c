@@ -85,7 +85,7 @@ TEST(samples_are_read_back)
 	struct fathom_sample s = sample_of(5);
 	const struct btb_entry *e;
 	struct btb_loss loss;
-	struct btb b;
+	struct btb b = {0};
 
 	set_up(FATHOM_SAMPLE_BUFFER);
 	fathom_sampler_tick(&s); /* off: nothing */
@@ -120,7 +120,7 @@ TEST(deep_stacks_are_cut_in_the_middle)
 		struct fathom_sampler_stats st;
 		const struct btb_entry *e;
 		struct btb_loss loss;
-		struct btb b;
+		struct btb b = {0};
 		size_t n;
 
 		set_up(FATHOM_SAMPLE_BUFFER);
@@ -178,7 +178,7 @@ TEST(a_full_buffer_counts)
 	struct fathom_sample s = sample_of(100);
 	struct fathom_sampler_stats st;
 	struct btb_loss loss;
-	struct btb b;
+	struct btb b = {0};
 
 	set_up(FATHOM_SAMPLE_BUFFER);
 	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);

@@ -273,6 +273,8 @@ int cmd_flame(int argc, char **argv)
 	if (!r.style.title)
 		r.style.title = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 	f = flame_new();
+	if (f)
+		f->seen_only = !strcmp(form, "svg") || !strcmp(form, "html");
 	rc = !f || stacks_read(file, &r.stacks, f, false, &s) ||
 			     (r.diff && stacks_read(argv[optind], &r.stacks, f, true, &old))
 		     ? EXIT_FAIL

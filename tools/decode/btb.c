@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define WINDOW_WORDS (4u << 20)
 
 static int attr(const struct btb_layout *l, int type, const char *name)
 {
@@ -140,7 +143,11 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 	uint64_t time = 0;
 	bool sorted = true;
 
+	bool mapped = b->mapped;
+	size_t walked = 0;
+
 	memset(b, 0, sizeof(*b));
+	b->mapped = mapped;
 	b->w = w;
 	b->nr_words = n;
 	if (!find_info(b)) {
@@ -176,12 +183,25 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 			btb_free(b);
 			return -ENOMEM;
 		}
+		btb_walked(b, at, &walked);
 		at += len;
 	}
 	if (!sorted)
 		qsort(b->entries, b->nr_entries, sizeof(*b->entries), by_time);
 	loss->entries += b->nr_entries;
 	return 0;
+}
+
+void btb_walked(const struct btb *b, size_t at, size_t *last)
+{
+	uintptr_t from, to;
+
+	if (!b->mapped || at < *last + WINDOW_WORDS)
+		return;
+	from = (uintptr_t)(b->w + *last) & ~(uintptr_t)4095;
+	to = (uintptr_t)(b->w + at) & ~(uintptr_t)4095;
+	madvise((void *)from, to - from, MADV_DONTNEED);
+	*last = at;
 }
 
 void btb_free(struct btb *b)

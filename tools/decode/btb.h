@@ -73,6 +73,7 @@ struct btb_layout {
 struct btb {
 	const uint64_t *w;
 	size_t nr_words;
+	bool mapped; /* w is a file map: set before btb_parse(), lets pages go that were walked */
 	struct btb_layout layout;
 	struct btb_entry *entries;
 	size_t nr_entries;
@@ -82,6 +83,8 @@ struct btb {
 int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, size_t nr_cuts,
 	      const char *file, struct btb_loss *loss);
 void btb_free(struct btb *b);
+/* Words up to `at` were walked and will not be soon again: a file larger than memory passes through a window. */
+void btb_walked(const struct btb *b, size_t at, size_t *last);
 
 /* Index of a type bit: 0 STACK ... 4 STATS, -1 if it is none. */
 static inline int btb_type_index(uint64_t type)

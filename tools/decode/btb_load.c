@@ -173,6 +173,7 @@ int btb_load_words(struct btb_file *f, int run)
 	case BTB_COMPRESSED: err = read_sections(f); break;
 	case BTB_PLAIN:
 		f->btb.w = (const uint64_t *)f->map;
+		f->btb.mapped = true;
 		f->btb.nr_words = f->map_bytes / 8;
 		return 0;
 	case BTB_NONE:

@@ -238,12 +238,13 @@ static void collect(struct btb_names *n, const struct btb *b)
 		add_mapping(one, kernel, 0, 0);
 	if (b->layout.map_base < 0 || b->layout.map_task < 0)
 		return;
-	for (size_t i = 0; i < b->nr_entries; i++) {
+	for (size_t i = 0, walked = 0; i < b->nr_entries; i++) {
 		const uint64_t *w = btb_entry_words(b, &b->entries[i]);
 		char name[NAME_MAX_];
 		struct binary *bin;
 		struct task *t;
 
+		btb_walked(b, b->entries[i].at, &walked);
 		if (w[0] != WIRE_BTB_MAPPING)
 			continue;
 		mapping_name(b, w, name);

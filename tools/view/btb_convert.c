@@ -122,7 +122,7 @@ static void put_section(void *arg, uint32_t run, const uint64_t *w, size_t n, si
 /* The buffer: as it is, or where words are missing only the whole entries, so that lengths lead from one to the next. */
 static int put_words(struct btb_file *f, FILE *out)
 {
-	struct btb b;
+	struct btb b = {0};
 	int err;
 
 	if (!f->nr_cuts) {

@@ -8,6 +8,11 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE (2u << 20)
+#define SEEN_NODES \
+	2000000u /* what a picture may take of memory: 56 bytes a node, 16 or 32 of its table */
+#define SEEN_SHARE \
+	(1u        \
+	 << 17) /* a frame with less than this part of the whole is narrower than a pixel's tenth */
 
 /*
  * Names are few and nodes are many, so a name is looked up first (its table stays in the cache) and a child by two
@@ -202,10 +207,81 @@ static void add_weight(struct flame *f, uint32_t node, uint64_t weight, bool oth
 	}
 }
 
+static void sum_up(struct flame *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		f->node[i].total = f->node[i].self;
+		f->node[i].other = f->node[i].other_self;
+	}
+	/* A child always stands behind its parent. */
+	for (size_t i = f->nr; i-- > 1;) {
+		f->node[f->node[i].parent].total += f->node[i].total;
+		f->node[f->node[i].parent].other += f->node[i].other;
+	}
+}
+
+/* Fold nodes of less than `least` into their parents, close the ranks, link and hash anew. */
+static void fold_small(struct flame *f, uint64_t least, uint32_t *to)
+{
+	size_t n = 1;
+
+	to[0] = 0;
+	f->node[0].child = 0;
+	for (size_t i = 1; i < f->nr; i++) {
+		struct flame_node k = f->node[i];
+		uint32_t parent = to[k.parent];
+
+		if (k.total + k.other < least) {
+			to[i] = parent;
+			f->node[parent].self += k.self;
+			f->node[parent].other_self += k.other_self;
+			f->pruned++;
+			continue;
+		}
+		to[i] = (uint32_t)n;
+		k.parent = parent;
+		k.child = 0;
+		k.sibling = f->node[parent].child;
+		f->node[parent].child = (uint32_t)n;
+		f->node[n++] = k;
+	}
+	f->nr = n;
+	memset(f->slot, 0, f->nr_slots * sizeof(*f->slot));
+	for (size_t i = 1; i < f->nr; i++) {
+		uint64_t key = (uint64_t)f->node[i].parent << 32 | f->node[i].name;
+		size_t at = hash_key(key) & (f->nr_slots - 1);
+
+		while (f->slot[at].node)
+			at = (at + 1) & (f->nr_slots - 1);
+		f->slot[at] = (struct flame_slot){key, (uint32_t)i};
+	}
+}
+
+/* Between two stacks, when only a picture is wanted: keep the tree within SEEN_NODES. True if nodes have moved. */
+static bool prune(struct flame *f)
+{
+	uint64_t least;
+	uint32_t *to;
+
+	if (!f->seen_only || f->nr < SEEN_NODES || !(to = malloc(f->nr * sizeof(*to))))
+		return false;
+	sum_up(f);
+	least = (f->node[0].total + f->node[0].other) / SEEN_SHARE + 1;
+	for (;; least *= 2) {
+		fold_small(f, least, to);
+		if (f->nr < SEEN_NODES / 2)
+			break;
+		sum_up(f);
+	}
+	free(to);
+	return true;
+}
+
 void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other)
 {
 	uint32_t at = 0;
 
+	prune(f);
 	for (size_t i = 0; i < n && !f->failed; i++)
 		at = child(f, at, v[i].name, v[i].bytes, v[i].kind);
 	if (n > f->depth)
@@ -334,6 +410,8 @@ size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const c
 		const char *end = nl ? nl : stop, *next = end + 1, *blank;
 		uint64_t weight;
 
+		if (prune(f))
+			path.n = 0;
 		while (end > p && (end[-1] == '\r' || end[-1] == ' '))
 			end--;
 		blank = memrchr(p, ' ', (size_t)(end - p));
@@ -416,15 +494,7 @@ void flame_finish(struct flame *f, uint64_t least)
 {
 	uint32_t *v = malloc(f->nr * sizeof(*v));
 
-	for (size_t i = 0; i < f->nr; i++) {
-		f->node[i].total = f->node[i].self;
-		f->node[i].other = f->node[i].other_self;
-	}
-	/* A child always stands behind its parent. */
-	for (size_t i = f->nr; i-- > 1;) {
-		f->node[f->node[i].parent].total += f->node[i].total;
-		f->node[f->node[i].parent].other += f->node[i].other;
-	}
+	sum_up(f);
 	if (v)
 		for (size_t i = 0; i < f->nr; i++)
 			if (f->node[i].child && f->node[f->node[i].child].sibling &&

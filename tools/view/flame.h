@@ -62,7 +62,9 @@ struct flame {
 	size_t depth; /* of the deepest stack */
 	uint64_t stacks;
 	bool compared;
-	bool failed; /* out of memory: what was added later is missing */
+	bool seen_only; /* set before adding: what is too narrow to be seen need not be kept apart */
+	uint64_t pruned; /* frames folded into their callers for that */
+	bool failed;	 /* out of memory: what was added later is missing */
 };
 
 struct flame_style {

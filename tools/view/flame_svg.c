@@ -18,7 +18,7 @@
 #define FONT	   12
 #define CHAR_PX	   7.23 /* of the monospaced font at FONT px */
 #define DETAIL	   16
-#define FRAMES_MAX 60000
+#define FRAMES_MAX 24000
 
 #define EMBED(name, file)                                                                          \
 	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.popsection\n"); \
@@ -214,8 +214,8 @@ static void put_data(const struct flame *f, const struct flame_style *s, const s
 	}
 	fprintf(out,
 		"];\nconst meta={compared:%s,icicle:%s,leftOut:%zu,otherTotal:%" PRIu64 ",unit:",
-		f->compared ? "true" : "false", s->icicle ? "true" : "false", f->nr - b->n,
-		f->node[0].other);
+		f->compared ? "true" : "false", s->icicle ? "true" : "false",
+		(size_t)(f->nr - b->n + f->pruned), f->node[0].other);
 	put_js(s->unit, strlen(s->unit), out);
 	fputs("};\n", out);
 	free(id);

@@ -200,6 +200,7 @@ static int read_capture(struct capture *c, const struct stacks_options *o, struc
 	struct btb *b = &c->file.btb;
 	struct stack_frames *s;
 	struct clocks clocks = {0};
+	size_t walked = 0;
 	int err = btb_load(&c->file, o->run);
 
 	btb_loss_report(&c->file.loss, c->file.path);
@@ -222,6 +223,7 @@ static int read_capture(struct capture *c, const struct stacks_options *o, struc
 			continue;
 		}
 		time = sample_time(&clocks, w, btb_entry_cpu(b, e));
+		btb_walked(b, e->at, &walked);
 		add_stack(c, out->keep[1], e, o, f, o->samples ? 1 : time, other, s);
 		out->stacks++;
 	}
