@@ -84,6 +84,8 @@ NOTRACE static void sync(void)
 }
 #endif
 
+extern const uint8_t __irqentry_text_start[], __irqentry_text_end[]; /* kernel.lds */
+
 void port_init(uint32_t cpus)
 {
 	char mib[8];
@@ -105,6 +107,8 @@ void port_init(uint32_t cpus)
 		.lookup = ksym_lookup,
 		.poke = poke,
 		.stop_cpus = smp_stop_all,
+		.irq_text = (uintptr_t)__irqentry_text_start,
+		.irq_text_end = (uintptr_t)__irqentry_text_end,
 #endif
 #if LEVEL >= 5
 		.sync = sync,

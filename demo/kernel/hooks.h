@@ -8,6 +8,9 @@
 /* What a breakpoint runs through before the tracer has looked at it. */
 #define NOTRACE __attribute__((no_instrument_function))
 
+/* Where interrupts enter: function_graph draws an arrow. */
+#define IRQ_ENTRY __attribute__((section(".irqentry.text"), noinline))
+
 /* The declarations are those of fathom/task.h, which lies above the port, and the port above this. */
 extern uint32_t fathom_want;
 void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);

@@ -115,12 +115,10 @@ static const char *vector_name(uint32_t vector)
 	}
 }
 
-static void interrupt(struct trapframe *f)
+static IRQ_ENTRY void interrupt(struct trapframe *f)
 {
-	struct cpu *c = this_cpu();
 	uint32_t vector = (uint32_t)f->vector;
 
-	c->irq_depth++;
 	stream_interrupt(vector);
 	trace_irq_handler_entry((int)vector, vector_name(vector));
 	if (vector == VEC_TIMER)
@@ -129,7 +127,6 @@ static void interrupt(struct trapframe *f)
 	trace_irq_handler_exit((int)vector, 1);
 	if (vector != VEC_SPURIOUS)
 		apic_eoi();
-	c->irq_depth--;
 }
 
 /* Every vector but NMI arrives here, with interrupts off. On the way out the scheduler may take over. */
@@ -139,10 +136,14 @@ NOTRACE void trap(struct trapframe *f)
 		hook_irqs_off();
 	if (from_outside(f))
 		stream_trap(f);
-	if (f->vector < 32)
+	if (f->vector < 32) {
 		exception(f);
-	else
+	} else {
+		this_cpu()
+			->irq_depth++; /* before the first function that is traced: it is seen in its context */
 		interrupt(f);
+		this_cpu()->irq_depth--;
+	}
 	struct cpu *c = this_cpu();
 
 	if (c->need_resched && (f->rflags & FLAGS_IF) && !c->preempt_count && !c->irq_depth)

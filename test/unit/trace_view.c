@@ -294,6 +294,39 @@ TEST(graph_folds_leaves)
 		     "second();") != NULL);
 }
 
+TEST(graph_points_at_interrupts)
+{
+	struct fathom_rec_funcgraph_entry in = {.func = 0x1000};
+	struct fathom_rec_funcgraph_exit ex = {.calltime = 1000, .rettime = 3500};
+	uint32_t no_irqs = FATHOM_TEXT_DEFAULT & ~(uint32_t)FATHOM_TEXT_GRAPH_IRQS;
+
+	start(1);
+	fathom_core.config.irq_text = 0x2000;
+	fathom_core.config.irq_text_end = 0x3000;
+	fathom_clock_hz_set(2000000000); /* durations are nanoseconds whatever the clock counts */
+	put(0, WIRE_ID_FUNCGRAPH_ENTRY, 0, 42, &in.func, sizeof(in) - 8);
+	in.func = 0x2000, in.depth = 1;
+	put(0, WIRE_ID_FUNCGRAPH_ENTRY, 0, 42, &in.func, sizeof(in) - 8);
+	in.func = ex.func = 0x1000, in.depth = ex.depth = 2;
+	put(0, WIRE_ID_FUNCGRAPH_ENTRY, 0, 42, &in.func, sizeof(in) - 8);
+	put(0, WIRE_ID_FUNCGRAPH_EXIT, 0, 42, &ex.func, sizeof(ex) - 8);
+	ex.func = 0x2000, ex.depth = 1;
+	put(0, WIRE_ID_FUNCGRAPH_EXIT, 0, 42, &ex.func, sizeof(ex) - 8);
+	ex.func = 0x1000, ex.depth = 0, ex.rettime = 21000;
+	put(0, WIRE_ID_FUNCGRAPH_EXIT, 0, 42, &ex.func, sizeof(ex) - 8);
+	CHECK_STR(text_of(view(0, FATHOM_TEXT_DEFAULT, -1, &fathom_view_graph)),
+		  " 0)               |  first() {\n"
+		  " 0)   ==========> |\n"
+		  " 0)               |    second() {\n"
+		  " 0)   2.500 us    |      first();\n"
+		  " 0)   2.500 us    |    }\n"
+		  " 0)   <========== |\n"
+		  " 0) + 20.000 us   |  }\n");
+	CHECK_STR(text_of(view(0, no_irqs, -1, &fathom_view_graph)),
+		  " 0)               |  first() {\n"
+		  " 0) + 20.000 us   |  }\n");
+}
+
 TEST(printk_is_formatted_when_read)
 {
 	char changing[] = "before";

@@ -36,15 +36,23 @@ static const struct fathom_rec_funcgraph_exit *view_leaf_exit(struct fathom_view
 	return ex;
 }
 
-static void view_call(struct fathom_view *v, struct fathom_graph_call *c, uintptr_t func)
+static void view_call(struct fathom_graph_call *c, uintptr_t func, int32_t depth)
 {
+	const struct fathom_config *config = &fathom_core.config;
 	uintptr_t offset, size;
 
 	__builtin_memset(c, 0, sizeof(*c));
 	c->func = func;
-	if (fathom_core.config.symbol)
-		c->name = fathom_core.config.symbol(func, &offset, &size);
-	c->is_irq = v->config.is_irq_entry && v->config.is_irq_entry(func);
+	c->depth = depth;
+	if (config->symbol)
+		c->name = config->symbol(func, &offset, &size);
+	c->is_irq = func >= config->irq_text && func < config->irq_text_end;
+}
+
+static void view_returned(struct fathom_graph_call *c, const struct fathom_rec_funcgraph_exit *ex)
+{
+	c->duration_ns = ex->rettime - ex->calltime; /* the record has nanoseconds, as Linux's */
+	c->overrun = ex->overrun;
 }
 
 static void view_graph_entry(struct fathom_view *v, struct fathom_text *out,
@@ -54,14 +62,12 @@ static void view_graph_entry(struct fathom_view *v, struct fathom_text *out,
 	const struct fathom_rec_funcgraph_exit *ex = view_leaf_exit(v);
 	struct fathom_graph_call c;
 
-	view_call(v, &c, in->func);
-	c.depth = in->depth;
+	view_call(&c, in->func, in->depth);
 	if (!ex) {
 		fathom_graph_entry(out, &v->graph, e, &c);
 		return;
 	}
-	c.duration_ns = fathom_ticks_to_ns(ex->rettime) - fathom_ticks_to_ns(ex->calltime);
-	c.overrun = ex->overrun;
+	view_returned(&c, ex);
 	fathom_graph_leaf(out, &v->graph, e, &c);
 	if (v->config.flags & FATHOM_VIEW_CONSUME)
 		fathom_ring_consume(v->config.rings[v->cpu], &v->cpus[v->cpu].rec);
@@ -77,10 +83,8 @@ static void view_graph(struct fathom_view *v, struct fathom_text *out,
 	switch (ex->ent.type) {
 	case WIRE_ID_FUNCGRAPH_ENTRY: view_graph_entry(v, out, e); break;
 	case WIRE_ID_FUNCGRAPH_EXIT:
-		view_call(v, &c, ex->func);
-		c.depth = ex->depth;
-		c.overrun = ex->overrun;
-		c.duration_ns = fathom_ticks_to_ns(ex->rettime) - fathom_ticks_to_ns(ex->calltime);
+		view_call(&c, ex->func, ex->depth);
+		view_returned(&c, ex);
 		fathom_graph_exit(out, &v->graph, e, &c);
 		break;
 	case WIRE_ID_FUNCTION:

@@ -276,6 +276,17 @@ FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 
 /* ---- the slow entry ---- */
 
+/* funcgraph-irqs off: what interrupts do is not recorded, unless set_graph_function asks for that very thing. */
+static int graph_skips_irq(const struct fathom_task *task, uint32_t flags)
+{
+	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_GRAPH_IRQS ||
+	    !(fathom_port_context() & WIRE_FLAG_HARDIRQ))
+		return 0;
+	if (task->inside)
+		flags = (uint32_t)task->shadow[task->inside - 1].flags;
+	return !(flags & GRAPH_IN_IRQ);
+}
+
 uint32_t fathom_graph_wanted(uint32_t index)
 {
 	struct fathom_task *task = fathom_port_task_state();
@@ -296,7 +307,11 @@ uint32_t fathom_graph_wanted(uint32_t index)
 		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
 			return 0;
 		flags |= GRAPH_INSIDE;
+		if (fathom_port_context() & WIRE_FLAG_HARDIRQ)
+			flags |= GRAPH_IN_IRQ;
 	}
+	if (graph_skips_irq(task, flags))
+		return 0;
 	if (fathom_set_has(FATHOM_SET_GRAPH_NOTRACE, index))
 		return GRAPH_QUIET;
 	return flags;

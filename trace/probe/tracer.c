@@ -56,6 +56,7 @@ int fathom_tracer_refresh(void)
 		gated ||
 		fathom_tracer_option_bits & (FATHOM_OPT_FUNC_STACK | FATHOM_OPT_FUNC_NO_REPEATS);
 	fathom_functions.graph_slow = gated || fathom_thresh_ns || fathom_graph_depth_max ||
+				      !(fathom_tracer_option_bits & FATHOM_OPT_GRAPH_IRQS) ||
 				      fathom_functions.set_count[FATHOM_SET_GRAPH] ||
 				      fathom_functions.set_count[FATHOM_SET_GRAPH_NOTRACE];
 	return fathom_sites_update(0xff, wanted_users);

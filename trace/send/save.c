@@ -94,13 +94,30 @@ static void save_systems(struct fathom_dat *d)
 	}
 }
 
+#define SAVE_OWN_SYMBOLS 3
+
+/* What a reader looks for by name: where text from outside comes from, and where interrupts enter. */
+static void save_own_symbol(uint32_t i, uintptr_t *at, const char **name)
+{
+	static const char *const names[SAVE_OWN_SYMBOLS] = {
+		"tracing_mark_write", "__irqentry_text_start", "__irqentry_text_end"};
+
+	*name = names[i];
+	*at = i == 0   ? fathom_marker_ip()
+	      : i == 1 ? fathom_core.config.irq_text
+		       : fathom_core.config.irq_text_end;
+}
+
 /* One line of each list; 0 behind the last. */
 static int save_symbol_line(const struct saver *s, uint32_t i, struct fathom_text *t)
 {
-	uintptr_t at = fathom_marker_ip();
-	const char *name = "tracing_mark_write";
+	uint32_t own = fathom_core.config.irq_text_end ? SAVE_OWN_SYMBOLS : 1;
+	const char *name;
+	uintptr_t at;
 
-	if (i && (!s->to->symbol || !s->to->symbol(i - 1, &at, &name)))
+	if (i < own)
+		save_own_symbol(i, &at, &name);
+	else if (!s->to->symbol || !s->to->symbol(i - own, &at, &name))
 		return 0;
 	fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
 	fathom_text_str(t, " T ");

@@ -35,6 +35,7 @@ class Demo:
         self.cmd = cmd + list(extra)
         self.end = time.monotonic() + timeout
         self.out = b""
+        self.asked = 0
         self.p = subprocess.Popen(self.cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         os.set_blocking(self.p.stdout.fileno(), False)
 
@@ -70,6 +71,26 @@ class Demo:
         if self.until(rb"\n# $", start) < 0 and self.p.poll() is None:
             raise RuntimeError(f"{line}: no prompt after it: " + self.text()[-500:])
         return self.out[start:].decode("latin1").replace("\r\n", "\n")
+
+    def ask(self, line):
+        """Run a line whose output may look like a prompt (tracefs files do): what it printed, without the line."""
+        if self.until(rb"(^|\n)# $", self.asked) < 0:
+            raise RuntimeError("no prompt: " + self.text()[-500:])
+        start = len(self.out)
+        self.p.stdin.write(line.encode() + b"\necho =end=\n")
+        self.p.stdin.flush()
+        end = self.until(rb"\n=end=\r?\n", start)
+        if end < 0:
+            raise RuntimeError(f"{line}: no end of it: " + self.text()[-500:])
+        self.asked = end - 1
+        text = self.out[start:end].decode("latin1").replace("\r\n", "\n")
+        return text[text.find("\n") + 1:text.rfind("# echo =end=\n=end=\n")]
+
+    def leave(self):
+        """`exit`, and wait for the end."""
+        self.p.stdin.write(b"exit\n")
+        self.p.stdin.flush()
+        return self.wait()
 
     def wait(self):
         """Until QEMU ends. Its exit code, or None if it had to be stopped."""

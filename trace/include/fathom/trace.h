@@ -37,6 +37,9 @@ struct fathom_config {
 	/* Name of a task, at most 15 characters, into buf; 0: names come from sched events. */
 	int (*task_name)(int32_t pid, char buf[16]);
 	int32_t (*task_group)(int32_t pid); /* thread-group id; 0: unknown */
+
+	/* The functions that interrupts enter by lie in [irq_text, irq_text_end): function_graph draws arrows. 0: none. */
+	uintptr_t irq_text, irq_text_end;
 };
 
 #define FATHOM_CPUS_MAX 64

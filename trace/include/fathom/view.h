@@ -44,8 +44,6 @@ struct fathom_view_config {
 	/* Name of a task, NULL if unknown; 0: config.task_name of fathom_init(). buf may be used. */
 	const char *(*comm)(int32_t pid, char buf[16]);
 	int32_t (*tgid)(int32_t pid); /* 0: config.task_group */
-	/* Whether a function is an interrupt's entry: function_graph draws arrows. 0: none is. */
-	int (*is_irq_entry)(uintptr_t func);
 };
 
 struct fathom_view_cpu {
