@@ -49,7 +49,7 @@ int main(void)
 
 	config.memory = aligned_alloc(4096, config.memory_bytes);
 	memset(buffer, 1, bytes); /* the pages are there before the clock runs */
-	if (fathom_init(&config) || fathom_sampler_init(buffer, bytes, FATHOM_SAMPLE_BUFFER))
+	if (fathom_init(&config) || fathom_sampler_init(buffer, bytes, FATHOM_SAMPLE_BUFFER, NULL))
 		return 1;
 	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
 	return deeper(DEPTH - 4) < 0;

@@ -3,7 +3,6 @@
 #include "kernel.h"
 #include "x86.h"
 
-#define PIT_HZ	 1193182u
 #define MEASURED 20u /* ms: long enough for 4 digits, short enough for a boot */
 
 uint64_t clock_base, clock_mult, clock_hz;

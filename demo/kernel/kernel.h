@@ -16,6 +16,7 @@ enum {
 	EAGAIN = 11,
 	ENOMEM = 12,
 	EFAULT = 14,
+	EBUSY = 16,
 	EINVAL = 22,
 	EPIPE = 32,
 	ENOSYS = 38,
@@ -54,12 +55,15 @@ static inline uint64_t clock_ns(void)
 
 /* apic.c */
 #define TICK_HZ 250
-void apic_init(void);	/* this CPU's local APIC and its timer */
-void ioapic_init(void); /* ISA lines 3 and 4 to CPU 0 */
+#define PIT_HZ	1193182u /* its rate, on every PC */
+void apic_init(void);	 /* this CPU's local APIC and its timer */
+void ioapic_init(void);	 /* ISA lines 3 and 4 to CPU 0 */
 void apic_eoi(void);
 void apic_timer_start(void);
 void apic_ipi(uint32_t cpu, uint32_t vector);
 void apic_nmi(uint32_t cpu);
+int apic_nmi_timer(
+	uint32_t us); /* an NMI to every CPU, that often; 0: no more. -EINVAL: too often */
 void apic_init_ipi(uint32_t cpu);
 void apic_startup_ipi(uint32_t cpu, uint32_t at);
 

@@ -160,7 +160,7 @@ const struct shell_command shell_commands[] = {
 	{"run", "PROGRAM [ARGUMENT] [&]: start a user program and wait for it", cmd_run},
 	{"trace", "on|off [PATTERN], tracer NAME, dump [N], status", cmd_trace},
 	{"sample",
-	 "start [US], stop, reset, stats, export [PARITY%]: look at stacks from the timer",
+	 "start|nmi [US [MS]], stop, reset, stats, export [PARITY%]: look at stacks from a timer",
 	 cmd_sample},
 	{"cat", "FILE...: of tracefs", cmd_cat},
 	{"echo", "WORD... [> FILE | >> FILE]: of tracefs", cmd_echo},

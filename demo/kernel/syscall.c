@@ -2,6 +2,7 @@
 /* syscall.c -- the system calls: a table, each handler a few lines over the subsystem that does the work. */
 #include "kernel.h"
 #include "lock.h"
+#include "sample.h"
 #include "syscalls.h"
 #include "task.h"
 #include "stream.h"
@@ -165,6 +166,11 @@ static int64_t sys_cpu(struct trapframe *f)
 {
 	(void)f;
 	return cpu_id();
+}
+
+static int64_t sys_sample(struct trapframe *f)
+{
+	return sample_control((uint32_t)f->rdi, f->rsi);
 }
 
 #define SYSCALL_HANDLER(number, name) [number] = sys_##name,

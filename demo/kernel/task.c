@@ -120,8 +120,6 @@ int task_spawn(const struct spawn *s)
 		err = vm_create(&t->vm);
 		if (!err)
 			err = vm_exec(&t->vm, s->name, &entry);
-		if (!err)
-			sample_map(t->pid, s->name, 0);
 	}
 	if (!err)
 		err = sched_set(t, s->class, s->prio, s->period);
@@ -132,6 +130,8 @@ int task_spawn(const struct spawn *s)
 	}
 	copy_name(t->name, s->name, NAME_MAX);
 	copy_name(names[t->pid % NAMES], s->name, NAME_MAX);
+	if (!s->fn)
+		sample_map(t->pid, t->name, 0);
 	t->parent = s->detached ? 0 : current_task()->pid;
 	if (s->endpoint) {
 		endpoint_get(s->endpoint);
@@ -143,6 +143,14 @@ int task_spawn(const struct spawn *s)
 	trace_sched_process_fork(current_task()->name, current_task()->pid, t->name, pid);
 	sched_start(t);
 	return pid;
+}
+
+/* Without the lock: a program that begins or ends meanwhile tells of itself. */
+void task_each_program(void (*tell)(int32_t pid, const char *program))
+{
+	for (int i = 0; i < TASKS_MAX; i++)
+		if (tasks[i].state < TASK_DEAD && tasks[i].vm.pml4 && tasks[i].name[0])
+			tell(tasks[i].pid, tasks[i].name);
 }
 
 /* Children outlive their parent as nobody's: the dead ones vanish, the living ones will. */

@@ -82,6 +82,7 @@ struct task *task_idle(uint32_t cpu); /* the idle task of a CPU */
 const char *task_name(
 	int32_t pid); /* of tasks that are gone too, while their number is not reused; or NULL */
 void task_list(void); /* `ps` */
+void task_each_program(void (*tell)(int32_t pid, const char *program)); /* of all that run one */
 uint32_t task_count(void);
 
 #endif

@@ -159,6 +159,7 @@ static __attribute__((noinline)) void nmi_work(struct trapframe *f)
 {
 	this_cpu()->nr_nmis++;
 	trace_nmi_handler(f->rip, from_user(f));
+	sample_nmi(f);
 	while (__atomic_load_n(&stopping, __ATOMIC_RELAXED))
 		__asm__ volatile("cli; hlt");
 }

@@ -23,12 +23,21 @@ def check(name, good, what=""):
 SMP, INTERVAL_US = 4, 4000
 SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample stop;sample stats;"
       "run many 30 &;sample export 10;sleep 50;exit")
-d = demo.Demo(smp=SMP, sh=SH, extra=("-icount", "shift=1,sleep=off"), timeout=100)
-while d.pump():
-    if d.until("exit", 0) >= 0 and d.p.poll() is not None:
-        break
-text = d.out.decode("latin1")
-open(f"{work}/demo.traced", "w").write(text)
+
+
+def console(sh):
+    """What the demo prints for a script."""
+    d = demo.Demo(smp=SMP, sh=sh, extra=("-icount", "shift=1,sleep=off"), timeout=100)
+    while d.pump():
+        if d.until("exit", 0) >= 0 and d.p.poll() is not None:
+            break
+    text = d.out.decode("latin1")
+    with open(f"{work}/demo.traced", "w") as f:
+        f.write(text)
+    return text
+
+
+text = console(SH)
 m = re.search(r"samples (\d+), cost (\d+) ns on average", text)
 check("samples_are_taken", m is not None, text[-300:])
 samples = int(m.group(1)) if m else 0
@@ -71,3 +80,21 @@ burst = len(data) * 8 // 100
 cut = data[len(data) // 3]
 open(f"{work}/demo.traced", "w").write("".join(lines[:cut] + lines[cut + burst:]))
 check("a_burst_of_8_percent_changes_nothing", flame("--format", "folded", "--samples", "--by", "task") == folded)
+
+# A program starts and stops the sampler itself; then NMIs look, and the export goes on while they do. Each is a run.
+text = console("run sampled 4000;sample export 10;sample nmi 4000 1000;run ipc 3000 &;run touch 200 &;run fib 29 &;"
+               "sample export 10;sample stats;exit")
+check("a_program_controls_the_sampler", re.search(r"sampled: every 4000 us, \d{3,} words", text) is not None, text[:600])
+folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "0")
+check("a_program_is_in_its_own_samples", "rom/fib`fib" in folded, folded[:500])
+folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "1")
+total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+want = SMP * 1000000 // INTERVAL_US
+check("nmi_samples_equal_time_over_interval", abs(total - want) <= 0.05 * want, f"{total} samples, {want} expected")
+check("nmi_samples_have_names", "rom/fib`fib" in folded and not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
+# These run with interrupts off only: the timer interrupt never finds them at the top of a stack.
+blind = re.compile(r"KERNEL`(syscall_entry|trap_entry|trap|page_fault|vm_fault|frame_alloc|switch_tasks|switch_to) \d+$", re.M)
+check("nmi_samples_see_code_with_interrupts_off", blind.search(folded) is not None, folded[:500])
+check("timer_and_ipc_paths_of_the_kernel", re.search(r"KERNEL`trap;.*(tick|apic_eoi|interrupt)", folded) is not None and
+      re.search(r"KERNEL`syscall;KERNEL`sys_(call|reply_recv);KERNEL`ipc", folded) is not None, folded[:500])
+check("an_export_goes_on_with_the_samples", "no room 0" in text, text[-400:])

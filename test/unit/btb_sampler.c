@@ -24,7 +24,7 @@ static void set_up(uint32_t out)
 	buffer = aligned_alloc(4096, buffer_bytes);
 	config.memory = memory;
 	CHECK_EQ(fathom_init(&config), 0);
-	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, out), 0);
+	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, out, NULL), 0);
 }
 
 /* A made-up user stack: frame i holds (address of frame i + 1, return address). */
@@ -53,21 +53,35 @@ static struct fathom_sample sample_of(uint32_t depth)
 	return s;
 }
 
-static size_t take(struct btb *b, uint64_t *words, struct btb_loss *loss)
-{
-	size_t n = 0;
+static uint64_t words[1 << 18];
+static uint64_t info[85]; /* an INFO entry, for words that are taken later */
 
+/* What is there, behind `n` words that are in place already. */
+static size_t take_behind(struct btb *b, size_t n, struct btb_loss *loss)
+{
 	for (uint32_t i = 0; i < CPUS; i++) {
 		const uint64_t *w;
-		uint64_t got = fathom_sampler_take(i, &w);
+		uint64_t got;
 
-		memcpy(words + n, w, got * 8);
-		n += got;
+		while ((got = fathom_sampler_take(i, &w))) {
+			memcpy(words + n, w, got * 8);
+			n += got;
+		}
 	}
 	memset(loss, 0, sizeof(*loss));
 	CHECK_EQ(btb_parse(b, words, n, NULL, 0, "sampler", loss), 0);
 	CHECK_EQ(loss->skipped_words, 0);
 	return n;
+}
+
+static size_t take(struct btb *b, struct btb_loss *loss)
+{
+	return take_behind(b, 0, loss);
+}
+
+static void drop(void *unused, const char *text, size_t bytes)
+{
+	(void)unused, (void)text, (void)bytes;
 }
 
 static const struct btb_entry *nth(const struct btb *b, uint64_t type, size_t n)
@@ -77,8 +91,6 @@ static const struct btb_entry *nth(const struct btb *b, uint64_t type, size_t n)
 			return &b->entries[i];
 	return NULL;
 }
-
-static uint64_t words[1 << 18];
 
 TEST(samples_are_read_back)
 {
@@ -97,7 +109,7 @@ TEST(samples_are_read_back)
 	while (fathom_sampler_control(FATHOM_SAMPLER_NO_ENTRY, 0) < 1000)
 		fathom_sampler_tick(&s);
 	fathom_sampler_control(FATHOM_SAMPLER_STOP | FATHOM_SAMPLER_WRITE_STATS, 0);
-	take(&b, words, &loss);
+	take(&b, &loss);
 	e = nth(&b, WIRE_BTB_STACK, 0);
 	CHECK(e != NULL);
 	CHECK_EQ(btb_stack_frames(&b, e), 5);
@@ -130,7 +142,7 @@ TEST(deep_stacks_are_cut_in_the_middle)
 			fathom_sampler_stats(&st);
 		} while (!st.samples);
 		fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
-		take(&b, words, &loss);
+		take(&b, &loss);
 		e = nth(&b, WIRE_BTB_STACK, 0);
 		n = btb_stack_frames(&b, e);
 		CHECK_EQ(n, depth < FATHOM_SAMPLE_FRAMES ? depth : FATHOM_SAMPLE_FRAMES);
@@ -188,7 +200,7 @@ TEST(a_full_buffer_counts)
 	} while (st.full < 10);
 	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_RESET, 0), -FATHOM_EBUSY);
 	fathom_sampler_control(FATHOM_SAMPLER_STOP | FATHOM_SAMPLER_NO_ENTRY, 0);
-	take(&b, words, &loss);
+	take(&b, &loss);
 	fathom_sampler_stats(&st);
 	CHECK_EQ(st.samples,
 		 b.nr_entries - 2 +
@@ -198,13 +210,121 @@ TEST(a_full_buffer_counts)
 	CHECK(fathom_sampler_control(FATHOM_SAMPLER_RESET | FATHOM_SAMPLER_NO_ENTRY, 0) < 300);
 }
 
+/* A reader frees what it took: a buffer of a few hundred samples takes any number, none lost, in order. */
+TEST(words_go_round)
+{
+	struct fathom_sampler_stats st;
+	uint64_t seen = 0, step = 0, rounds = 0;
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+	do {
+		struct fathom_sample s = sample_of(1 + (uint32_t)(rounds * 7 % 130));
+		struct btb_loss loss;
+		struct btb b = {0};
+		uint64_t before;
+
+		fathom_sampler_stats(&st);
+		before = st.samples;
+		while (st.samples < before + rounds % 300) {
+			fathom_sampler_tick(&s);
+			fathom_sampler_stats(&st);
+		}
+		fathom_sampler_control(FATHOM_SAMPLER_WRITE_STATS, 0);
+		if (rounds)
+			memcpy(words, info, sizeof(info));
+		take_behind(&b, rounds ? sizeof(info) / 8 : 0, &loss);
+		if (!rounds)
+			memcpy(info, words, sizeof(info));
+		for (size_t i = 0; nth(&b, WIRE_BTB_STACK, i); i++) {
+			const uint64_t *w = btb_entry_words(&b, nth(&b, WIRE_BTB_STACK, i));
+
+			CHECK_EQ(w[b.layout.step], ++step);
+			CHECK_EQ(btb_stack_frames(&b, nth(&b, WIRE_BTB_STACK, i)),
+				 w[b.layout.depth] < FATHOM_SAMPLE_FRAMES ? w[b.layout.depth]
+									  : FATHOM_SAMPLE_FRAMES);
+			seen++;
+		}
+		btb_free(&b);
+	} while (++rounds < 900);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+	fathom_sampler_stats(&st);
+	CHECK_EQ(st.full, 0);
+	CHECK_EQ(seen, st.samples);
+	CHECK(seen * 60 > st.capacity * 10); /* it went round many times */
+}
+
+static void announce(void)
+{
+	fathom_sampler_map(7, 0x4000, "lives", 0);
+}
+
+static size_t count(const struct btb *b, uint64_t type)
+{
+	size_t n = 0;
+
+	while (nth(b, type, n))
+		n++;
+	return n;
+}
+
+/* What a reader takes is complete by itself: INFO and the live mappings come again after a RESET and after an export. */
+TEST(every_run_describes_itself)
+{
+	static uint8_t room[FATHOM_BTB_EXPORT_BYTES] __attribute__((aligned(8)));
+	struct fathom_btb_export e;
+	struct btb_loss loss;
+	struct btb b = {0};
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, FATHOM_SAMPLE_BUFFER, announce), 0);
+	fathom_sampler_map(6, 0x4000, "early", 0); /* nobody samples: not kept */
+	for (int run = 0; run < 3; run++) {
+		fathom_sampler_control(FATHOM_SAMPLER_START, 0);
+		fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+		fathom_sampler_control(FATHOM_SAMPLER_START, 0);
+		fathom_sampler_map(8, 0x4000, "late", 0);
+		fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+		if (run == 1) {
+			CHECK_EQ(fathom_btb_export_begin(&e, room, sizeof(room), 0, 0, drop, NULL),
+				 0);
+			fathom_sampler_export(&e);
+			fathom_sampler_export_end(&e);
+			CHECK(e.sent_words > 100);
+			continue;
+		}
+		take(&b, &loss);
+		CHECK_EQ(count(&b, WIRE_BTB_INFO), 1);
+		CHECK_EQ(count(&b, WIRE_BTB_MAPPING), 2);
+		CHECK_EQ(count(&b, WIRE_BTB_CONTROL), 4);
+		btb_free(&b);
+		fathom_sampler_control(FATHOM_SAMPLER_RESET | FATHOM_SAMPLER_NO_ENTRY, 0);
+	}
+}
+
+TEST(it_stops_by_time)
+{
+	struct fathom_sample s = sample_of(3);
+	const uint32_t ask = FATHOM_SAMPLER_IS_RUNNING | FATHOM_SAMPLER_NO_ENTRY;
+	uint64_t from = fathom_ticks_to_ns(fathom_now());
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	CHECK(fathom_sampler_control(FATHOM_SAMPLER_STOP_AFTER, 20000) >= 0);
+	fathom_sampler_control(FATHOM_SAMPLER_START, 0);
+	while (fathom_sampler_control(ask, 0) > 0)
+		fathom_sampler_tick(&s);
+	CHECK(fathom_ticks_to_ns(fathom_now()) - from >= 20000000);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_STOP_AFTER | FATHOM_SAMPLER_SET_INTERVAL, 9),
+		 -FATHOM_EINVAL);
+}
+
 TEST(bad_arguments)
 {
 	set_up(FATHOM_SAMPLE_BUFFER);
-	CHECK_EQ(fathom_sampler_init(NULL, buffer_bytes, 1), -FATHOM_EINVAL);
-	CHECK_EQ(fathom_sampler_init(buffer + 4, buffer_bytes - 4, 1), -FATHOM_EINVAL);
-	CHECK_EQ(fathom_sampler_init(buffer, 100, 1), -FATHOM_ENOMEM);
-	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, 0), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(NULL, buffer_bytes, 1, NULL), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(buffer + 4, buffer_bytes - 4, 1, NULL), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(buffer, 100, 1, NULL), -FATHOM_ENOMEM);
+	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, 0, NULL), -FATHOM_EINVAL);
 	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL, 0), -FATHOM_EINVAL);
 }
 

@@ -6,189 +6,9 @@
 #include "fathom/errno.h"
 #include "fathom/internal.h"
 #include "fathom/unwind.h"
-
-/*
- * Each CPU has a stretch of words that its samples are appended to until it is full.
- *
- *	M1  Only the owner writes [head, capacity); an entry is whole before head passes it (release), so that a reader on
- *	    another CPU takes [sent, head) (acquire) at any time.
- *	M2  busy keeps one writer at a time: what interrupts a sample or a mapping finds it set and only counts. A context
- *	    that comes between the test and the set has ended before the set, so plain accesses do.
- *	M3  head goes back to 0 on RESET alone, while the sampler is off.
- */
-struct sampler_cpu {
-	uint64_t *words;
-	uint64_t head; /* owner writes, readers read */
-	uint64_t sent; /* of the one reader */
-	uint32_t busy;
-	uint64_t due; /* ns */
-	uint64_t step;
-	uint64_t samples, cost, cost_max, cut, nested, full;
-	uint64_t bin_count[FATHOM_SAMPLE_BINS], bin_cost[FATHOM_SAMPLE_BINS];
-};
-
-static struct {
-	struct sampler_cpu cpu[FATHOM_CPUS_MAX];
-	uint64_t capacity; /* words a CPU */
-	uint64_t interval; /* ns */
-	uint64_t stop_at;  /* ns; 0: never */
-	uint64_t stop_after;
-	uint32_t out;
-	uint8_t ready;
-} sampler;
+#include "probe/sampler_buffer.h"
 
 uint32_t fathom_sampler_on;
-
-static uint64_t sampler_now(void)
-{
-	return fathom_ticks_to_ns(fathom_port_clock());
-}
-
-/* ---- entries ---- */
-
-/* Names of the attributes behind type, length, time and duration, in the order of the types. */
-static const char *const sampler_attrs[WIRE_BTB_TYPES][6] = {
-	{"cpu_id", "task_id", "timer_step", "stack_depth", "kernel_frames"},
-	{"cpu_id", "mapping_base", "mapping_task_id", "mapping_flags"},
-	{"version", "type_count"},
-	{"cpu_id", "flags", "argument"},
-	{"cpu_id", "hist_bin_count", "hist_bin_size"},
-};
-static const char *const sampler_head[WIRE_BTB_ENTRY_HEAD] = {"entry_type", "entry_length",
-							      "tsc_time", "tsc_duration"};
-
-static uint32_t sampler_nr_attrs(uint32_t type)
-{
-	uint32_t n = 0;
-
-	while (n < 6 && sampler_attrs[type][n])
-		n++;
-	return WIRE_BTB_ENTRY_HEAD + n;
-}
-
-/* Up to eight characters as a little-endian word; *s moves behind them. */
-static uint64_t sampler_chars(const char **s)
-{
-	uint64_t w = 0;
-
-	for (uint32_t i = 0; i < 8 && **s; i++)
-		w |= (uint64_t)(uint8_t) * (*s)++ << (8 * i);
-	return w;
-}
-
-/* Room for an entry of n words on this CPU, or NULL. busy is held. */
-static uint64_t *sampler_room(struct sampler_cpu *c, uint64_t n)
-{
-	if (n > sampler.capacity - c->head) {
-		c->full++;
-		return NULL;
-	}
-	return c->words + c->head;
-}
-
-static void sampler_publish(struct sampler_cpu *c, uint64_t n)
-{
-	fathom_store_release(&c->head,
-			     c->head + n); /* pairs with the acquire in fathom_sampler_take() */
-}
-
-static int sampler_enter(struct sampler_cpu *c)
-{
-	if (fathom_load(&c->busy)) {
-		c->nested++;
-		return 0;
-	}
-	fathom_store(&c->busy, 1);
-	fathom_local_barrier();
-	return 1;
-}
-
-static void sampler_leave(struct sampler_cpu *c)
-{
-	fathom_local_barrier();
-	fathom_store(&c->busy, 0);
-}
-
-/* INFO: the layout of all types, itself included. */
-static void sampler_put_info(struct sampler_cpu *c)
-{
-	uint64_t n = 6 + WIRE_BTB_TYPES, *w, *p;
-
-	for (uint32_t t = 0; t < WIRE_BTB_TYPES; t++)
-		n += 2 * sampler_nr_attrs(t);
-	w = sampler_room(c, n);
-	if (!w)
-		return;
-	w[0] = WIRE_BTB_INFO;
-	w[1] = n;
-	w[2] = sampler_now();
-	w[3] = 0;
-	w[4] = 1;
-	w[5] = WIRE_BTB_TYPES;
-	p = w + 6;
-	for (uint32_t t = 0; t < WIRE_BTB_TYPES; t++)
-		*p++ = sampler_nr_attrs(t);
-	for (uint32_t t = 0; t < WIRE_BTB_TYPES; t++) {
-		for (uint32_t i = 0; i < sampler_nr_attrs(t); i++) {
-			const char *s = i < WIRE_BTB_ENTRY_HEAD
-						? sampler_head[i]
-						: sampler_attrs[t][i - WIRE_BTB_ENTRY_HEAD];
-
-			*p++ = sampler_chars(&s);
-			*p++ = sampler_chars(&s);
-		}
-	}
-	sampler_publish(c, n);
-}
-
-/* An entry without payload but what the caller writes behind `w`. */
-static uint64_t *sampler_begin(struct sampler_cpu *c, uint32_t type, uint64_t n, uint64_t time,
-			       uint32_t cpu)
-{
-	uint64_t *w = sampler_room(c, n);
-
-	if (w) {
-		w[0] = type;
-		w[1] = n;
-		w[2] = time;
-		w[3] = 0;
-		w[4] = cpu;
-	}
-	return w;
-}
-
-static void sampler_put_control(struct sampler_cpu *c, uint32_t cpu, uint32_t flags, uint64_t arg)
-{
-	uint64_t *w = sampler_begin(c, WIRE_BTB_CONTROL, 7, sampler_now(), cpu);
-
-	if (w) {
-		w[5] = flags;
-		w[6] = arg;
-		sampler_publish(c, 7);
-	}
-}
-
-static void sampler_put_stats(struct sampler_cpu *c, uint32_t cpu)
-{
-	uint64_t n = 7 + 2 * FATHOM_SAMPLE_BINS;
-	uint64_t *w = sampler_begin(c, WIRE_BTB_STATS, n, sampler_now(), cpu);
-
-	if (!w)
-		return;
-	w[5] = FATHOM_SAMPLE_BINS;
-	w[6] = FATHOM_SAMPLE_BIN;
-	for (uint32_t i = 0; i < FATHOM_SAMPLE_BINS; i++) {
-		w[7 + i] = 0;
-		w[7 + FATHOM_SAMPLE_BINS + i] = 0;
-		for (uint32_t k = 0; k < fathom_core.nr_cpus; k++) {
-			w[7 + i] += sampler.cpu[k].bin_count[i];
-			w[7 + FATHOM_SAMPLE_BINS + i] += sampler.cpu[k].bin_cost[i];
-		}
-	}
-	sampler_publish(c, n);
-}
-
-/* ---- stacks ---- */
 
 /*
  * Frames as they come, innermost first. The first half is kept as it is; behind it the latest ones go round, so that at
@@ -318,28 +138,29 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 static void sampler_take(struct sampler_cpu *c, uint32_t cpu, const struct fathom_sample *s,
 			 uint64_t now)
 {
-	uint32_t attrs = sampler_nr_attrs(0), kernel, kept;
+	const uint32_t attrs = SAMPLER_STACK_HEAD;
+	uint32_t kernel, kept;
 	uint64_t spare[FATHOM_SAMPLE_FRAMES];
 	struct sampler_frames f = {.v = spare};
 	uint64_t *w = NULL;
 
-	if (sampler.out & FATHOM_SAMPLE_BUFFER)
-		w = sampler_begin(c, WIRE_BTB_STACK, attrs + FATHOM_SAMPLE_FRAMES, now, cpu);
+	if (fathom_sampler.out & FATHOM_SAMPLE_BUFFER)
+		w = fathom_sampler_begin(c, WIRE_BTB_STACK, attrs + FATHOM_SAMPLE_FRAMES, now, cpu);
 	if (w)
 		f.v = w + attrs;
 	kept = sampler_walk(s, &f, &kernel);
-	if (sampler.out & FATHOM_SAMPLE_RING)
+	if (fathom_sampler.out & FATHOM_SAMPLE_RING)
 		sampler_to_ring(f.v, kept, kernel);
 	c->step++;
-	now = sampler_now() - now;
+	now = fathom_sampler_now() - now;
 	if (w) {
 		w[1] = attrs + kept;
 		w[3] = now;
-		w[5] = s->task;
-		w[6] = c->step;
-		w[7] = f.depth;
-		w[8] = kernel < kept ? kernel : kept;
-		sampler_publish(c, attrs + kept);
+		w[SAMPLER_STACK_TASK] = s->task;
+		w[SAMPLER_STACK_STEP] = c->step;
+		w[SAMPLER_STACK_DEPTH] = f.depth;
+		w[SAMPLER_STACK_KERNEL] = kernel < kept ? kernel : kept;
+		fathom_sampler_publish(c, w, attrs + kept);
 	}
 	sampler_account(c, f.depth, now);
 }
@@ -347,30 +168,33 @@ static void sampler_take(struct sampler_cpu *c, uint32_t cpu, const struct fatho
 void fathom_sampler_tick_slow(const struct fathom_sample *s)
 {
 	uint32_t cpu = fathom_port_cpu();
-	uint64_t now = sampler_now();
+	uint64_t now = fathom_sampler_now();
 	struct sampler_cpu *c;
 
-	if (!sampler.ready || cpu >= fathom_core.nr_cpus)
+	if (!fathom_sampler.ready || cpu >= fathom_core.nr_cpus)
 		return;
-	if (sampler.stop_at && now >= sampler.stop_at) {
-		fathom_store(&fathom_sampler_on, 0);
+	if (fathom_sampler.stop_at && now >= fathom_sampler.stop_at) {
+		if (fathom_load(&fathom_sampler_on)) {
+			fathom_store(&fathom_sampler_on, 0);
+			fathom_sampler_log(FATHOM_SAMPLER_STOP, 0);
+		}
 		return;
 	}
-	c = &sampler.cpu[cpu];
+	c = &fathom_sampler.cpu[cpu];
 	/* The timer is not the interval: what falls due until half an interval from now is taken now, so none drifts. */
-	if (now + sampler.interval / 2 < c->due)
+	if (now + fathom_sampler.interval / 2 < c->due)
 		return;
-	if (!sampler_enter(c))
+	if (!fathom_sampler_enter(c))
 		return;
-	c->due = c->due + sampler.interval > now ? c->due + sampler.interval
-						 : now + sampler.interval;
+	c->due = c->due + fathom_sampler.interval > now ? c->due + fathom_sampler.interval
+							: now + fathom_sampler.interval;
 	sampler_take(c, cpu, s, now);
-	sampler_leave(c);
+	fathom_sampler_leave(c);
 }
 
 /* ---- control ---- */
 
-int fathom_sampler_init(void *memory, size_t bytes, uint32_t out)
+int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announce)(void))
 {
 	uint64_t *w = memory;
 
@@ -378,130 +202,101 @@ int fathom_sampler_init(void *memory, size_t bytes, uint32_t out)
 		return -FATHOM_EINVAL;
 	if (fathom_load(&fathom_sampler_on))
 		return -FATHOM_EBUSY;
-	sampler.capacity = bytes / 8 / fathom_core.nr_cpus;
-	if (sampler.capacity < 1024)
+	fathom_sampler.capacity = bytes / 8 / fathom_core.nr_cpus;
+	if (fathom_sampler.capacity < 1024)
 		return -FATHOM_ENOMEM;
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
-		sampler.cpu[i] = (struct sampler_cpu){.words = w};
-		w += sampler.capacity;
+		fathom_sampler.cpu[i] = (struct sampler_cpu){.words = w};
+		w += fathom_sampler.capacity;
 	}
-	sampler.interval = 1000000;
-	sampler.stop_at = sampler.stop_after = 0;
-	sampler.out = out;
-	sampler.ready = 1;
+	fathom_sampler.interval = 1000000;
+	fathom_sampler.stop_at = fathom_sampler.stop_after = 0;
+	fathom_sampler.out = out;
+	fathom_sampler.announce = announce;
+	fathom_sampler.described = 0;
+	fathom_sampler.ready = 1;
 	return 0;
-}
-
-static uint64_t sampler_words(void)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-		n += fathom_load_acquire(&sampler.cpu[i].head);
-	return n;
 }
 
 static void sampler_reset(void)
 {
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-		sampler.cpu[i] = (struct sampler_cpu){.words = sampler.cpu[i].words};
+		fathom_sampler.cpu[i] = (struct sampler_cpu){.words = fathom_sampler.cpu[i].words};
+	fathom_sampler.described = 0;
 }
 
-/* Write with the CPU's buffer held; the caller stays on the CPU. */
-static void sampler_log(uint32_t flags, uint64_t arg)
+static void sampler_start(void)
 {
-	uintptr_t pin = fathom_port_pin();
-	uint32_t cpu = fathom_port_cpu();
-	struct sampler_cpu *c = &sampler.cpu[cpu];
+	uint64_t now = fathom_sampler_now();
 
-	if (cpu < fathom_core.nr_cpus && sampler_enter(c)) {
-		if (!sampler_words())
-			sampler_put_info(c);
-		if (!(flags & FATHOM_SAMPLER_NO_ENTRY))
-			sampler_put_control(c, cpu, flags, arg);
-		if (flags & FATHOM_SAMPLER_WRITE_STATS)
-			sampler_put_stats(c, cpu);
-		sampler_leave(c);
-	}
-	fathom_port_unpin(pin);
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		fathom_sampler.cpu[i].due = now + fathom_sampler.interval;
+	fathom_sampler.stop_at = fathom_sampler.stop_after ? now + fathom_sampler.stop_after : 0;
+	fathom_store_release(&fathom_sampler_on, 1);
 }
 
-int64_t fathom_sampler_control(uint32_t flags, uint64_t arg)
+static int sampler_check(uint32_t flags, uint64_t arg)
 {
-	if (!sampler.ready)
+	const uint32_t times = FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_STOP_AFTER;
+
+	if (!fathom_sampler.ready)
 		return -FATHOM_ENODEV;
+	if (flags > 2 * FATHOM_SAMPLER_STOP_AFTER - 1 || (flags & times) == times)
+		return -FATHOM_EINVAL;
 	if ((flags & FATHOM_SAMPLER_RESET) && fathom_load(&fathom_sampler_on) &&
 	    !(flags & FATHOM_SAMPLER_STOP))
 		return -FATHOM_EBUSY;
 	if ((flags & FATHOM_SAMPLER_SET_INTERVAL) && (arg < 1 || arg > 1000000000))
 		return -FATHOM_EINVAL;
+	if ((flags & FATHOM_SAMPLER_STOP_AFTER) && arg > 86400000000)
+		return -FATHOM_EINVAL;
+	return 0;
+}
+
+int64_t fathom_sampler_control(uint32_t flags, uint64_t arg)
+{
+	int err = sampler_check(flags, arg);
+
+	if (err)
+		return err;
 	if (flags & FATHOM_SAMPLER_STOP)
 		fathom_store(&fathom_sampler_on, 0);
 	if (flags & FATHOM_SAMPLER_RESET)
 		sampler_reset();
 	if (flags & FATHOM_SAMPLER_SET_INTERVAL)
-		sampler.interval = arg * 1000;
-	sampler_log(flags, arg);
-	if (flags & FATHOM_SAMPLER_START) {
-		uint64_t now = sampler_now();
-
-		for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-			sampler.cpu[i].due = now + sampler.interval;
-		sampler.stop_at = sampler.stop_after ? now + sampler.stop_after : 0;
-		fathom_store_release(&fathom_sampler_on, 1);
-	}
+		fathom_sampler.interval = arg * 1000;
+	if (flags & FATHOM_SAMPLER_STOP_AFTER)
+		fathom_sampler_stop_after(arg * 1000);
+	if (flags & FATHOM_SAMPLER_START)
+		fathom_sampler_describe();
+	fathom_sampler_log(flags, arg);
+	if (flags & FATHOM_SAMPLER_START)
+		sampler_start();
 	if (flags & FATHOM_SAMPLER_GET_INTERVAL) {
-		uint64_t us = sampler.interval;
+		uint64_t us = fathom_sampler.interval;
 
 		wire_div(&us, 1000);
 		return (int64_t)us;
 	}
 	if (flags & FATHOM_SAMPLER_IS_RUNNING)
 		return fathom_load(&fathom_sampler_on);
-	return (int64_t)sampler_words();
+	return (int64_t)fathom_sampler_words();
 }
 
 void fathom_sampler_stop_after(uint64_t ns)
 {
-	sampler.stop_after = ns;
+	fathom_sampler.stop_after = ns;
 	if (fathom_load(&fathom_sampler_on))
-		sampler.stop_at = ns ? sampler_now() + ns : 0;
-}
-
-void fathom_sampler_map(uint64_t task, uintptr_t base, const char *name, int gone)
-{
-	uintptr_t pin = fathom_port_pin();
-	uint32_t cpu = fathom_port_cpu();
-	uint64_t len = 0, n, *w;
-
-	while (len < 255 && name[len])
-		len++;
-	n = sampler_nr_attrs(1) + len / 8 + 1;
-	if (sampler.ready && cpu < fathom_core.nr_cpus && sampler_enter(&sampler.cpu[cpu])) {
-		struct sampler_cpu *c = &sampler.cpu[cpu];
-
-		if (!sampler_words())
-			sampler_put_info(c);
-		w = sampler_begin(c, WIRE_BTB_MAPPING, n, sampler_now(), cpu);
-		if (w) {
-			w[5] = base;
-			w[6] = task;
-			w[7] = gone != 0;
-			for (uint64_t i = 8; i < n; i++)
-				w[i] = sampler_chars(&name);
-			sampler_publish(c, n);
-		}
-		sampler_leave(c);
-	}
-	fathom_port_unpin(pin);
+		fathom_sampler.stop_at = ns ? fathom_sampler_now() + ns : 0;
 }
 
 void fathom_sampler_stats(struct fathom_sampler_stats *out)
 {
-	*out = (struct fathom_sampler_stats){.words = sampler_words(),
-					     .capacity = sampler.capacity * fathom_core.nr_cpus};
+	*out = (struct fathom_sampler_stats){.words = fathom_sampler_words(),
+					     .capacity =
+						     fathom_sampler.capacity * fathom_core.nr_cpus};
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
-		const struct sampler_cpu *c = &sampler.cpu[i];
+		const struct sampler_cpu *c = &fathom_sampler.cpu[i];
 
 		out->samples += c->samples;
 		out->cost_ns += c->cost;
@@ -511,18 +306,4 @@ void fathom_sampler_stats(struct fathom_sampler_stats *out)
 		if (c->cost_max > out->cost_max_ns)
 			out->cost_max_ns = c->cost_max;
 	}
-}
-
-uint64_t fathom_sampler_take(uint32_t cpu, const uint64_t **words)
-{
-	struct sampler_cpu *c = &sampler.cpu[cpu];
-	uint64_t head, n;
-
-	if (!sampler.ready || cpu >= fathom_core.nr_cpus)
-		return 0;
-	head = fathom_load_acquire(&c->head); /* pairs with the release in sampler_publish() */
-	*words = c->words + c->sent;
-	n = head - c->sent;
-	c->sent = head;
-	return n;
 }

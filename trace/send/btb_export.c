@@ -3,6 +3,7 @@
 #include "fathom/btb.h"
 #include "fathom/sampler.h"
 #include "fathom/errno.h"
+#include "probe/sampler_buffer.h"
 #include "send/btb_code.h"
 #include "wire/text.h"
 
@@ -235,11 +236,18 @@ void fathom_btb_export_end(struct fathom_btb_export *e)
 void fathom_sampler_export(struct fathom_btb_export *e)
 {
 	const uint64_t *w;
+	uint64_t n;
 
-	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
-		uint64_t n = fathom_sampler_take(i, &w);
-
-		if (n)
+	if (!e->sent_words)
+		fathom_sampler_describe();
+	/* Twice a CPU, as its words may go round; the third call frees them, and what came meanwhile goes along. */
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		for (uint32_t k = 0; k < 3 && (n = fathom_sampler_take(i, &w)); k++)
 			fathom_btb_export_words(e, w, (size_t)n);
-	}
+}
+
+void fathom_sampler_export_end(struct fathom_btb_export *e)
+{
+	fathom_btb_export_end(e);
+	fathom_sampler.described = 0; /* the next export is read by itself */
 }

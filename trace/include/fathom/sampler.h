@@ -33,18 +33,6 @@ enum fathom_sampler_out {
 	FATHOM_SAMPLE_BUFFER = 2, /* the backtrace buffer */
 };
 
-/* Control flags: the original's, so that an application's call carries over. */
-enum fathom_sampler_flags {
-	FATHOM_SAMPLER_START = 1,
-	FATHOM_SAMPLER_STOP = 2,
-	FATHOM_SAMPLER_RESET = 4,
-	FATHOM_SAMPLER_SET_INTERVAL = 8, /* arg: microseconds */
-	FATHOM_SAMPLER_GET_INTERVAL = 16,
-	FATHOM_SAMPLER_IS_RUNNING = 32,
-	FATHOM_SAMPLER_WRITE_STATS = 64,
-	FATHOM_SAMPLER_NO_ENTRY = 128, /* do not log the request */
-};
-
 struct fathom_sampler_stats {
 	uint64_t samples;
 	uint64_t cost_ns;     /* of all samples, measured by the sampler itself */
@@ -57,10 +45,11 @@ struct fathom_sampler_stats {
 };
 
 /*
- * `memory` (8-aligned) holds the backtrace buffers of all CPUs. Call after fathom_init(). 0, -EINVAL, -ENOMEM, -EBUSY.
- * Context: init.
+ * `memory` (8-aligned) holds the backtrace buffers of all CPUs. Call after fathom_init(). `announce`, or NULL, is called
+ * from a task whenever the buffer begins anew, and tells of every live mapping by fathom_sampler_map(). Without it all
+ * mappings since boot are kept in the buffer, and are gone after a RESET. 0, -EINVAL, -ENOMEM, -EBUSY. Context: init.
  */
-int fathom_sampler_init(void *memory, size_t bytes, uint32_t out);
+int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announce)(void));
 
 /* From the timer interrupt (or an NMI): takes a sample if one is due. Off: one load and a branch. */
 void fathom_sampler_tick_slow(const struct fathom_sample *s);
@@ -83,9 +72,13 @@ void fathom_sampler_stop_after(uint64_t ns);
 void fathom_sampler_map(uint64_t task, uintptr_t base, const char *name, int gone);
 
 void fathom_sampler_stats(struct fathom_sampler_stats *out);
-/* The words of a CPU that were not taken yet; they stay where they are until RESET. One reader, samples may go on. */
+/*
+ * Words of a CPU that were not taken yet: whole entries, at most to the end of its buffer, so ask until the answer is 0.
+ * They stay where they are until the next call for that CPU. One reader; samples may go on, a RESET may not.
+ */
 uint64_t fathom_sampler_take(uint32_t cpu, const uint64_t **words);
-/* All of that through an export. */
+/* All that is there through an export; again and again while samples come, then the end of the export. Context: task. */
 void fathom_sampler_export(struct fathom_btb_export *e);
+void fathom_sampler_export_end(struct fathom_btb_export *e);
 
 #endif
