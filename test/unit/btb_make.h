@@ -135,9 +135,10 @@ static inline void made_put_tagged(void *arg, const char *text, size_t bytes)
 	made_put(arg, "\033[0m\r\n", 6);
 }
 
-static inline int made_export(struct made *m, uint32_t percent, int tagged)
+/* With memory for so many groups of parity lines. */
+static inline int made_export_in(struct made *m, uint32_t percent, int tagged, uint32_t groups)
 {
-	size_t bytes = FATHOM_BTB_EXPORT_BYTES + 512 * FATHOM_BTB_GROUP_BYTES(25);
+	size_t bytes = FATHOM_BTB_EXPORT_BYTES + groups * FATHOM_BTB_GROUP_BYTES(25);
 	void *memory = aligned_alloc(8, bytes);
 	struct fathom_btb_export e;
 	int err = fathom_btb_export_begin(&e, memory, bytes, percent, m->n,
@@ -150,6 +151,11 @@ static inline int made_export(struct made *m, uint32_t percent, int tagged)
 	}
 	free(memory);
 	return err;
+}
+
+static inline int made_export(struct made *m, uint32_t percent, int tagged)
+{
+	return made_export_in(m, percent, tagged, 512);
 }
 
 static inline void made_free(struct made *m)

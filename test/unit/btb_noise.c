@@ -27,8 +27,8 @@ static bool same(const struct made *m, const char *text, size_t bytes, struct bt
 	bool ok;
 
 	memset(loss, 0, sizeof(*loss));
-	ok = btb_console_read(text, bytes, take, &b, loss) == 0 && !b.cuts && b.words.n == m->n &&
-	     !memcmp(b.words.w, m->w, m->n * 8);
+	ok = btb_console_read(text, bytes, false, take, &b, loss) == 0 && !b.cuts &&
+	     b.words.n == m->n && !memcmp(b.words.w, m->w, m->n * 8);
 	btb_words_free(&b.words);
 	return ok;
 }
@@ -212,6 +212,65 @@ TEST(broken_lines_are_joined)
 	made_free(&broken);
 }
 
+/* A target with little memory sends parity by and by: every stretch of lines survives a burst of its own. */
+TEST(bursts_in_every_span)
+{
+	struct made m = {0}, torn = {0};
+	size_t *lines, nr, spans = 0;
+	struct btb_loss loss;
+	uint64_t r = 99;
+
+	made_stacks(&m, 20000, 4, 5);
+	CHECK_EQ(made_export_in(&m, 10, 1, 8), 0);
+	lines = lines_of(&m, &nr);
+	for (size_t i = 0, skip = 100; i < nr; i++) {
+		if (i == skip) {
+			i += 90;
+			skip = i + 1800 + made_random(&r) % 400;
+			spans++;
+		}
+		if (i < nr)
+			made_put(&torn, m.text + lines[i], lines[i + 1] - lines[i]);
+	}
+	CHECK(spans > 10);
+	CHECK(same(&m, torn.text, torn.bytes, &loss));
+	CHECK_EQ(loss.lost_words, 0);
+	CHECK(loss.rebuilt_lines > 50 * spans);
+	free(lines);
+	made_free(&m);
+	made_free(&torn);
+}
+
+/* Sections of a long run are handed out by and by; each of them is still repaired, the lost ones still counted. */
+TEST(a_line_lost_in_every_section_of_a_long_run)
+{
+	struct made m = {0}, torn = {0};
+	size_t *lines, nr, sections = 0, lost = 0;
+	struct btb_loss loss;
+	uint64_t r = 17;
+
+	made_stacks(&m, 60000, 4, 6);
+	CHECK_EQ(made_export(&m, 0, 0), 0);
+	lines = lines_of(&m, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (!strncmp(m.text + lines[i], "-->", 3)) {
+			lost = i + 1 + made_random(&r) % 30;
+			sections++;
+		}
+		if (i != lost)
+			made_put(&torn, m.text + lines[i], lines[i + 1] - lines[i]);
+	}
+	CHECK(sections > 100);
+	CHECK(same(&m, torn.text, torn.bytes, &loss));
+	CHECK_EQ(loss.lost_words, 0);
+	CHECK(loss.rebuilt_words > 2 * sections);
+	CHECK_EQ(loss.runs, 1);
+	CHECK_EQ(loss.sections, sections);
+	free(lines);
+	made_free(&m);
+	made_free(&torn);
+}
+
 /* Runs in one log keep apart, also when the first lost its end. */
 TEST(several_runs)
 {
@@ -223,12 +282,36 @@ TEST(several_runs)
 	CHECK_EQ(made_export(&a, 0, 1), 0);
 	made_put(&log, a.text, a.bytes);
 	made_put(&log, a.text, a.bytes);
-	CHECK_EQ(btb_console_read(log.text, log.bytes, take, &b, &loss), 0);
+	CHECK_EQ(btb_console_read(log.text, log.bytes, false, take, &b, &loss), 0);
 	CHECK_EQ(loss.runs, 2);
 	CHECK_EQ(b.words.n, 2 * a.n);
 	btb_words_free(&b.words);
 	made_free(&a);
 	made_free(&log);
+}
+
+/* Many words go into a file, if there is a place for one; they are the same words. */
+TEST(many_words_go_into_a_file)
+{
+	static uint64_t chunk[4093];
+
+	for (int place = 0; place < 2; place++) {
+		struct btb_words v = {0};
+		size_t bad = 0;
+
+		setenv("TMPDIR", place ? "/nowhere" : "/tmp", 1);
+		for (uint64_t at = 0; at < 11u << 20; at += sizeof(chunk) / 8) {
+			for (size_t i = 0; i < sizeof(chunk) / 8; i++)
+				chunk[i] = at + i;
+			CHECK_EQ(btb_words_add(&v, chunk, sizeof(chunk) / 8), 0);
+		}
+		for (size_t i = 0; i < v.n; i++)
+			bad += v.w[i] != i;
+		CHECK_EQ(bad, 0);
+		CHECK_EQ(v.filed, !place);
+		btb_words_free(&v);
+	}
+	unsetenv("TMPDIR");
 }
 
 /* Whatever the line does: no crash, no hang, and never words that were not sent without saying that something is lost. */
@@ -248,7 +331,7 @@ TEST(garbage_is_survived)
 		memcpy(text, m.text, m.bytes);
 		for (uint64_t k = made_random(&r) % 400; k; k--)
 			text[made_random(&r) % m.bytes] = (char)made_random(&r);
-		btb_console_read(text, m.bytes - made_random(&r) % 1000, take, &b, &loss);
+		btb_console_read(text, m.bytes - made_random(&r) % 1000, false, take, &b, &loss);
 		CHECK(b.words.n <= m.n * 2);
 		btb_words_free(&b.words);
 	}

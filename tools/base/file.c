@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c -- a small file as one piece of memory. */
+/* file.c -- a small file as one piece of memory; a large map walked through a window. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zlib.h>
+
+#define WINDOW (32u << 20)
 
 char *file_load(const char *path, size_t max, size_t *bytes)
 {
@@ -63,4 +67,13 @@ char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
 	free(path);
 	free(gz);
 	return text;
+}
+
+void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since)
+{
+	*since += bytes;
+	if (*since < WINDOW)
+		return;
+	madvise((void *)(uintptr_t)map, map_bytes, MADV_DONTNEED);
+	*since = 0;
 }

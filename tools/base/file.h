@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file.h -- a small file as one piece of memory. */
+/* file.h -- a small file as one piece of memory; a large map walked through a window. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -12,6 +12,12 @@
 char *file_load(const char *path, size_t max, size_t *bytes);
 /* DIR/NAME, or DIR/NAME.gz. */
 char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes);
+/*
+ * So many bytes of a map were walked, in whatever order: all its pages are let go once a window of bytes has been, so that
+ * a file larger than memory passes through it. They stay in the page cache. *since is 0 at first. For shared and
+ * read-only maps alone: what a private one changed would be lost.
+ */
+void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
 /* "a/b" of two parts; to be freed. */
 char *file_join(const char *dir, const char *name);
 

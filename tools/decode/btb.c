@@ -2,14 +2,12 @@
 /* btb.c -- entries of the backtrace buffer: found, checked, put in time order. */
 #include "decode/btb.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-#define WINDOW_WORDS (4u << 20)
 
 static int attr(const struct btb_layout *l, int type, const char *name)
 {
@@ -192,16 +190,11 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 	return 0;
 }
 
-void btb_walked(const struct btb *b, size_t at, size_t *last)
+void btb_walked(const struct btb *b, size_t at, size_t *since)
 {
-	uintptr_t from, to;
-
-	if (!b->mapped || at < *last + WINDOW_WORDS)
-		return;
-	from = (uintptr_t)(b->w + *last) & ~(uintptr_t)4095;
-	to = (uintptr_t)(b->w + at) & ~(uintptr_t)4095;
-	madvise((void *)from, to - from, MADV_DONTNEED);
-	*last = at;
+	if (b->mapped)
+		file_map_walked(b->w, b->nr_words * sizeof(*b->w), b->w[at + 1] * sizeof(*b->w),
+				since);
 }
 
 void btb_free(struct btb *b)

@@ -26,21 +26,26 @@ struct btb_loss {
 	uint64_t skipped_words; /* of the buffer, passed over to find the next entry */
 };
 
-/* Words that grow. */
+/* Words that grow: in memory while they are few, in a file without a name ($TMPDIR or /var/tmp) once they are many. */
 struct btb_words {
 	uint64_t *w;
 	size_t n, cap;
+	size_t walked; /* bytes since pages of the file were let go */
+	int fd;
+	bool filed;
 };
 
+int btb_words_room(struct btb_words *v, size_t n); /* for n more. 0, -ENOMEM */
 int btb_words_add(struct btb_words *v, const uint64_t *w, size_t n);
 void btb_words_free(struct btb_words *v);
 
 /*
  * Console text to sections: finds the lines, joins broken ones, repairs by XOR and parity, and hands out each section's
- * words in order (`good` of them known; fewer than `n` if the rest is lost). Returns 0, or -ENODATA if there is none.
+ * words in order (`good` of them known; fewer than `n` if the rest is lost). `mapped`: the text is a file's map, whose
+ * pages are let go behind the reader. Returns 0, or -ENODATA if there is none.
  */
 typedef void (*btb_section_fn)(void *arg, uint32_t run, const uint64_t *w, size_t n, size_t good);
-int btb_console_read(const char *text, size_t bytes, btb_section_fn fn, void *arg,
+int btb_console_read(const char *text, size_t bytes, bool mapped, btb_section_fn fn, void *arg,
 		     struct btb_loss *loss);
 
 /*
@@ -83,8 +88,8 @@ struct btb {
 int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, size_t nr_cuts,
 	      const char *file, struct btb_loss *loss);
 void btb_free(struct btb *b);
-/* Words up to `at` were walked and will not be soon again: a file larger than memory passes through a window. */
-void btb_walked(const struct btb *b, size_t at, size_t *last);
+/* An entry was walked and will not be soon again: a file larger than memory passes through a window. */
+void btb_walked(const struct btb *b, size_t at, size_t *since);
 
 /* Index of a type bit: 0 STACK ... 4 STATS, -1 if it is none. */
 static inline int btb_type_index(uint64_t type)

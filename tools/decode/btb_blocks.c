@@ -14,9 +14,11 @@
  *	B2  after `--> btbs:` comes data;
  *	B3  after a redundancy block comes the next section, or with a smaller id the next run.
  *
- * A run is kept until it ends, since parity lines stand behind what they protect.
+ * Blocks are kept until the parity lines that stand behind them have come: those end a span, and the next section begins
+ * anew. Where no section's announcement speaks of parity, sections are settled by and by.
  */
-#define ID_JUMP 4096u /* blocks lost in a row; an id further off is itself damaged */
+#define SETTLE_BLOCKS 1024u
+#define ID_JUMP	      4096u /* blocks lost in a row; an id further off is itself damaged */
 
 void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss)
 {
@@ -76,17 +78,29 @@ static struct btb_section *current(struct btb_blocks *b)
 	return b->nr_section ? &b->section[b->nr_section - 1] : NULL;
 }
 
+/* The id of the last data block, settled ones included. */
+static uint64_t last_id(const struct btb_blocks *b)
+{
+	return b->nr_section ? b->section[b->nr_section - 1].last : b->next ? b->next - 1 : 0;
+}
+
+static void settle(struct btb_blocks *b);
+
 static void begin_data(struct btb_blocks *b, uint64_t id)
 {
 	struct btb_section *s = current(b);
 
-	if (s && id <= s->last && (!b->open || b->announced)) {
+	if ((s || b->next) && id <= last_id(b) && (!b->open || b->announced)) {
 		bool announced = b->announced; /* belongs to the run that begins (B3) */
 		uint32_t words = b->announced_words;
 
 		btb_blocks_finish(b);
 		b->announced = announced;
 		b->announced_words = words;
+		s = NULL;
+	} else if (!b->open &&
+		   (b->nr_parity || (!b->parity_told && b->nr_block >= SETTLE_BLOCKS))) {
+		settle(b);
 		s = NULL;
 	}
 	if (!s || !b->open || b->announced) {
@@ -145,9 +159,7 @@ void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const u
 		     uint32_t mask)
 {
 	struct btb_block *k = b->nr_block ? &b->block[b->nr_block - 1] : NULL;
-	struct btb_section *s = current(b);
-
-	if (s && id > s->last + ID_JUMP) {
+	if ((b->nr_section || b->next) && id > last_id(b) + ID_JUMP) {
 		/* The id is damaged; if the line continues the open block, that is where it belongs. */
 		if (!k || offset != b->last_offset + WIRE_BTB_LINE_WORDS)
 			return;
@@ -167,8 +179,9 @@ void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const u
 	b->last_offset = offset;
 }
 
-void btb_blocks_section(struct btb_blocks *b, uint32_t words)
+void btb_blocks_section(struct btb_blocks *b, uint32_t words, bool parity)
 {
+	b->parity_told |= parity;
 	b->announced = true;
 	b->announced_words = words;
 }
@@ -302,7 +315,7 @@ static void add_gap(struct btb_blocks *b, uint64_t first, uint64_t end)
 static void fill_gaps(struct btb_blocks *b)
 {
 	size_t n = b->nr_section;
-	uint64_t at = b->section[0].first, end = data_end(b);
+	uint64_t at = b->next ? b->next : b->section[0].first, end = data_end(b);
 
 	for (size_t i = 0; i < b->nr_parity; i++)
 		if (b->parity[i].start < at && at - b->parity[i].start <= ID_JUMP)
@@ -331,8 +344,8 @@ static void complete(struct btb_blocks *b)
 {
 	sort_blocks(b);
 	for (size_t i = 0; i < b->nr_section; i++) {
-		uint64_t before = i ? b->section[i - 1].last + 1 : 0, seen = b->section[i].last,
-			 end;
+		uint64_t before = i ? b->section[i - 1].last + 1 : b->next;
+		uint64_t seen = b->section[i].last, end;
 
 		/* Announced, but its first blocks and its redundancy block are lost: it begins where the former ended. */
 		if (b->section[i].words && !b->section[i].xor_at && before < b->section[i].first)
@@ -452,53 +465,71 @@ static void emit(struct btb_blocks *b, struct btb_section *s, uint64_t *buf)
 	}
 }
 
-/* The run has ended: repair, hand out, start anew. */
-int btb_blocks_finish(struct btb_blocks *b)
+/* What one code rebuilds may be what the other lacked: as long as something moves. */
+static void repair(struct btb_blocks *b)
 {
-	uint64_t *buf = NULL;
-	size_t most = 0;
-	bool any = b->nr_section > 0;
+	uint64_t before;
 
-	if (any)
-		complete(b);
-	for (size_t i = 0; i < b->nr_section && !b->failed; i++) {
-		struct btb_section *s = &b->section[i];
+	for (size_t i = 0; i < b->nr_block; i++)
+		if (!b->block[i].redundancy)
+			fill_derived(&b->section[b->block[i].section], &b->block[i]);
+	do {
+		before = b->loss->rebuilt_words + b->loss->rebuilt_lines;
+		if (b->nr_parity)
+			btb_parity_repair(b);
+		for (size_t i = 0; i < b->nr_section; i++)
+			b->loss->rebuilt_words += xor_section(b, &b->section[i], false);
+	} while (b->nr_parity && b->loss->rebuilt_words + b->loss->rebuilt_lines > before);
+}
 
-		if (s->last - s->first + 1 > most)
-			most = s->last - s->first + 1;
-	}
-	if (any && !b->failed)
-		buf = malloc((most + 1) * WIRE_BTB_BLOCK_DATA * sizeof(*buf));
-	if (buf) {
-		uint64_t before;
+/* Room for the words of the longest section. */
+static uint64_t *section_buffer(const struct btb_blocks *b)
+{
+	uint64_t most = 0;
 
-		for (size_t i = 0; i < b->nr_block; i++)
-			if (!b->block[i].redundancy)
-				fill_derived(&b->section[b->block[i].section], &b->block[i]);
-		/* What one code rebuilds may be what the other lacked: as long as something moves. */
-		do {
-			before = b->loss->rebuilt_words + b->loss->rebuilt_lines;
-			if (b->nr_parity)
-				btb_parity_repair(b);
-			for (size_t i = 0; i < b->nr_section; i++)
-				b->loss->rebuilt_words += xor_section(b, &b->section[i], false);
-		} while (b->nr_parity && b->loss->rebuilt_words + b->loss->rebuilt_lines > before);
-		for (size_t i = 0; i < b->nr_section; i++) {
-			xor_section(b, &b->section[i], true);
-			emit(b, &b->section[i], buf);
-		}
-		b->run++;
-		b->loss->runs++;
-	} else if (any) {
+	for (size_t i = 0; i < b->nr_section; i++)
+		if (b->section[i].last - b->section[i].first + 1 > most)
+			most = b->section[i].last - b->section[i].first + 1;
+	return malloc((most + 1) * WIRE_BTB_BLOCK_DATA * sizeof(uint64_t));
+}
+
+/* No parity line will come any more for what is here: repair it and hand it out. */
+static void settle(struct btb_blocks *b)
+{
+	uint64_t *buf;
+
+	if (!b->nr_section || b->failed)
+		return;
+	complete(b);
+	buf = b->failed ? NULL : section_buffer(b);
+	if (!buf) {
 		b->failed = true;
+		return;
+	}
+	repair(b);
+	for (size_t i = 0; i < b->nr_section; i++) {
+		xor_section(b, &b->section[i], true);
+		emit(b, &b->section[i], buf);
 	}
 	free(buf);
+	b->next = b->section[b->nr_section - 1].last + 1;
+	b->nr_block = b->nr_section = b->nr_parity = 0;
+	b->open = false;
+}
+
+int btb_blocks_finish(struct btb_blocks *b)
+{
+	bool any;
+
+	settle(b);
+	any = b->next && !b->failed;
 	free(b->block);
 	free(b->section);
 	free(b->parity);
+	b->loss->runs += any;
 
 	bool failed = b->failed;
-	uint32_t run = b->run;
+	uint32_t run = b->run + any;
 
 	btb_blocks_init(b, b->fn, b->arg, b->loss);
 	b->run = run;

@@ -27,7 +27,7 @@ struct btb_parity {
 	uint64_t w[WIRE_BTB_LINE_WORDS];
 };
 
-/* One run's blocks, collected until the run ends: parity lines come after the data they protect. */
+/* Blocks of one run, collected until the parity lines that protect them have come, or enough where there are none. */
 struct btb_blocks {
 	btb_section_fn fn;
 	void *arg;
@@ -40,17 +40,19 @@ struct btb_blocks {
 	size_t nr_section, cap_section;
 	struct btb_parity *parity;
 	size_t nr_parity, cap_parity;
+	uint64_t next; /* id behind the last block that was settled; 0: none was in this run */
 	uint32_t last_offset; /* of the block that is being filled */
 	bool open;	      /* the current section has no redundancy block yet */
 	bool announced;	      /* a `--> btbs:` line came and no data since */
 	uint32_t announced_words;
-	bool failed; /* out of memory */
+	bool parity_told; /* the producer says that parity lines will come */
+	bool failed;	  /* out of memory */
 };
 
 void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss);
 void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
 		     uint32_t mask);
-void btb_blocks_section(struct btb_blocks *b, uint32_t words);
+void btb_blocks_section(struct btb_blocks *b, uint32_t words, bool parity);
 void btb_blocks_parity(struct btb_blocks *b, const struct btb_parity *p);
 int btb_blocks_finish(struct btb_blocks *b);
 

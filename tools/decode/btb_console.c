@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btb_console.c -- find the backtracer's lines in a console log, and put broken ones together again. */
 #include "decode/btb_blocks.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static bool continue_line(struct console *c, const char *s, size_t n)
 	return true;
 }
 
-/* `--> btbs: 1312 bytes, 164 words, 1 full blocks`: a section of so many words begins. */
+/* `--> btbs: 1312 bytes, 164 words, 1 full blocks`, and `, parity` if its lines will come: a section begins. */
 static void section_head(struct console *c, const char *p, const char *end)
 {
 	static const char words[] = " bytes, ";
@@ -265,7 +266,8 @@ static void section_head(struct console *c, const char *p, const char *end)
 	for (q += sizeof(words) - 1; q < end && *q >= '0' && *q <= '9' && n < 1u << 24; q++)
 		n = n * 10 + (uint64_t)(*q - '0');
 	if (n && end - q >= 6 && !memcmp(q, " words", 6))
-		btb_blocks_section(&c->blocks, (uint32_t)n);
+		btb_blocks_section(&c->blocks, (uint32_t)n,
+				   memmem(q, (size_t)(end - q), ", parity", 8) != NULL);
 }
 
 /* The slow way: any line that is not a whole one. */
@@ -320,11 +322,12 @@ static bool whole_line(struct console *c, const char *m, const char *end)
 	return true;
 }
 
-int btb_console_read(const char *text, size_t bytes, btb_section_fn fn, void *arg,
+int btb_console_read(const char *text, size_t bytes, bool mapped, btb_section_fn fn, void *arg,
 		     struct btb_loss *loss)
 {
 	struct console *c = calloc(1, sizeof(*c));
 	const char *p = text, *stop = text + bytes;
+	size_t walked = 0;
 	int err;
 
 	if (!c)
@@ -341,6 +344,8 @@ int btb_console_read(const char *text, size_t bytes, btb_section_fn fn, void *ar
 		if (!m || !whole_line(c, m, end))
 			odd_line(c, p, end);
 		p = end + 1;
+		if (mapped)
+			file_map_walked(text, bytes, n, &walked);
 	}
 	for (int i = 0; i < PENDING; i++)
 		pending_finish(c, &c->pending[i]);

@@ -164,8 +164,8 @@ int btb_load_words(struct btb_file *f, int run)
 	switch (f->stage) {
 	case BTB_TRACED:
 	case BTB_CLEANED:
-		err = btb_console_read((const char *)f->map, f->map_bytes, take_section, &sink,
-				       &f->loss);
+		err = btb_console_read((const char *)f->map, f->map_bytes, true, take_section,
+				       &sink, &f->loss);
 		if (err == -ENODATA)
 			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it",
 				   f->path);
@@ -184,6 +184,7 @@ int btb_load_words(struct btb_file *f, int run)
 		break;
 	}
 	f->btb.w = f->words.w;
+	f->btb.mapped = f->words.filed;
 	f->btb.nr_words = f->words.n;
 	return err;
 }

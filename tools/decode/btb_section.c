@@ -2,35 +2,7 @@
 /* btb_section.c -- dictionary sections to the words of the backtrace buffer. */
 #include "decode/btb.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-int btb_words_add(struct btb_words *v, const uint64_t *w, size_t n)
-{
-	if (v->n + n > v->cap) {
-		size_t cap = v->cap ? v->cap : 4096;
-		uint64_t *p;
-
-		while (cap < v->n + n)
-			cap *= 2;
-		p = realloc(v->w, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		v->w = p;
-		v->cap = cap;
-	}
-	if (n)
-		memcpy(v->w + v->n, w, n * sizeof(*w));
-	v->n += n;
-	return 0;
-}
-
-void btb_words_free(struct btb_words *v)
-{
-	free(v->w);
-	*v = (struct btb_words){0};
-}
 
 size_t btb_section_length(const uint64_t *w, size_t n)
 {
@@ -49,21 +21,8 @@ static bool expand(const uint8_t *p, size_t bytes, const uint64_t *dict, size_t 
 	size_t i = 0;
 	uint64_t *to;
 
-	/* At most one word a byte. */
-	if (out->n + bytes > out->cap) {
-		size_t n = out->n;
-
-		out->n = n;
-		size_t cap = out->cap ? out->cap : 4096;
-
-		while (cap < n + bytes)
-			cap *= 2;
-		to = realloc(out->w, cap * sizeof(*to));
-		if (!to)
-			return false;
-		out->w = to;
-		out->cap = cap;
-	}
+	if (btb_words_room(out, bytes)) /* at most one word a byte */
+		return false;
 	to = out->w + out->n;
 	while (i < bytes) {
 		uint8_t c = p[i++];

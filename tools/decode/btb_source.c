@@ -62,11 +62,12 @@ static const char info_format[] =
 	"\tfield:u64 types;\toffset:16;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \"version=%llu types=%llu\", REC->version, REC->types\n";
 
-static const char control_format[] = "\tfield:u64 flags;\toffset:8;\tsize:8;\tsigned:0;\n\n"
-				     "print fmt: \"%s\", __print_flags(REC->flags, \"|\", {1, "
-				     "\"START\"}, {2, \"STOP\"}, {4, \"RESET\"}, "
-				     "{8, \"SET_TIMESTEP\"}, {16, \"GET_TIMESTEP\"}, {32, "
-				     "\"IS_RUNNING\"}, {64, \"WRITE_STATS\"}, {256, \"STOP_AFTER\"})\n";
+static const char control_format[] =
+	"\tfield:u64 flags;\toffset:8;\tsize:8;\tsigned:0;\n\n"
+	"print fmt: \"%s\", __print_flags(REC->flags, \"|\", {1, "
+	"\"START\"}, {2, \"STOP\"}, {4, \"RESET\"}, "
+	"{8, \"SET_TIMESTEP\"}, {16, \"GET_TIMESTEP\"}, {32, "
+	"\"IS_RUNNING\"}, {64, \"WRITE_STATS\"}, {256, \"STOP_AFTER\"})\n";
 
 static const char stats_format[] =
 	"\tfield:u64 samples;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:u64 "

@@ -138,7 +138,7 @@ static void btb_put_block(struct fathom_btb_export *e, uint64_t id, const uint64
 	e->sent_blocks++;
 }
 
-/* `--> btbs: 1312 bytes, 164 words, 1 full blocks` */
+/* `--> btbs: 1312 bytes, 164 words, 1 full blocks`, and whether parity lines will follow */
 static void btb_announce(struct fathom_btb_export *e, uint32_t words)
 {
 	char buf[96];
@@ -151,7 +151,7 @@ static void btb_announce(struct fathom_btb_export *e, uint32_t words)
 	fathom_text_u64(&t, words, 0, ' ');
 	fathom_text_str(&t, " words, ");
 	fathom_text_u64(&t, words / WIRE_BTB_BLOCK_DATA, 0, ' ');
-	fathom_text_str(&t, " full blocks\n");
+	fathom_text_str(&t, e->groups ? " full blocks, parity\n" : " full blocks\n");
 	btb_put(e, &t);
 }
 
