@@ -1,90 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.c -- fathom flame: stacks of any trace as a flame graph. */
 #include "cmd/cmd.h"
-#include "view/stacks.h"
+#include "cmd/stack_options.h"
 #include "base/diag.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-	"usage: fathom flame [OPTIONS] FILE\n"
-	"       fathom flame [OPTIONS] --diff OLD NEW\n"
-	"\n"
-	"Draw a flame graph of the stacks in FILE: a trace with function_graph (exact times) or "
-	"with stack\n"
-	"samples, a backtracer capture at any stage, or folded text.\n"
-	"\n"
-	"  -o, --output FILE     where to write; the form is told by its suffix (default: "
-	"FILE.svg; - is stdout)\n"
-	"      --format FORM     svg, html, folded, speedscope or pprof\n"
-	"      --by cpu|task     one tower for each CPU or task\n"
-	"      --user, --kernel  only that part of each stack\n"
-	"      --reverse         callees below: who calls what takes the time\n"
-	"      --samples         count samples or calls instead of time\n"
-	"      --diff            compare two traces: wide is NEW, colour is the change\n"
-	"      --title TEXT      --subtitle TEXT\n"
-	"      --width PX        of the drawing before a browser fits it to the window (1200)\n"
-	"      --min-width PX    leave narrower frames out (0.1)\n"
-	"      --icicle          root on top\n"
-	"      --symbols DIR     folder of NAME.symt tables, or a file of symbols\n"
-	"      --binaries LIST   `NAME: PATH` lines: where the binaries are\n"
-	"      --inlines         functions that DWARF says are inlined, as frames\n"
-	"      --lines           file:line behind each name\n"
-	"      --run N           of a console log with several runs, only this one (from 0)\n";
-
-enum {
-	OPT_FORMAT = 256,
-	OPT_BY,
-	OPT_USER,
-	OPT_KERNEL,
-	OPT_REVERSE,
-	OPT_SAMPLES,
-	OPT_DIFF,
-	OPT_TITLE,
-	OPT_SUBTITLE,
-	OPT_WIDTH,
-	OPT_MIN_WIDTH,
-	OPT_ICICLE,
-	OPT_SYMBOLS,
-	OPT_BINARIES,
-	OPT_INLINES,
-	OPT_LINES,
-	OPT_RUN,
-};
-
-static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"by", required_argument, NULL, OPT_BY},
-	{"user", no_argument, NULL, OPT_USER},
-	{"kernel", no_argument, NULL, OPT_KERNEL},
-	{"reverse", no_argument, NULL, OPT_REVERSE},
-	{"samples", no_argument, NULL, OPT_SAMPLES},
-	{"diff", no_argument, NULL, OPT_DIFF},
-	{"title", required_argument, NULL, OPT_TITLE},
-	{"subtitle", required_argument, NULL, OPT_SUBTITLE},
-	{"width", required_argument, NULL, OPT_WIDTH},
-	{"min-width", required_argument, NULL, OPT_MIN_WIDTH},
-	{"icicle", no_argument, NULL, OPT_ICICLE},
-	{"symbols", required_argument, NULL, OPT_SYMBOLS},
-	{"binaries", required_argument, NULL, OPT_BINARIES},
-	{"inlines", no_argument, NULL, OPT_INLINES},
-	{"lines", no_argument, NULL, OPT_LINES},
-	{"run", required_argument, NULL, OPT_RUN},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-struct request {
-	struct stacks_options stacks;
+static struct stack_options args;
+static struct {
 	struct flame_style style;
-	const char *output;
-	const char *format;
-	bool diff;
+	const char *output, *format;
+	const char *width, *min_width;
+	bool diff, user, kernel;
+} request;
+
+static const struct option_spec own[] = {
+	{"output", 'o', "FILE", "where to write; its suffix tells the form (FILE.svg; - is stdout)",
+	 OPTION_STRING, &request.output, NULL},
+	{"format", 0, "FORM", "svg, html, folded, speedscope or pprof", OPTION_STRING,
+	 &request.format, NULL},
+	STACK_OPTIONS(args),
+	{"user", 0, NULL, "only the user part of each stack", OPTION_FLAG, &request.user, NULL},
+	{"kernel", 0, NULL, "only the kernel part", OPTION_FLAG, &request.kernel, NULL},
+	{"lines", 0, NULL, "file:line behind each name", OPTION_FLAG, &args.stacks.names.lines,
+	 NULL},
+	{"diff", 0, NULL, "compare two traces: wide is NEW, colour is the change", OPTION_FLAG,
+	 &request.diff, NULL},
+	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &request.style.title, NULL},
+	{"subtitle", 0, "TEXT", "below the title", OPTION_STRING, &request.style.subtitle, NULL},
+	{"width", 0, "PX", "of the drawing, before a browser fits it to the window (1200)",
+	 OPTION_STRING, &request.width, NULL},
+	{"min-width", 0, "PX", "leave narrower frames out (0.1)", OPTION_STRING, &request.min_width,
+	 NULL},
+	{"icicle", 0, NULL, "root on top", OPTION_FLAG, &request.style.icicle, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "flame",
+	.args = "FILE | --diff OLD NEW",
+	.about = "Draw a flame graph of the stacks in FILE: a trace with function_graph (exact "
+		 "times) or "
+		 "with stack\nsamples, a backtracer capture at any stage, or folded text.",
+	.more = "examples:\n"
+		"  fathom flame trace.dat -o trace.svg --by task --without 'idle'\n"
+		"  fathom flame hello.traced --kernel --from 5.2 --to 5.4\n"
+		"  fathom flame --diff before.dat after.dat -o diff.html",
+	.own = own,
+	.min_args = 1,
+	.max_args = 2,
 };
 
 static int usage(const char *what, const char *arg)
@@ -103,59 +70,36 @@ static bool number(const char *text, double least, double most, double *out)
 	return !errno && end != text && !*end && *out >= least && *out <= most;
 }
 
-static int set(struct request *r, int opt, const char *arg)
+/* What the table cannot check. */
+static int settle(const struct options *o)
 {
 	double v;
 
-	switch (opt) {
-	case 'o': r->output = arg; break;
-	case OPT_FORMAT: r->format = arg; break;
-	case OPT_BY:
-		if (strcmp(arg, "cpu") && strcmp(arg, "task"))
-			return usage("--by takes cpu or task", arg);
-		r->stacks.by = strcmp(arg, "cpu") ? STACKS_BY_TASK : STACKS_BY_CPU;
-		break;
-	case OPT_USER: r->stacks.only = STACKS_USER; break;
-	case OPT_KERNEL: r->stacks.only = STACKS_KERNEL; break;
-	case OPT_REVERSE: r->stacks.reverse = true; break;
-	case OPT_SAMPLES: r->stacks.samples = true; break;
-	case OPT_DIFF: r->diff = true; break;
-	case OPT_TITLE: r->style.title = arg; break;
-	case OPT_SUBTITLE: r->style.subtitle = arg; break;
-	case OPT_WIDTH:
-		if (!number(arg, 100, 100000, &v))
-			return usage("--width takes 100 to 100000 pixels", arg);
-		r->style.width = (uint32_t)v;
-		break;
-	case OPT_MIN_WIDTH:
-		if (!number(arg, 0, 1000, &v))
-			return usage("--min-width takes pixels", arg);
-		r->style.min_px = v;
-		break;
-	case OPT_ICICLE: r->style.icicle = true; break;
-	case OPT_SYMBOLS:
-		r->stacks.names.tables = arg;
-		r->stacks.symbols = arg;
-		break;
-	case OPT_BINARIES: r->stacks.names.binaries = arg; break;
-	case OPT_INLINES: r->stacks.names.inlines = true; break;
-	case OPT_LINES: r->stacks.names.lines = true; break;
-	case OPT_RUN:
-		if (!number(arg, 0, 1e6, &v))
-			return usage("--run takes the number of a run, from 0", arg);
-		r->stacks.run = (int)v;
-		break;
-	default: return EXIT_USAGE;
+	if (request.width) {
+		if (!number(request.width, 100, 100000, &v))
+			return usage("--width takes 100 to 100000 pixels", request.width);
+		request.style.width = (uint32_t)v;
 	}
-	return EXIT_OK;
+	if (request.min_width && !number(request.min_width, 0, 1000, &request.style.min_px))
+		return usage("--min-width takes pixels", request.min_width);
+	if (request.user && request.kernel)
+		return usage("--user and --kernel together leave nothing out", NULL);
+	args.stacks.only = request.user	    ? STACKS_USER
+			   : request.kernel ? STACKS_KERNEL
+					    : STACKS_BOTH;
+	if (o->nr_args != (request.diff ? 2 : 1))
+		return usage(request.diff ? "--diff takes two files, the old and the new"
+					  : "it takes one file",
+			     NULL);
+	return stack_options_settle(&args, "flame");
 }
 
-static const char *form_of(const struct request *r, const char *output)
+static const char *form_of(const char *output)
 {
 	const char *dot = strrchr(output, '.');
 
-	if (r->format)
-		return r->format;
+	if (request.format)
+		return request.format;
 	if (!dot)
 		return "svg";
 	if (!strcmp(dot, ".json"))
@@ -171,15 +115,18 @@ static bool form_known(const char *form)
 	       !strcmp(form, "speedscope") || !strcmp(form, "pprof");
 }
 
-static int draw(struct flame *f, struct request *r, const struct stacks *s, const char *form,
-		FILE *out)
+static int draw(struct flame *f, const struct stacks *s, const char *form, FILE *out)
 {
+	struct flame_style *style = &request.style;
 	char sub[160];
 
-	flame_finish(f,
-		     strcmp(form, "svg") && strcmp(form, "html") ? 0 : flame_least(f, &r->style));
-	if (!r->style.subtitle) {
-		int n = snprintf(sub, sizeof(sub), "%" PRIu64 " stacks", s->stacks);
+	flame_finish(f, strcmp(form, "svg") && strcmp(form, "html") ? 0 : flame_least(f, style));
+	if (!style->subtitle) {
+		int n = snprintf(sub, sizeof(sub), "%" PRIu64 " stacks", f->stacks);
+
+		if (f->left_out)
+			n += snprintf(sub + n, sizeof(sub) - (size_t)n, ", %" PRIu64 " left out",
+				      f->left_out);
 
 		if (s->lost)
 			n += snprintf(sub + n, sizeof(sub) - (size_t)n, ", %" PRIu64 " events lost",
@@ -187,24 +134,23 @@ static int draw(struct flame *f, struct request *r, const struct stacks *s, cons
 		if (s->open)
 			snprintf(sub + n, sizeof(sub) - (size_t)n,
 				 ", %" PRIu64 " calls without an end", s->open);
-		r->style.subtitle = sub;
+		style->subtitle = sub;
 	}
-	r->style.unit = s->unit;
+	style->unit = s->unit;
 	if (!strcmp(form, "svg"))
-		flame_svg(f, &r->style, out);
+		flame_svg(f, style, out);
 	else if (!strcmp(form, "html"))
-		flame_html(f, &r->style, out);
+		flame_html(f, style, out);
 	else if (!strcmp(form, "folded"))
 		flame_folded(f, out);
 	else if (!strcmp(form, "speedscope"))
-		flame_speedscope(f, &r->style, out);
+		flame_speedscope(f, style, out);
 	else
-		return flame_pprof(f, &r->style, out);
+		return flame_pprof(f, style, out);
 	return 0;
 }
 
-static int write_out(struct flame *f, struct request *r, const struct stacks *s, const char *output,
-		     const char *form)
+static int write_out(struct flame *f, const struct stacks *s, const char *output, const char *form)
 {
 	FILE *out = strcmp(output, "-") ? fopen(output, "wb") : stdout;
 	int err;
@@ -213,8 +159,10 @@ static int write_out(struct flame *f, struct request *r, const struct stacks *s,
 		diag_error("%s: %s", output, strerror(errno));
 		return EXIT_FAIL;
 	}
+	if (!f->stacks)
+		diag_warn("no stack is left to draw");
 	setvbuf(out, NULL, _IOFBF, 1 << 20);
-	err = draw(f, r, s, form, out);
+	err = draw(f, s, form, out);
 	if (ferror(out) || fflush(out))
 		err = -EIO;
 	if (out != stdout && fclose(out))
@@ -222,7 +170,7 @@ static int write_out(struct flame *f, struct request *r, const struct stacks *s,
 	if (err && errno != EPIPE)
 		diag_error("%s: cannot write: %s", output, strerror(-err));
 	if (!err && out != stdout)
-		fprintf(stderr, "%s: %" PRIu64 " stacks, %zu frames\n", output, s->stacks,
+		fprintf(stderr, "%s: %" PRIu64 " stacks, %zu frames\n", output, f->stacks,
 			f->nr - 1);
 	return err ? EXIT_FAIL : EXIT_OK;
 }
@@ -243,45 +191,35 @@ static char *default_output(const char *in, const char *form)
 
 int cmd_flame(int argc, char **argv)
 {
-	struct request r = {.stacks = {.run = -1}};
 	struct stacks s = {0}, old = {0};
 	char *named = NULL;
 	const char *file, *form;
 	struct flame *f;
-	int opt, rc;
+	int rc = options_parse(&spec, argc, argv, &args.o);
 
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		rc = set(&r, opt, optarg);
-		if (rc)
-			return rc;
-	}
-	if (argc - optind != (r.diff ? 2 : 1))
-		return usage(r.diff ? "--diff takes two files, the old and the new"
-				    : "it takes one file",
-			     NULL);
-	file = argv[argc - 1];
-	form = form_of(&r, r.output ? r.output : "");
+	if (rc != OPTIONS_GO || (rc = settle(&args.o)))
+		return rc;
+	file = args.o.args[args.o.nr_args - 1];
+	form = form_of(request.output ? request.output : "");
 	if (!form_known(form))
 		return usage("the form is svg, html, folded, speedscope or pprof, not", form);
-	if (!r.output && !(named = default_output(file, form)))
+	if (!request.output && !(named = default_output(file, form)))
 		return EXIT_FAIL;
-	if (!r.style.title)
-		r.style.title = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	if (!request.style.title)
+		request.style.title = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 	f = flame_new();
 	if (f)
 		f->seen_only = !strcmp(form, "svg") || !strcmp(form, "html");
-	rc = !f || stacks_read(file, &r.stacks, f, false, &s) ||
-			     (r.diff && stacks_read(argv[optind], &r.stacks, f, true, &old))
+	rc = !f || !flame_choose(f, args.only, args.without) ||
+			     stacks_read(file, &args.stacks, f, false, &s) ||
+			     (request.diff &&
+			      stacks_read(args.o.args[0], &args.stacks, f, true, &old))
 		     ? EXIT_FAIL
-		     : write_out(f, &r, &s, r.output ? r.output : named, form);
+		     : write_out(f, &s, request.output ? request.output : named, form);
 	flame_free(f);
 	stacks_release(&s);
 	stacks_release(&old);
+	options_close(&args.o);
 	free(named);
 	return rc;
 }

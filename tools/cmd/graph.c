@@ -1,97 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c -- fathom graph: the call tree with times, per task or over all. */
 #include "cmd/cmd.h"
-#include "view/stacks.h"
+#include "cmd/stack_options.h"
 #include "base/diag.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-	"usage: fathom graph [OPTIONS] FILE\n"
-	"\n"
-	"Print the tree of calls in FILE, with the time of each function, its own time and how "
-	"often it was\n"
-	"called. FILE is a function_graph trace, or anything else with stacks in it (see `fathom "
-	"help flame`).\n"
-	"\n"
-	"      --by task|cpu|none  one tree for each (default: task)\n"
-	"      --depth N           no deeper than N calls\n"
-	"      --min PERCENT       leave out what takes less of the whole (default 0.5)\n"
-	"      --reverse           from each function to its callers\n"
-	"      --function NAME     only the trees below this function\n"
-	"      --symbols FILE      symbols, if the trace has none\n"
-	"      --json              as JSON\n";
-
-enum {
-	OPT_BY = 256,
-	OPT_DEPTH,
-	OPT_MIN,
-	OPT_REVERSE,
-	OPT_FUNCTION,
-	OPT_SYMBOLS,
-	OPT_JSON
-};
-
-static const struct option options[] = {
-	{"by", required_argument, NULL, OPT_BY},
-	{"depth", required_argument, NULL, OPT_DEPTH},
-	{"min", required_argument, NULL, OPT_MIN},
-	{"reverse", no_argument, NULL, OPT_REVERSE},
-	{"function", required_argument, NULL, OPT_FUNCTION},
-	{"symbols", required_argument, NULL, OPT_SYMBOLS},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-struct request {
-	struct stacks_options stacks;
-	const char *function;
-	size_t depth;
+static struct stack_options args;
+static struct {
+	const char *function, *min_text;
+	uint64_t depth;
 	double min;
 	bool json;
+} request;
+
+static const struct option_spec own[] = {
+	{"depth", 0, "N", "no deeper than N calls", OPTION_NUMBER, &request.depth, NULL},
+	{"min", 0, "PERCENT", "leave out what takes less of the whole (0.5)", OPTION_STRING,
+	 &request.min_text, NULL},
+	{"function", 0, "NAME", "only the trees below this function", OPTION_STRING,
+	 &request.function, NULL},
+	{"json", 'j', NULL, "a line of JSON for each function of the tree", OPTION_FLAG,
+	 &request.json, NULL},
+	STACK_OPTIONS(args),
+	{0},
 };
 
-static int usage(const char *what)
-{
-	diag_error("graph: %s", what);
-	fputs("        `fathom help graph` tells more\n", stderr);
-	return EXIT_USAGE;
-}
+static const struct command_spec spec = {
+	.name = "graph",
+	.args = "FILE",
+	.about = "Print the tree of calls in FILE, with the time of each function, its own time "
+		 "and how "
+		 "often it was\ncalled; one tree for each task unless --by says otherwise. FILE is "
+		 "a "
+		 "function_graph trace, or\nanything else with stacks in it (see `fathom help "
+		 "flame`).",
+	.own = own,
+	.min_args = 1,
+	.max_args = 1,
+};
 
-static int set(struct request *r, int opt, const char *arg)
+static int settle(void)
 {
 	char *end;
 
-	switch (opt) {
-	case OPT_BY:
-		if (strcmp(arg, "task") && strcmp(arg, "cpu") && strcmp(arg, "none"))
-			return usage("--by takes task, cpu or none");
-		r->stacks.by = *arg == 't'   ? STACKS_BY_TASK
-			       : *arg == 'c' ? STACKS_BY_CPU
-					     : STACKS_BY_NONE;
-		break;
-	case OPT_DEPTH:
-		r->depth = strtoul(arg, &end, 10);
-		if (*end || !r->depth)
-			return usage("--depth takes a number from 1");
-		break;
-	case OPT_MIN:
-		r->min = strtod(arg, &end);
-		if (*end || r->min < 0 || r->min > 100)
-			return usage("--min takes a percentage");
-		break;
-	case OPT_REVERSE: r->stacks.reverse = true; break;
-	case OPT_FUNCTION: r->function = arg; break;
-	case OPT_SYMBOLS: r->stacks.symbols = r->stacks.names.tables = arg; break;
-	case OPT_JSON: r->json = true; break;
-	default: return EXIT_USAGE;
+	request.min = 0.5;
+	if (request.min_text) {
+		request.min = strtod(request.min_text, &end);
+		if (end == request.min_text || *end || !(request.min >= 0 && request.min <= 100)) {
+			diag_error("graph: --min takes a percentage, not '%s'", request.min_text);
+			return EXIT_USAGE;
+		}
 	}
-	return EXIT_OK;
+	if (!args.by)
+		args.by = "task";
+	return stack_options_settle(&args, "graph");
 }
 
 /* 1234567 ns as a person reads it: 1.235 ms. */
@@ -121,13 +86,12 @@ static void put_json_name(const struct flame_name *n)
 	putchar('"');
 }
 
-static void put_node(const struct flame *f, const struct request *r, const char *unit, uint32_t at,
-		     size_t depth)
+static void put_node(const struct flame *f, const char *unit, uint32_t at, size_t depth)
 {
 	const struct flame_node *k = &f->node[at];
 	const struct flame_name *n = &f->name[k->name];
 
-	if (r->json) {
+	if (request.json) {
 		printf("{\"depth\":%zu,\"name\":", depth);
 		put_json_name(n);
 		printf(",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"calls\":%" PRIu64
@@ -157,18 +121,18 @@ static uint32_t next(const struct flame *f, uint32_t at, uint32_t root, bool dow
 	return at == root ? 0 : f->node[at].sibling;
 }
 
-static void put_tree(const struct flame *f, const struct request *r, const char *unit,
-		     uint32_t root)
+static void put_tree(const struct flame *f, const char *unit, uint32_t root)
 {
-	uint64_t least = (uint64_t)((double)f->node[0].total * r->min / 100);
+	uint64_t least = (uint64_t)((double)f->node[0].total * request.min / 100);
 	size_t depth = 0;
 
 	for (uint32_t at = root; at;) {
 		bool wide = f->node[at].total >= least && f->node[at].total;
 
 		if (wide)
-			put_node(f, r, unit, at, depth);
-		at = next(f, at, root, wide && (!r->depth || depth + 1 < r->depth), &depth);
+			put_node(f, unit, at, depth);
+		at = next(f, at, root, wide && (!request.depth || depth + 1 < request.depth),
+			  &depth);
 	}
 }
 
@@ -179,56 +143,46 @@ static bool is_named(const struct flame *f, uint32_t at, const char *name)
 	return n->bytes == strlen(name) && !memcmp(n->text, name, n->bytes);
 }
 
-static int put_graph(const struct flame *f, const struct request *r, const struct stacks *s)
+static int put_graph(const struct flame *f, const struct stacks *s)
 {
 	size_t depth = 0, found = 0;
 
-	if (!r->json)
+	if (!request.json)
 		printf("%12s %12s %9s %7s  function\n", !strcmp(s->unit, "ns") ? "total" : s->unit,
 		       "self", "calls", "share");
-	if (!r->function) {
+	if (!request.function) {
 		for (uint32_t c = f->node[0].child; c; c = f->node[c].sibling)
-			put_tree(f, r, s->unit, c);
+			put_tree(f, s->unit, c);
 		return EXIT_OK;
 	}
 	for (uint32_t at = f->node[0].child; at;) {
-		bool here = is_named(f, at, r->function);
+		bool here = is_named(f, at, request.function);
 
 		if (here) {
-			put_tree(f, r, s->unit, at);
+			put_tree(f, s->unit, at);
 			found++;
 		}
 		at = next(f, at, 0, !here, &depth);
 	}
 	if (!found)
-		diag_error("graph: no call of '%s' in the trace", r->function);
+		diag_error("graph: no call of '%s' in the trace", request.function);
 	return found ? EXIT_OK : EXIT_FAIL;
 }
 
 int cmd_graph(int argc, char **argv)
 {
-	struct request r = {.stacks = {.run = -1, .by = STACKS_BY_TASK}, .min = 0.5};
 	struct stacks s = {0};
 	struct flame *f;
-	int opt, rc;
+	int rc = options_parse(&spec, argc, argv, &args.o);
 
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		rc = set(&r, opt, optarg);
-		if (rc)
-			return rc;
-	}
-	if (argc - optind != 1)
-		return usage("it takes one file");
+	if (rc != OPTIONS_GO || (rc = settle()))
+		return rc;
 	f = flame_new();
 	rc = EXIT_FAIL;
-	if (f && !stacks_read(argv[optind], &r.stacks, f, false, &s)) {
+	if (f && flame_choose(f, args.only, args.without) &&
+	    !stacks_read(args.o.args[0], &args.stacks, f, false, &s)) {
 		flame_finish(f, 0);
-		rc = put_graph(f, &r, &s);
+		rc = put_graph(f, &s);
 		if (s.lost || s.open)
 			fprintf(stderr,
 				"%" PRIu64 " events lost, %" PRIu64 " calls without an end\n",
@@ -236,5 +190,6 @@ int cmd_graph(int argc, char **argv)
 	}
 	flame_free(f);
 	stacks_release(&s);
+	options_close(&args.o);
 	return rc;
 }

@@ -253,7 +253,7 @@ static int settle_cpus(struct options *o, const struct source *s)
 	}
 	for (size_t i = 0; i < s->nr_streams; i++)
 		any |= options_cpu(o, s->streams[i].cpu);
-	if (!any)
+	if (!any && s->nr_streams)
 		diag_warn("%s: no CPU of '%s' is in the trace", s->path, o->cpu_list);
 	return 0;
 }
@@ -280,7 +280,7 @@ static int settle_buffer(const struct options *o, const struct source *s)
 	return -ENOENT;
 }
 
-int options_settle(struct options *o, struct source *s)
+int options_settle(struct options *o, const struct source *s)
 {
 	int err = o->cpu_list ? settle_cpus(o, s) : 0;
 

@@ -74,7 +74,7 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 /* Open the trace named by args[0] and settle what needs it: CPUs, times, buffer. NULL with the message printed. */
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
-int options_settle(struct options *o, struct source *s);
+int options_settle(struct options *o, const struct source *s);
 /* Frees what options_settle() made. */
 void options_close(struct options *o);
 

@@ -169,6 +169,12 @@ int btb_load_words(struct btb_file *f, int run)
 		if (err == -ENODATA)
 			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it",
 				   f->path);
+		if (!err && run >= 0 && (uint64_t)run >= f->loss.runs) {
+			diag_error("%s: there is no run %d: the log has %" PRIu64
+				   ", counted from 0",
+				   f->path, run, f->loss.runs);
+			err = -EINVAL;
+		}
 		break;
 	case BTB_COMPRESSED: err = read_sections(f); break;
 	case BTB_PLAIN:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.c -- stacks folded into a tree. */
-#include "view/flame.h"
+#include "view/flame_tree.h"
 #include "base/diag.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct flame *flame_new(void)
 		flame_free(f);
 		return NULL;
 	}
-	f->name[0] = (struct flame_name){"all", 3, FLAME_ROOT};
+	f->name[0] = (struct flame_name){.text = "all", .bytes = 3, .kind = FLAME_ROOT};
 	f->nr_names = f->nr = 1;
 	return f;
 }
@@ -50,6 +50,13 @@ void flame_free(struct flame *f)
 	free(f->slot);
 	free(f->name);
 	free(f->by_name);
+	for (int i = 0; i < 2; i++) {
+		regex_t *r = i ? f->without : f->only;
+
+		if (r)
+			regfree(r);
+		free(r);
+	}
 	free(f);
 }
 
@@ -111,7 +118,14 @@ static void names_rehash(struct flame *f)
 	f->nr_by_name = n;
 }
 
-static uint32_t name_of(struct flame *f, const char *text, size_t bytes, enum flame_kind kind)
+static bool matches(const regex_t *r, const char *text, size_t bytes)
+{
+	regmatch_t all = {.rm_eo = (regoff_t)bytes};
+
+	return r && !regexec(r, text, 1, &all, REG_STARTEND);
+}
+
+uint32_t flame_name_of(struct flame *f, const char *text, size_t bytes, enum flame_kind kind)
 {
 	uint64_t h = hash_name(text, bytes);
 	size_t at = h & (f->nr_by_name - 1);
@@ -127,7 +141,9 @@ static uint32_t name_of(struct flame *f, const char *text, size_t bytes, enum fl
 		return 0;
 	if (kind == FLAME_AUTO)
 		kind = flame_kind_of(text, bytes);
-	f->name[f->nr_names] = (struct flame_name){text, (uint32_t)bytes, (uint8_t)kind};
+	f->name[f->nr_names] = (struct flame_name){text, (uint32_t)bytes, (uint8_t)kind,
+						   matches(f->only, text, bytes),
+						   matches(f->without, text, bytes)};
 	f->by_name[at] = (h & 0xffffffff00000000ull) | ++f->nr_names;
 	if (f->nr_names * 2 > f->nr_by_name)
 		names_rehash(f);
@@ -173,10 +189,10 @@ static void slots_rehash(struct flame *f)
 	f->nr_slots = n;
 }
 
-static uint32_t child(struct flame *f, uint32_t parent, const char *text, size_t bytes,
-		      enum flame_kind kind)
+uint32_t flame_child(struct flame *f, uint32_t parent, const char *text, size_t bytes,
+		     enum flame_kind kind)
 {
-	uint32_t name = name_of(f, text, bytes, kind), i;
+	uint32_t name = flame_name_of(f, text, bytes, kind), i;
 	uint64_t key = (uint64_t)parent << 32 | name;
 	size_t at = hash_key(key) & (f->nr_slots - 1);
 
@@ -195,7 +211,7 @@ static uint32_t child(struct flame *f, uint32_t parent, const char *text, size_t
 	return i;
 }
 
-static void add_weight(struct flame *f, uint32_t node, uint64_t weight, bool other)
+void flame_weigh(struct flame *f, uint32_t node, uint64_t weight, bool other)
 {
 	if (other) {
 		f->node[node].other_self += weight;
@@ -258,7 +274,7 @@ static void fold_small(struct flame *f, uint64_t least, uint32_t *to)
 }
 
 /* Between two stacks, when only a picture is wanted: keep the tree within SEEN_NODES. True if nodes have moved. */
-static bool prune(struct flame *f)
+bool flame_prune(struct flame *f)
 {
 	uint64_t least;
 	uint32_t *to;
@@ -277,167 +293,55 @@ static bool prune(struct flame *f)
 	return true;
 }
 
+static regex_t *compile(const char *text)
+{
+	regex_t *r = malloc(sizeof(*r));
+	char why[128];
+	int err = r ? regcomp(r, text, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
+
+	if (!err)
+		return r;
+	regerror(err, r, why, sizeof(why));
+	diag_error("'%s' is not a regular expression: %s", text, why);
+	free(r);
+	return NULL;
+}
+
+bool flame_choose(struct flame *f, const char *only, const char *without)
+{
+	f->only = only ? compile(only) : NULL;
+	f->without = without ? compile(without) : NULL;
+	return (!only || f->only) && (!without || f->without);
+}
+
+bool flame_wanted(struct flame *f, const struct flame_frame *v, size_t n)
+{
+	bool wanted = !f->only, unwanted = false;
+
+	for (size_t i = 0; i < n && !unwanted; i++) {
+		const struct flame_name *k =
+			&f->name[flame_name_of(f, v[i].name, v[i].bytes, v[i].kind)];
+
+		wanted |= k->wanted;
+		unwanted = k->unwanted;
+	}
+	f->left_out += !wanted || unwanted;
+	return wanted && !unwanted;
+}
+
 void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other)
 {
 	uint32_t at = 0;
 
-	prune(f);
+	if ((f->only || f->without) && !flame_wanted(f, v, n))
+		return;
+	flame_prune(f);
 	for (size_t i = 0; i < n && !f->failed; i++)
-		at = child(f, at, v[i].name, v[i].bytes, v[i].kind);
+		at = flame_child(f, at, v[i].name, v[i].bytes, v[i].kind);
 	if (n > f->depth)
 		f->depth = n;
 	if (!f->failed)
-		add_weight(f, at, weight, other);
-}
-
-static bool digits(const char *p, const char *end, uint64_t *out)
-{
-	uint64_t v = 0;
-
-	if (p == end)
-		return false;
-	for (; p < end; p++) {
-		if (*p < '0' || *p > '9') {
-			/* Some tools write fractions; the whole part is what is drawn. */
-			if (*p == '.' && end - p > 1)
-				break;
-			return false;
-		}
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
-			return false;
-	}
-	*out = v;
-	return true;
-}
-
-/* Where the frames of the line before end, and the node of each. */
-struct path {
-	const char *line;
-	uint32_t *end, *node;
-	size_t n, cap;
-};
-
-static bool path_push(struct path *p, uint32_t end, uint32_t node)
-{
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 256;
-		uint32_t *e = realloc(p->end, cap * sizeof(*e));
-		uint32_t *n = e ? realloc(p->node, cap * sizeof(*n)) : NULL;
-
-		if (e)
-			p->end = e;
-		if (n)
-			p->node = n;
-		if (!e || !n)
-			return false;
-		p->cap = cap;
-	}
-	p->end[p->n] = end;
-	p->node[p->n++] = node;
-	return true;
-}
-
-/* Keep the frames that this line shares with the one before; returns where the rest begins. */
-static uint32_t path_share(struct path *p, const char *line, uint32_t bytes)
-{
-	uint32_t last = p->n ? p->end[p->n - 1] : 0, same = 0, most = bytes < last ? bytes : last;
-	size_t keep = 0;
-
-	while (same + 8 <= most && !memcmp(line + same, p->line + same, 8))
-		same += 8;
-	while (same < most && line[same] == p->line[same])
-		same++;
-	while (keep < p->n && p->end[keep] <= same &&
-	       (p->end[keep] == bytes || line[p->end[keep]] == ';'))
-		keep++;
-	p->n = keep;
-	p->line = line;
-	return keep ? p->end[keep - 1] + 1 : 0;
-}
-
-static uint32_t add_line(struct flame *f, struct path *p, const char *line, uint32_t bytes)
-{
-	uint32_t at = path_share(p, line, bytes);
-
-	while (at <= bytes && !f->failed && bytes) {
-		const char *semi = memchr(line + at, ';', bytes - at);
-		uint32_t end = semi ? (uint32_t)(semi - line) : bytes;
-		uint32_t parent = p->n ? p->node[p->n - 1] : 0;
-		uint32_t node = child(f, parent, line + at, end - at, FLAME_AUTO);
-
-		if (!path_push(p, end, node)) {
-			f->failed = true;
-			break;
-		}
-		at = end + 1;
-	}
-	if (p->n > f->depth)
-		f->depth = p->n;
-	return p->n ? p->node[p->n - 1] : 0;
-}
-
-/* Reverse order: leaf first, for --reverse. Nothing is shared between lines then. */
-static uint32_t add_line_reversed(struct flame *f, const char *line, uint32_t bytes)
-{
-	uint32_t at = 0, end = bytes, node = 0;
-	size_t n = 0;
-
-	while (end + 1 > at && bytes) {
-		const char *semi = end ? memrchr(line, ';', end) : NULL;
-		uint32_t from = semi ? (uint32_t)(semi - line) + 1 : 0;
-
-		node = child(f, node, line + from, end - from, FLAME_AUTO);
-		n++;
-		if (!semi || f->failed)
-			break;
-		end = from - 1;
-	}
-	if (n > f->depth)
-		f->depth = n;
-	return node;
-}
-
-size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
-			bool reverse, bool other)
-{
-	const char *p = text, *stop = text + bytes;
-	struct path path = {0};
-	size_t skipped = 0;
-
-	while (p < stop && !f->failed) {
-		const char *nl = memchr(p, '\n', (size_t)(stop - p));
-		const char *end = nl ? nl : stop, *next = end + 1, *blank;
-		uint64_t weight;
-
-		if (prune(f))
-			path.n = 0;
-		while (end > p && (end[-1] == '\r' || end[-1] == ' '))
-			end--;
-		blank = memrchr(p, ' ', (size_t)(end - p));
-		if (end == p || *p == '#') {
-			p = next;
-			continue;
-		}
-		if (!blank || blank - p > UINT32_MAX - 1 || !digits(blank + 1, end, &weight)) {
-			diag_at(file, (uint64_t)(p - text), "expected `frame;frame;frame NUMBER`");
-			skipped++;
-			p = next;
-			continue;
-		}
-		if (weight) {
-			uint32_t len = (uint32_t)(blank - p);
-			uint32_t node =
-				reverse ? add_line_reversed(f, p, len) : add_line(f, &path, p, len);
-
-			if (!f->failed)
-				add_weight(f, node, weight, other);
-		}
-		p = next;
-	}
-	free(path.end);
-	free(path.node);
-	return skipped;
+		flame_weigh(f, at, weight, other);
 }
 
 /* Frames say what they are in several dialects: BINARY`function (L4Re), `_[k]` and `_[i]` (perf), 0x and task/address. */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <regex.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -42,6 +43,7 @@ struct flame_name {
 	const char *text;
 	uint32_t bytes;
 	uint8_t kind;
+	uint8_t wanted, unwanted; /* what flame_choose()'s expressions say of it */
 };
 
 /* The child `node` of the node in the upper half of `key` that has the name in the lower half. */
@@ -63,8 +65,10 @@ struct flame {
 	uint64_t stacks;
 	bool compared;
 	bool seen_only; /* set before adding: what is too narrow to be seen need not be kept apart */
-	uint64_t pruned; /* frames folded into their callers for that */
-	bool failed;	 /* out of memory: what was added later is missing */
+	uint64_t pruned;	 /* frames folded into their callers for that */
+	bool failed;		 /* out of memory: what was added later is missing */
+	regex_t *only, *without; /* NULL: not asked for */
+	uint64_t left_out;	 /* stacks that they left out */
 };
 
 struct flame_style {
@@ -79,6 +83,11 @@ struct flame_style {
 struct flame *flame_new(void);
 void flame_free(struct flame *f);
 
+/*
+ * Take only stacks with a frame that matches `only` and none that matches `without`: extended regular expressions, NULL:
+ * any. Before the first stack. False with a message if one of them is wrong.
+ */
+bool flame_choose(struct flame *f, const char *only, const char *without);
 /* Add a stack, outermost frame first. `other`: it belongs to the trace compared with. */
 void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other);
 /* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are told and skipped. Returns how many were. */

@@ -194,9 +194,17 @@ static void add_stack(struct capture *c, struct btb_names *names, const struct b
 		stacks_add(f, s, group, o, weight, other);
 }
 
-static int read_capture(struct capture *c, const struct stacks_options *o, struct flame *f,
-			bool other, struct stacks *out)
+static bool in_window(const struct stacks_options *o, uint64_t cpu, uint64_t time)
 {
+	return !o->settle ||
+	       (time >= o->from && time <= o->to &&
+		(!o->cpu || o->cpu(o->arg, cpu < UINT32_MAX ? (uint32_t)cpu : UINT32_MAX)));
+}
+
+static int read_capture(struct capture *c, struct stacks_options *o, struct flame *f, bool other,
+			struct stacks *out)
+{
+	const struct source shown = {.path = c->file.path, .unit = CLOCK_NS};
 	struct btb *b = &c->file.btb;
 	struct stack_frames *s;
 	struct clocks clocks = {0};
@@ -205,6 +213,8 @@ static int read_capture(struct capture *c, const struct stacks_options *o, struc
 
 	btb_loss_report(&c->file.loss, c->file.path);
 	diag_flush();
+	if (!err && o->settle)
+		err = o->settle(o, &shown);
 	if (err)
 		return err;
 	out->keep[1] = btb_names_open(b, c->file.path, &o->names);
@@ -224,6 +234,8 @@ static int read_capture(struct capture *c, const struct stacks_options *o, struc
 		}
 		time = sample_time(&clocks, w, btb_entry_cpu(b, e));
 		btb_walked(b, e->at, &walked);
+		if (!in_window(o, btb_entry_cpu(b, e), w[2]))
+			continue;
 		add_stack(c, out->keep[1], e, o, f, o->samples ? 1 : time, other, s);
 		out->stacks++;
 	}
@@ -240,7 +252,7 @@ static void release_source(void *keep[2])
 	source_close(keep[0]);
 }
 
-int stacks_read(const char *path, const struct stacks_options *o, struct flame *f, bool other,
+int stacks_read(const char *path, struct stacks_options *o, struct flame *f, bool other,
 		struct stacks *out)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -270,7 +282,9 @@ int stacks_read(const char *path, const struct stacks_options *o, struct flame *
 			return err;
 		out->keep[0] = s;
 		out->release = release_source;
-		err = stacks_from_source(s, o, f, other, out);
+		err = o->settle ? o->settle(o, s) : 0;
+		if (!err)
+			err = stacks_from_source(s, o, f, other, out);
 	}
 	if (!err && f->failed) {
 		diag_error("%s: out of memory after %" PRIu64 " stacks", path, f->stacks);

@@ -18,6 +18,8 @@ enum stacks_only {
 	STACKS_KERNEL,
 };
 
+struct source;
+
 struct stacks_options {
 	enum stacks_by by;
 	enum stacks_only only;
@@ -26,6 +28,12 @@ struct stacks_options {
 	int run;      /* of a console log with several; -1: all */
 	struct btb_names_options names;
 	const char *symbols; /* for sources that have none of their own */
+	/* What of the trace. Called when its CPUs and its clock are known; 0, or a negative errno with a message. */
+	int (*settle)(struct stacks_options *o, const struct source *s);
+	bool (*stream)(const struct source *s, uint32_t stream, void *arg); /* NULL: all */
+	bool (*cpu)(const void *arg, uint32_t cpu);			    /* NULL: all */
+	void *arg;
+	uint64_t from, to; /* of the source's clock, if settled */
 };
 
 /*
@@ -44,12 +52,11 @@ struct stacks {
  * Read the file, whatever it is: folded text, a backtracer capture at any stage, a trace with stack samples or with
  * function_graph (exact times). 0, or a negative errno with a message.
  */
-int stacks_read(const char *path, const struct stacks_options *o, struct flame *f, bool other,
+int stacks_read(const char *path, struct stacks_options *o, struct flame *f, bool other,
 		struct stacks *out);
 void stacks_release(struct stacks *s);
 
 /* From an opened source (stacks_source.c). -ENODATA: it has no stacks. */
-struct source;
 int stacks_from_source(struct source *s, const struct stacks_options *o, struct flame *f,
 		       bool other, struct stacks *out);
 

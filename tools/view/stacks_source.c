@@ -419,7 +419,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 
 	out->keep[1] = w;
 	out->release = release;
-	m = w && counts ? merge_open(s, NULL, NULL) : NULL;
+	m = w && counts ? merge_open(s, o->stream, o->arg) : NULL;
 	if (w) {
 		w->cap_names = 4096;
 		w->names = calloc(w->cap_names, sizeof(*w->names));
@@ -448,6 +448,8 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 		err = -ENODATA;
 	}
 	while (!err && (e = merge_next(m))) {
+		if (o->settle && (e->time < o->from || e->time > o->to))
+			continue;
 		if (e->lost)
 			out->lost += e->lost == LOST_UNKNOWN ? 1 : e->lost;
 		if (graph && e->type == w->entry)
