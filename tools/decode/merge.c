@@ -34,6 +34,22 @@ static void sift_down(struct merge *m, uint32_t i)
 	m->heap[i] = slot;
 }
 
+/* What the top must stay before to remain the top: most events come from the stream of the event before. */
+static void set_limit(struct merge *m)
+{
+	uint32_t slot;
+
+	m->limit = UINT64_MAX;
+	m->limit_slot = MERGE_NONE;
+	if (m->nr_heap < 2)
+		return;
+	slot = m->heap[1];
+	if (m->nr_heap > 2 && before(m, m->heap[2], slot))
+		slot = m->heap[2];
+	m->limit = m->keys[slot];
+	m->limit_slot = slot;
+}
+
 struct merge *merge_open(struct source *s,
 			 bool (*keep)(const struct source *s, uint32_t stream, void *arg),
 			 void *arg)
@@ -91,29 +107,38 @@ void merge_restart(struct merge *m)
 	}
 	for (uint32_t i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);
+	set_limit(m);
 }
 
-static void advance(struct merge *m)
+/* Move the stream of the event given last to its next one. True: that is the next of all. */
+static inline bool advance(struct merge *m)
 {
 	uint32_t slot = m->given;
 
-	if (cursor_next(m->cursors[slot], &m->heads[slot]))
-		m->keys[slot] = m->heads[slot].time;
-	else
+	if (cursor_next(m->cursors[slot], &m->heads[slot])) {
+		uint64_t time = m->heads[slot].time;
+
+		m->keys[slot] = time;
+		if (time < m->limit || (time == m->limit && slot < m->limit_slot))
+			return true;
+	} else {
 		m->heap[0] = m->heap[--m->nr_heap];
+	}
 	if (m->nr_heap)
 		sift_down(m, 0);
+	set_limit(m);
+	return false;
 }
 
 const struct event *merge_next(struct merge *m)
 {
-	if (m->given != MERGE_NONE)
-		advance(m);
-	if (!m->nr_heap) {
-		m->given = MERGE_NONE;
-		return NULL;
+	if (m->given == MERGE_NONE || !advance(m)) {
+		if (!m->nr_heap) {
+			m->given = MERGE_NONE;
+			return NULL;
+		}
+		m->given = m->heap[0];
 	}
-	m->given = m->heap[0];
 	m->number++;
 	return &m->heads[m->given];
 }
@@ -149,6 +174,7 @@ void merge_drop(struct merge *m)
 		m->keys[slot] = m->heads[slot].time;
 		if (m->keys[slot] >= before) {
 			sift_down(m, i);
+			set_limit(m);
 			return;
 		}
 	} else {
@@ -157,6 +183,7 @@ void merge_drop(struct merge *m)
 	/* It may have to go up: rare enough to order the heap anew. */
 	for (i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);
+	set_limit(m);
 }
 
 /* The event given last is still the top of the heap: it was not advanced. */
@@ -166,6 +193,31 @@ void merge_unget(struct merge *m)
 		return;
 	m->given = MERGE_NONE;
 	m->number--;
+}
+
+/* Portions ahead of all cursors together: a few tens of kilobytes each. */
+#define AHEAD_TOTAL 64u
+#define AHEAD_MAX   7u
+
+void merge_share(struct merge *m)
+{
+	const struct source_ops *ops = m->source->ops;
+
+	if (!ops->expect || !ops->ahead || !m->nr)
+		return;
+	m->ahead = AHEAD_TOTAL / m->nr;
+	m->ahead = m->ahead > AHEAD_MAX ? AHEAD_MAX : m->ahead ? m->ahead : 1;
+	for (uint32_t i = 0; i < m->nr; i++)
+		ops->expect(m->cursors[i], m->ahead);
+}
+
+bool merge_help(struct merge *m)
+{
+	for (uint32_t distance = 1; distance <= m->ahead; distance++)
+		for (uint32_t i = 0; i < m->nr; i++)
+			if (m->source->ops->ahead(m->cursors[i], distance))
+				return true;
+	return false;
 }
 
 void merge_seek_time(struct merge *m, uint64_t t)

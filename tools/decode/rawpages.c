@@ -406,5 +406,7 @@ const struct source_ops source_rawpages = {
 	.names = rawpages_names,
 	.load_symbols = rawpages_symbols,
 	.scan = ring_scan,
+	.expect = ring_expect,
+	.ahead = ring_ahead,
 	.page = ring_page,
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* ringpages.c -- walk ring pages: bounds-checked, compressed or not, either byte order. */
 #include "decode/ringpages.h"
+#include "decode/ringchunks.h"
 #include "base/bytes.h"
 #include "wire/ringpage.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@
  * Invariants:
  *   P1  page <= at <= end, and end is inside the page's bytes: the commit word is checked before anything is read.
  *   P2  A record is given only if all its bytes lie before end; else the rest of the page is damage.
- *   P3  The chunk buffer belongs to the cursor, so event data stays valid until its next call, whatever others do.
+ *   P3  The window of chunks belongs to the cursor, so event data stays valid until its next call, whatever others do.
  */
 struct ring_cursor {
 	struct cursor c; /* first: a cursor is one of these */
@@ -24,13 +26,12 @@ struct ring_cursor {
 	uint64_t lost;		 /* to be told with the next event */
 	uint64_t page_offset;	 /* of the page (or its chunk) in the file */
 	const uint8_t *page;
-	uint64_t load; /* block to load next */
-	uint8_t *chunk;
-	size_t chunk_cap;
-	uint64_t chunk_number; /* + 1; 0: none */
+	uint64_t load;		    /* block to load next */
+	struct ring_window *window; /* NULL: nothing is compressed */
+	const uint8_t *chunk;	    /* number chunk_number - 1 */
+	uint64_t chunk_number;	    /* 0: none */
 	const uint8_t *
 		dropped; /* what lies between this and the page is still mapped in; NULL: nothing yet */
-	struct decompressor *decompressor;
 };
 
 _Static_assert(sizeof(struct ring_cursor) <= RING_CURSOR_BYTES, "ops.cursor_bytes is too small");
@@ -44,15 +45,16 @@ int ring_cursor_init(struct cursor *c)
 
 	r->set = c->source->priv;
 	r->stream = &r->set->streams[c->stream];
-	return 0;
+	if (r->stream->nr_chunks)
+		r->window = ring_window_new(c->source, r->set, c->stream);
+	return r->stream->nr_chunks && !r->window ? -ENOMEM : 0;
 }
 
 void ring_cursor_fini(struct cursor *c)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
 
-	free(r->chunk);
-	decompressor_free(r->decompressor);
+	ring_window_free(r->window);
 }
 
 void ring_seek(struct cursor *c, uint64_t block)
@@ -93,48 +95,35 @@ static void drop_behind(struct ring_cursor *r, const uint8_t *at)
 	r->dropped = at;
 }
 
-static size_t chunk_of(const struct ring_stream *t, uint64_t block)
-{
-	size_t lo = 0, hi = t->nr_chunks;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (t->chunks[mid].first_block <= block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : 0;
-}
-
-/* Decompress chunk n into the cursor's buffer; a damaged one reads as zeros: pages without events. */
+/* Make chunk n the cursor's. False: out of memory. */
 static bool load_chunk(struct ring_cursor *r, size_t n)
 {
-	struct source *s = r->c.source;
-	struct ring_chunk *k = &r->stream->chunks[n];
+	const uint8_t *chunk;
 
 	if (r->chunk_number == n + 1)
 		return true;
-	if (k->out_bytes > r->chunk_cap) {
-		uint8_t *p = realloc(r->chunk, k->out_bytes);
+	drop_behind(r, r->c.source->map + r->stream->chunks[n].offset);
+	chunk = ring_window_chunk(r->window, n);
+	if (chunk) {
+		r->chunk = chunk;
+		r->chunk_number = n + 1;
+	}
+	return chunk != NULL;
+}
 
-		if (!p)
-			return false;
-		r->chunk = p;
-		r->chunk_cap = k->out_bytes;
-	}
-	drop_behind(r, s->map + k->offset);
-	if (!r->decompressor && !(r->decompressor = decompressor_new(r->set->compression)))
-		return false;
-	if (decompress(r->decompressor, s->map + k->offset, k->bytes, r->chunk, k->out_bytes)) {
-		source_damage(s, k->offset, k->out_bytes,
-			      "cpu %u: a compressed chunk of %u bytes does not decompress to %u",
-			      r->c.cpu, k->bytes, k->out_bytes);
-		memset(r->chunk, 0, k->out_bytes);
-	}
-	r->chunk_number = n + 1;
-	return true;
+void ring_expect(struct cursor *c, unsigned distance)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	if (r->window)
+		ring_window_widen(r->window, distance + 1);
+}
+
+bool ring_ahead(struct cursor *c, unsigned distance)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	return r->window && ring_window_ahead(r->window, distance);
 }
 
 /* The bytes of a page, and how many of it there are; NULL at the end of the stream. */
@@ -147,7 +136,7 @@ static const uint8_t *find_page(struct ring_cursor *r, uint64_t block, uint32_t 
 	if (block >= r->c.source->streams[r->c.stream].nr_blocks)
 		return NULL;
 	if (t->nr_chunks) {
-		size_t n = chunk_of(t, block);
+		size_t n = ring_chunk_of(t, block);
 		uint64_t in = (block - t->chunks[n].first_block) * page_bytes;
 
 		if (in >= t->chunks[n].out_bytes || !load_chunk(r, n))
@@ -240,11 +229,13 @@ static inline uint64_t stamp(uint64_t before, uint64_t t)
 }
 
 /*
- * The next data record of the page: its payload and size, NULL at its end. Inlined twice, for next() and for scan(), with
- * `big` known to the compiler in the latter. Sets *bad where a record runs over the end (P2).
+ * The next data record of the page: its payload and size, NULL at its end. Inlined where many are read, with `big` known to
+ * the compiler. Sets *bad where a record runs over the end (P2).
  */
-static inline const uint8_t *next_record(const uint8_t **at, const uint8_t *end, bool big,
-					 uint64_t *time, uint32_t *size, bool *bad)
+static inline __attribute__((always_inline)) const uint8_t *next_record(const uint8_t **at,
+									const uint8_t *end,
+									bool big, uint64_t *time,
+									uint32_t *size, bool *bad)
 {
 	const uint8_t *p = *at;
 
@@ -305,42 +296,70 @@ static void bad_record(struct ring_cursor *r, const uint8_t *where)
 		      r->c.cpu, in);
 }
 
+/* Tell the event whose record was found at `data`. */
+static inline bool give(struct ring_cursor *r, struct event *e, const uint8_t *data, uint32_t size,
+			bool big)
+{
+	const struct ring_set *set = r->set;
+	struct cursor *c = &r->c;
+
+	e->data = data;
+	e->size = size;
+	e->time = r->time;
+	if (__builtin_expect(set->clock.any, 0))
+		e->time = ring_clock_convert(&set->clock, c->cpu, r->time);
+	e->stream = c->stream;
+	e->cpu = c->cpu;
+	e->type = 0;
+	e->pid = 0;
+	if (__builtin_expect(size >= set->common_bytes, 1)) {
+		e->type = get_u16(data + set->type_offset, big);
+		e->pid = (int32_t)get_u32(data + set->pid_offset, big);
+	}
+	e->lost = r->lost;
+	r->lost = 0;
+	e->offset = r->page_offset;
+	if (!r->window)
+		e->offset += (uint64_t)(data - r->page);
+	e->at = c->next;
+	c->next.skip++;
+	return true;
+}
+
+/* The page is at its end, or damaged from `from` on: go to the next one that has a record. */
+static __attribute__((noinline)) bool next_slow(struct ring_cursor *r, struct event *e,
+						const uint8_t *from, bool bad)
+{
+	const uint8_t *data;
+	uint32_t size;
+
+	do {
+		if (bad)
+			bad_record(r, from);
+		if (!next_page(r))
+			return false;
+		bad = false;
+		from = r->at;
+		data = next_record(&r->at, r->end, r->set->big, &r->time, &size, &bad);
+	} while (!data);
+	return give(r, e, data, size, r->set->big);
+}
+
+static inline bool next_event(struct ring_cursor *r, struct event *e, bool big)
+{
+	const uint8_t *from = r->at, *data;
+	bool bad = false;
+	uint32_t size;
+
+	data = next_record(&r->at, r->end, big, &r->time, &size, &bad);
+	return data ? give(r, e, data, size, big) : next_slow(r, e, from, bad);
+}
+
 bool ring_next(struct cursor *c, struct event *e)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
-	const struct ring_set *set = r->set;
 
-	for (;;) {
-		const uint8_t *from = r->at, *data;
-		bool bad = false;
-
-		data = next_record(&r->at, r->end, set->big, &r->time, &e->size, &bad);
-		if (!data) {
-			if (bad)
-				bad_record(r, from);
-			if (!next_page(r))
-				return false;
-			continue;
-		}
-		e->data = data;
-		e->time =
-			set->clock.any ? ring_clock_convert(&set->clock, c->cpu, r->time) : r->time;
-		e->stream = c->stream;
-		e->cpu = c->cpu;
-		e->type = e->size >= set->type_offset + 2
-				  ? get_u16(data + set->type_offset, set->big)
-				  : 0;
-		e->pid = e->size >= set->pid_offset + 4
-				 ? (int32_t)get_u32(data + set->pid_offset, set->big)
-				 : 0;
-		e->lost = r->lost;
-		r->lost = 0;
-		e->offset = r->stream->nr_chunks ? r->page_offset
-						 : r->page_offset + (uint64_t)(data - r->page);
-		e->at = c->next;
-		c->next.skip++;
-		return true;
-	}
+	return r->set->big ? next_event(r, e, true) : next_event(r, e, false);
 }
 
 uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)
@@ -350,7 +369,7 @@ uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)
 	uint64_t time = 0;
 
 	if (t->nr_chunks) {
-		struct ring_chunk *k = &t->chunks[chunk_of(t, block)];
+		struct ring_chunk *k = &t->chunks[ring_chunk_of(t, block)];
 
 		time = __atomic_load_n(&k->time, __ATOMIC_RELAXED);
 		if (!time) {
@@ -380,14 +399,12 @@ const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes)
 static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
 {
 	const struct ring_set *set = r->set;
-	uint32_t type_at = set->type_offset, pid_at = set->pid_offset, need = pid_at + 4, size;
+	uint32_t type_at = set->type_offset, pid_at = set->pid_offset, size;
 	uint64_t time = r->time, max = time, n = 0, run = 0;
 	const uint8_t *data, *from;
 	int32_t run_pid = 0;
 	bool bad = false;
 
-	if (need < type_at + 2)
-		need = type_at + 2;
 	for (;;) {
 		int32_t pid = 0;
 		uint32_t type = 0;
@@ -396,7 +413,7 @@ static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
 		data = next_record(&r->at, r->end, big, &time, &size, &bad);
 		if (!data)
 			break;
-		if (size >= need) {
+		if (size >= set->common_bytes) {
 			type = get_u16(data + type_at, big);
 			pid = (int32_t)get_u32(data + pid_at, big);
 		}
@@ -467,27 +484,34 @@ void ring_scan(struct cursor *c, uint64_t block, struct scan *out)
 
 /* ---- shared by the formats ---- */
 
-void ring_find_common(struct source *s, struct ring_set *set)
+static bool find_common(struct source *s, struct ring_set *set)
 {
-	set->type_offset = 0;
-	set->pid_offset = 4;
-	for (size_t i = 0; i < s->nr_schemas && i < 16; i++) {
+	bool found = false;
+
+	for (size_t i = 0; i < s->nr_schemas && i < 16 && !found; i++) {
 		struct format *f = format_parse(s->schemas[i].text, s->schemas[i].text_bytes,
 						s->schemas[i].system, NULL);
-		const struct format_field *type, *pid;
+		const struct format_field *type = f ? format_field(f, "common_type") : NULL;
+		const struct format_field *pid = f ? format_field(f, "common_pid") : NULL;
 
-		if (!f)
-			continue;
-		type = format_field(f, "common_type");
-		pid = format_field(f, "common_pid");
-		if (type && pid && type->size == 2 && pid->size == 4) {
+		found = type && pid && type->size == 2 && pid->size == 4;
+		if (found) {
 			set->type_offset = type->offset;
 			set->pid_offset = pid->offset;
-			format_free(f);
-			return;
 		}
 		format_free(f);
 	}
+	return found;
+}
+
+void ring_find_common(struct source *s, struct ring_set *set)
+{
+	if (!find_common(s, set)) {
+		set->type_offset = 0;
+		set->pid_offset = 4;
+	}
+	set->common_bytes = set->type_offset + 2 > set->pid_offset + 4 ? set->type_offset + 2
+								       : set->pid_offset + 4;
 }
 
 /*

@@ -49,6 +49,8 @@ struct ring_shift {
 struct ring_set {
 	struct format_page page;
 	uint32_t type_offset, pid_offset;
+	uint32_t
+		common_bytes; /* a record with both has at least so many; shorter ones have type 0 */
 	bool big;
 	enum compression compression;
 	struct ring_clock clock;
@@ -64,6 +66,8 @@ bool ring_next(struct cursor *c, struct event *e);
 uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block);
 const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes);
 void ring_scan(struct cursor *c, uint64_t block, struct scan *out);
+void ring_expect(struct cursor *c, unsigned distance);
+bool ring_ahead(struct cursor *c, unsigned distance);
 
 /* Where common_type and common_pid lie, from the first schema that has them. */
 void ring_find_common(struct source *s, struct ring_set *set);

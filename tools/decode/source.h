@@ -260,6 +260,13 @@ struct source_ops {
 	bool (*symbol)(struct source *s, uint64_t addr, struct symbol *out);
 	/* Add the events of a block to a scan, faster than next() does. */
 	void (*scan)(struct cursor *c, uint64_t block, struct scan *out);
+	/*
+	 * Work that next() would do can be done before it by others, in portions. After expect(), which is called once, any
+	 * thread may call ahead() while one walks: it does the portion that is needed `distance` (1 ...) portions later than
+	 * the one in use, if that is up to the distance expected. False: it is done, or there is none.
+	 */
+	void (*expect)(struct cursor *c, unsigned distance);
+	bool (*ahead)(struct cursor *c, unsigned distance);
 	/* The line this format's own tools would print for the event; bytes written, or -1: print it as any other. */
 	int (*print)(struct source *s, const struct event *e, char *buf, size_t size);
 	/* Formats with an index of their own: stand all cursors of the merge before the event number n of all, or the n-th
@@ -364,11 +371,15 @@ struct merge {
 	struct event *heads;
 	uint32_t *heap; /* stream slots, the next one to give first */
 	uint64_t *keys; /* time of each slot's head */
+	uint64_t
+		limit; /* the time of the second in the heap, and its slot; none: UINT64_MAX, MERGE_NONE */
+	uint32_t limit_slot;
 	uint32_t nr_heap;
 	uint32_t nr;
 	uint32_t
 		given; /* slot of the event given last: advanced by the next call, so that its data stays valid */
 	uint32_t peeked; /* slot of the event merge_peek() told */
+	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
 	uint64_t number; /* of the event that merge_next() gives next */
 };
 
@@ -389,6 +400,12 @@ void merge_unget(struct merge *m);
  */
 const struct event *merge_peek(struct merge *m);
 void merge_drop(struct merge *m);
+/*
+ * Several threads walk in turns, and those that wait can help: after merge_share(), merge_help() does some of the work of
+ * calls to come; any thread, while another is in merge_next(). False: nothing to do for now.
+ */
+void merge_share(struct merge *m);
+bool merge_help(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
 void merge_seek_time(struct merge *m, uint64_t t);

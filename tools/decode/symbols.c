@@ -2,6 +2,7 @@
 /* symbols.c -- symbols by address: kallsyms, System.map, or added one by one. */
 #include "decode/names.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -132,11 +133,36 @@ int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *nam
 	return 0;
 }
 
+#define EVERY_BYTE 0x0101010101010101ull
+
+/* Eight hex digits at once, a byte each. False: not all are digits. */
+static bool hex8(const char *p, uint64_t *v)
+{
+	uint64_t text, n, letters;
+
+	memcpy(&text, p, sizeof(text));
+	text = le64toh(text) | 0x20 * EVERY_BYTE;
+	n = (text & 0x0f * EVERY_BYTE) + 9 * (text >> 6 & EVERY_BYTE);
+	letters = (n + 0x76 * EVERY_BYTE) >> 7 & EVERY_BYTE;
+	if (n + '0' * EVERY_BYTE + ('a' - '0' - 10) * letters != text)
+		return false;
+	n = __builtin_bswap64(n);
+	n = (n | n >> 4) & 0x00ff00ff00ff00ffull;
+	n = (n | n >> 8) & 0x0000ffff0000ffffull;
+	*v = (n | n >> 16) & 0xffffffffull;
+	return true;
+}
+
 /* Up to 16 hex digits; what stands behind them, or NULL if there are none. */
 static char *hex(char *p, const char *end, uint64_t *v)
 {
 	char *start = p;
+	uint64_t low;
 
+	if (end - p > 16 && hex8(p, v) && hex8(p + 8, &low)) {
+		*v = *v << 32 | low;
+		return p + 16;
+	}
 	for (*v = 0; p < end && p - start < 16; p++) {
 		unsigned d = (unsigned char)*p, n = d - '0';
 
@@ -211,31 +237,32 @@ static int by_address(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The kernel's own symbols come sorted, those of modules do not: sort what is not, then merge the two runs. */
+/* The kernel's own symbols come sorted, those of modules behind them do not: sort those, then merge from the end. */
 static void sort_entries(struct symbols *t)
 {
-	size_t run = 1, a = 0, b, at = 0;
-	struct entry *out;
+	size_t run = 1, nr, at = t->nr;
+	struct entry *rest;
 
 	while (run < t->nr && t->e[run - 1].addr <= t->e[run].addr)
 		run++;
 	if (run >= t->nr)
 		return;
-	qsort(t->e + run, t->nr - run, sizeof(*t->e), by_address);
+	nr = t->nr - run;
+	qsort(t->e + run, nr, sizeof(*t->e), by_address);
 	if (t->e[run - 1].addr <= t->e[run].addr)
 		return;
-	out = malloc(t->cap * sizeof(*out));
-	if (!out) {
+	rest = malloc(nr * sizeof(*rest));
+	if (!rest) {
 		qsort(t->e, t->nr, sizeof(*t->e), by_address);
 		return;
 	}
-	for (b = run; a < run || b < t->nr;)
-		if (b == t->nr || (a < run && t->e[a].addr <= t->e[b].addr))
-			out[at++] = t->e[a++];
+	memcpy(rest, t->e + run, nr * sizeof(*rest));
+	while (nr)
+		if (run && t->e[run - 1].addr > rest[nr - 1].addr)
+			t->e[--at] = t->e[--run];
 		else
-			out[at++] = t->e[b++];
-	free(t->e);
-	t->e = out;
+			t->e[--at] = rest[--nr];
+	free(rest);
 }
 
 static void sort(struct symbols *t)

@@ -252,6 +252,8 @@ const struct source_ops source_tracedat = {
 	.names = tracedat_names,
 	.load_symbols = tracedat_symbols,
 	.scan = ring_scan,
+	.expect = ring_expect,
+	.ahead = ring_ahead,
 	.page = ring_page,
 	.side_text = tracedat_text,
 };

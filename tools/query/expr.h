@@ -206,6 +206,19 @@ static inline uint64_t expr_load(const uint8_t *at, uint8_t type, bool swap)
 	}
 }
 
+/* A field that is a plain number; 0 if it is not there, not in the record or something else. */
+uint64_t expr_field_slow(const uint8_t *data, uint32_t size, const struct format_field *f,
+			 bool swap);
+
+static inline uint64_t expr_field(const uint8_t *data, uint32_t size, const struct format_field *f,
+				  bool swap)
+{
+	/* Words in the machine's order are the rule. */
+	if (f && f->size == 8 && !swap && size >= 8 && f->offset <= size - 8)
+		return expr_load(data + f->offset, 8, false);
+	return expr_field_slow(data, size, f, swap);
+}
+
 /* The bytes of a __data_loc or __rel_loc at `offset`; length 0 if it points outside. */
 struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool relative);
 /* The same, but up to the first NUL or the end of the record, as a pointer to it would be read. */

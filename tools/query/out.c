@@ -36,7 +36,7 @@ void out_free(struct out *o)
 	*o = (struct out){0};
 }
 
-static const char pairs[] =
+const char out_pairs[201] =
 	"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
 	"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 	"8081828384858687888990919293949596979899";
@@ -51,11 +51,11 @@ unsigned out_digits(char *to, uint64_t v)
 
 		v /= 100;
 		n -= 2;
-		memcpy(d + n, pairs + 2 * r, 2);
+		memcpy(d + n, out_pairs + 2 * r, 2);
 	}
 	if (v >= 10) {
 		n -= 2;
-		memcpy(d + n, pairs + 2 * v, 2);
+		memcpy(d + n, out_pairs + 2 * v, 2);
 	} else {
 		d[--n] = (char)('0' + v);
 	}

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define OUT_PAD 32u
+
 /* Appending never fails loudly: when memory is gone `failed` is set and the text is dropped. */
 struct out {
 	char *base, *at, *end;
@@ -60,11 +62,34 @@ static inline void out_fill(struct out *o, char c, size_t n)
 	}
 }
 
+/* Blanks, in pieces of a fixed size. */
+static inline void out_blanks(struct out *o, size_t n)
+{
+	if (out_room(o, n + OUT_PAD)) {
+		for (size_t k = 0; k < n; k += OUT_PAD)
+			memset(o->at + k, ' ', OUT_PAD);
+		o->at += n;
+	}
+}
+
+/* A text of which OUT_PAD bytes can be read even if it is shorter: most are, and are copied without a loop. */
+static inline void out_padded(struct out *o, const char *s, size_t n)
+{
+	if (out_room(o, n + OUT_PAD)) {
+		memcpy(o->at, s, OUT_PAD);
+		if (n > OUT_PAD)
+			memcpy(o->at + OUT_PAD, s + OUT_PAD, n - OUT_PAD);
+		o->at += n;
+	}
+}
+
 static inline void out_str(struct out *o, const char *s)
 {
 	out_bytes(o, s, strlen(s));
 }
 
+/* "00", "01" ... "99". */
+extern const char out_pairs[201];
 /* Digits of v to `to`, which has room for 20; the number of them. */
 unsigned out_digits(char *to, uint64_t v);
 void out_u64(struct out *o, uint64_t v);

@@ -17,6 +17,17 @@ static uint64_t load(const struct expr_record *r, uint32_t offset, uint8_t type)
 						   : 0;
 }
 
+uint64_t expr_field_slow(const uint8_t *data, uint32_t size, const struct format_field *f,
+			 bool swap)
+{
+	if (!f || f->offset > size || f->size > size - f->offset)
+		return 0;
+	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return 0;
+	return expr_load(data + f->offset,
+			 (uint8_t)(f->size | (f->flags & FORMAT_SIGNED ? TYPE_SIGNED : 0)), swap);
+}
+
 struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool relative)
 {
 	uint32_t loc = (uint32_t)load(r, offset, TYPE_U32);

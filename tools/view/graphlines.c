@@ -15,7 +15,7 @@ enum {
 static void put_indent(struct out *o, uint64_t depth)
 {
 	if ((int64_t)depth > 0)
-		out_fill(o, ' ', 2 * (depth < INDENT_MAX ? depth : INDENT_MAX));
+		out_blanks(o, 2 * (depth < INDENT_MAX ? depth : INDENT_MAX));
 }
 
 /* It has no marks for 10 and 100 ms, and its numbers are not cut. */
@@ -61,7 +61,7 @@ void print_graph_entry(struct writer *w, const struct printer *p, const struct i
 	func = item_number(w, i, p->field[GRAPH_FUNC]);
 	sym = lookup_symbol(&w->lookup, func);
 	if (sym->name)
-		out_bytes(w->out, sym->name, sym->len);
+		out_padded(w->out, sym->name, sym->len);
 	else
 		out_hex(w->out, func);
 	if (i->leaf)

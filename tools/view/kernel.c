@@ -66,7 +66,7 @@ static struct kernel_view *view_new(struct source *s, const struct report_option
 		(struct fathom_graph){.view = &k->view, .nr_cpus = cpus, .comm = comm_of, .arg = k};
 	k->graph.cpus = calloc(cpus ? cpus : 1, sizeof(*k->graph.cpus));
 	if (!k->merge || !k->types || !k->unknown || !k->started || !k->graph.cpus ||
-	    !lookup_init(&k->lookup, s, false, false)) {
+	    !lookup_init(&k->lookup, s, false)) {
 		diag_error("out of memory");
 		view_free(k);
 		return NULL;

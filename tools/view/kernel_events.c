@@ -38,12 +38,7 @@ struct expr_record kernel_record(struct kernel_view *k)
 
 uint64_t kernel_number(const struct kernel_view *k, const struct format_field *f)
 {
-	if (!f || f->offset > k->event.size || f->size > k->event.size - f->offset ||
-	    (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8))
-		return 0;
-	return expr_load(k->data + f->offset,
-			 (uint8_t)(f->size | (f->flags & FORMAT_SIGNED ? TYPE_SIGNED : 0)),
-			 k->lookup.env.swap);
+	return expr_field(k->data, k->event.size, f, k->lookup.env.swap);
 }
 
 static uint64_t field_number(const struct kernel_view *k, const struct kernel_event *t, unsigned n)

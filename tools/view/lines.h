@@ -9,17 +9,17 @@
 #include "view/report.h"
 
 /*
- * One thread (the reader) walks the merged events and settles everything that depends on order: the name of the task,
- * the depth of a function, whether an entry is a leaf. What it hands on is a batch of items, each of which can be
- * printed by itself, so any thread can make the text of any batch. Texts leave in the order of the batches.
+ * The reader walks the merged events and settles everything that depends on order: the name of the task, the depth of a
+ * function, whether an entry is a leaf. The threads take turns at it: each fills a batch of items that can be printed by
+ * themselves, lets the next one read, and makes the text of its batch. Texts leave in the order of the batches.
  */
 
 /* "            bash-131   [", made once per task. */
 struct task_prefix {
 	int32_t pid;
 	uint8_t len;
-	bool unknown; /* the name may be learned from a later event */
-	char text[43];
+	bool unknown;		   /* the name may be learned from a later event */
+	char text[48];		   /* of a fixed size, so that copying it is a few moves */
 	struct task_prefix *older; /* a name replaced by this one; items may still point to it */
 };
 
@@ -64,12 +64,13 @@ struct item {
 };
 
 #define BATCH_ITEMS 1024u
+#define BATCH_BYTES (1u << 20) /* of records, or the one that goes beyond */
 
 struct batch {
 	struct item items[BATCH_ITEMS];
 	uint32_t nr;
 	uint8_t *data;
-	size_t used, cap;
+	size_t cap;
 	uint64_t number;
 	struct out text;
 	struct batch *next;
@@ -85,6 +86,9 @@ struct writer {
 	uint64_t seconds;    /* whose text is in `seconds_text` */
 	char seconds_text[24];
 	uint32_t seconds_len;
+	uint32_t cpu; /* whose text is in `cpu_text` */
+	char cpu_text[16];
+	uint32_t cpu_len;
 	uint32_t buffer_width; /* of the column of buffer names; 0: there is one buffer */
 	char scratch[EXPR_SCRATCH_MAX];
 };
@@ -101,6 +105,9 @@ struct reader *reader_new(struct source *s, const struct report_options *o);
 void reader_free(struct reader *r);
 /* Fill the batch; false when there is nothing more. */
 bool reader_fill(struct reader *r, struct batch *b);
+/* Several threads take turns at reader_fill(); the others may help with what it will need. See merge_help(). */
+void reader_share(struct reader *r);
+bool reader_help(struct reader *r);
 
 /* tasks.c: prefixes by pid. */
 struct task_table;
@@ -125,7 +132,12 @@ void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t byte
 /* plugins.c: choose how the events of a type are printed. */
 void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env);
 /* A field of the record as a number; 0 if it is not there. */
-uint64_t item_number(const struct writer *w, const struct item *i, const struct format_field *f);
+static inline uint64_t item_number(const struct writer *w, const struct item *i,
+				   const struct format_field *f)
+{
+	return expr_field(w->data, i->size, f, w->lookup.env.swap);
+}
+
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);
 void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i);
 /* fields.c: what -R and broken print fmts show. */

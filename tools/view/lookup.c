@@ -1,71 +1,111 @@
 /* SPDX-License-Identifier: MIT */
 /* lookup.c -- a cache of symbols in front of a source, and numbers for names. */
 #include "view/lookup.h"
+#include "query/out.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Names numbered in the order they are met: an open-addressing table that grows. */
+#define BLOCK_BYTES (64u << 10)
+
+/* Names as they are met: kept once, padded, and numbered from 1. An open-addressing table that grows. */
 struct lookup_names {
-	const char **names;
-	uint32_t *ids;
+	struct kept_name {
+		const char *text;
+		uint32_t len;
+		uint32_t id;
+	} * slots;
 	uint32_t nr, cap;
+	struct name_block {
+		struct name_block *next;
+		size_t used, cap;
+		char text[];
+	} * blocks;
 };
 
-static uint64_t hash(const char *s, size_t n)
+static uint32_t hash(const char *s, size_t n)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
-	return h ^ h >> 32;
+	return (uint32_t)(h ^ h >> 32);
 }
 
 static bool grow(struct lookup_names *t)
 {
 	uint32_t cap = t->cap ? t->cap * 2 : 4096;
-	const char **names = calloc(cap, sizeof(*names));
-	uint32_t *ids = calloc(cap, sizeof(*ids));
+	struct kept_name *slots = calloc(cap, sizeof(*slots));
 
-	if (!names || !ids) {
-		free(names);
-		free(ids);
+	if (!slots)
 		return false;
-	}
 	for (uint32_t i = 0; i < t->cap; i++) {
-		uint32_t k;
+		uint32_t k = hash(t->slots[i].text, t->slots[i].len) & (cap - 1);
 
-		if (!t->names[i])
+		if (!t->slots[i].text)
 			continue;
-		k = (uint32_t)hash(t->names[i], strlen(t->names[i])) & (cap - 1);
-		while (names[k])
+		while (slots[k].text)
 			k = (k + 1) & (cap - 1);
-		names[k] = t->names[i];
-		ids[k] = t->ids[i];
+		slots[k] = t->slots[i];
 	}
-	free(t->names);
-	free(t->ids);
-	t->names = names;
-	t->ids = ids;
+	free(t->slots);
+	t->slots = slots;
 	t->cap = cap;
 	return true;
 }
 
-/* 0 when out of memory. */
-static uint32_t number(struct lookup_names *t, const char *name, uint32_t len)
+static const char *keep(struct lookup_names *t, const char *name, uint32_t len)
 {
-	uint32_t k;
+	size_t need = len + 1 > OUT_PAD ? len + 1 : OUT_PAD;
+	struct name_block *b = t->blocks;
+	char *at;
+
+	if (!b || b->cap - b->used < need) {
+		size_t cap = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+
+		b = calloc(1, sizeof(*b) + cap);
+		if (!b)
+			return NULL;
+		b->cap = cap;
+		b->next = t->blocks;
+		t->blocks = b;
+	}
+	at = b->text + b->used;
+	memcpy(at, name, len);
+	b->used += need; /* others read the pad while this thread adds names: it is not shared */
+	return at;
+}
+
+/* NULL when out of memory. */
+static const struct kept_name *kept(struct lookup_names *t, const char *name)
+{
+	uint32_t len = (uint32_t)strlen(name), k;
+	struct kept_name *n;
 
 	if (t->nr * 2 >= t->cap && !grow(t))
-		return 0;
-	k = (uint32_t)hash(name, len) & (t->cap - 1);
-	while (t->names[k] && strcmp(t->names[k], name) != 0)
+		return NULL;
+	k = hash(name, len) & (t->cap - 1);
+	while (t->slots[k].text &&
+	       (t->slots[k].len != len || memcmp(t->slots[k].text, name, len) != 0))
 		k = (k + 1) & (t->cap - 1);
-	if (!t->names[k]) {
-		t->names[k] = name;
-		t->ids[k] = ++t->nr;
+	n = &t->slots[k];
+	if (!n->text && (n->text = keep(t, name, len))) {
+		n->len = len;
+		n->id = ++t->nr;
 	}
-	return t->ids[k];
+	return n->text ? n : NULL;
+}
+
+static void names_free(struct lookup_names *t)
+{
+	if (!t)
+		return;
+	for (struct name_block *b = t->blocks, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(t->slots);
+	free(t);
 }
 
 static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size)
@@ -106,13 +146,12 @@ static const char *env_printk(void *arg, uint64_t addr)
 	return source_printk(l->source, addr);
 }
 
-bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd, bool names)
+bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd)
 {
-	*l = (struct lookup){.source = s, .trace_cmd = trace_cmd, .names = names};
-	l->slots = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->slots));
-	l->ids = names ? calloc(1, sizeof(*l->ids)) : NULL;
-	for (uint32_t i = 0; l->slots && i < LOOKUP_SETS * LOOKUP_WAYS; i++)
-		l->slots[i].size = UINT64_MAX; /* empty */
+	*l = (struct lookup){.source = s, .trace_cmd = trace_cmd};
+	l->addrs = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->addrs));
+	l->symbols = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->symbols));
+	l->names = calloc(1, sizeof(*l->names));
 	l->env = (struct expr_env){
 		.symbol = env_symbol,
 		.address = env_address,
@@ -122,48 +161,53 @@ bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd, bool names)
 		.swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
 		.long_bytes = s->long_bytes == 4 ? 4 : 8,
 	};
-	return l->slots && (!names || l->ids);
+	return l->addrs && l->symbols && l->names;
 }
 
 void lookup_free(struct lookup *l)
 {
-	free(l->slots);
-	if (l->ids) {
-		free(l->ids->names);
-		free(l->ids->ids);
-		free(l->ids);
-	}
+	free(l->addrs);
+	free(l->symbols);
+	names_free(l->names);
 	*l = (struct lookup){0};
 }
 
-const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, struct lookup_symbol *set)
+static bool find(struct lookup *l, uint64_t addr, struct symbol *sym)
 {
-	struct lookup_symbol *slot = NULL;
-	struct symbol sym;
 	bool found;
-
-	for (uint32_t i = 0; i < LOOKUP_WAYS && !slot; i++)
-		if (set[i].size == UINT64_MAX)
-			slot = &set[i];
-	if (!slot)
-		slot = &set[l->next_way++ % LOOKUP_WAYS];
 
 	source_want_names(l->source);
 	if (l->source->ops->symbol)
-		found = source_symbol(l->source, addr, &sym);
+		found = source_symbol(l->source, addr, sym);
 	else
 		found = symbols_find(l->source->symbols, addr,
-				     l->trace_cmd ? ALIAS_TRACE_CMD : ALIAS_FIRST, &sym);
+				     l->trace_cmd ? ALIAS_TRACE_CMD : ALIAS_FIRST, sym);
 	/* Behind its last symbol the kernel knows none, but trace-cmd takes that for a name. */
-	if (found && !l->trace_cmd && !strcmp(sym.name, "_end"))
-		found = false;
-	*slot = (struct lookup_symbol){.addr = addr};
-	if (found) {
-		slot->name = sym.name;
-		slot->len = (uint32_t)strlen(sym.name);
-		slot->offset = sym.offset;
-		slot->size = sym.size == UINT64_MAX ? 0 : sym.size;
-		slot->id = l->names ? number(l->ids, slot->name, slot->len) : 0;
+	return found && (l->trace_cmd || strcmp(sym->name, "_end") != 0);
+}
+
+const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, uint32_t set)
+{
+	const struct kept_name *name = NULL;
+	struct lookup_symbol *out;
+	struct symbol sym;
+	uint32_t way = 0;
+
+	while (way < LOOKUP_WAYS && l->symbols[set + way].used)
+		way++;
+	if (way == LOOKUP_WAYS)
+		way = l->next_way++ % LOOKUP_WAYS;
+	if (find(l, addr, &sym))
+		name = kept(l->names, sym.name);
+	out = &l->symbols[set + way];
+	l->addrs[set + way] = addr;
+	*out = (struct lookup_symbol){.used = true};
+	if (name) {
+		out->name = name->text;
+		out->len = name->len;
+		out->id = name->id;
+		out->offset = sym.offset;
+		out->size = sym.size == UINT64_MAX ? 0 : sym.size;
 	}
-	return slot;
+	return out;
 }

@@ -5,18 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t item_number(const struct writer *w, const struct item *i, const struct format_field *f)
-{
-	uint8_t type;
-
-	if (!f || f->offset > i->size || f->size > i->size - f->offset)
-		return 0;
-	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
-		return 0;
-	type = (uint8_t)(f->size | (f->flags & FORMAT_SIGNED ? TYPE_SIGNED : 0));
-	return expr_load(w->data + f->offset, type, w->lookup.env.swap);
-}
-
 static void put_text(struct writer *w, const struct item *i, const struct format_field *f)
 {
 	struct expr_record r = writer_record(w, i);
@@ -120,7 +108,7 @@ static void put_symbol(struct writer *w, uint64_t addr)
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, addr);
 
 	if (s->name) {
-		out_bytes(w->out, s->name, s->len);
+		out_padded(w->out, s->name, s->len);
 	} else {
 		out_bytes(w->out, "0x", 2);
 		out_hex(w->out, addr);
@@ -129,9 +117,9 @@ static void put_symbol(struct writer *w, uint64_t addr)
 
 static void print_function(struct writer *w, const struct printer *p, const struct item *i)
 {
-	out_fill(w->out, ' ', 3u * i->depth);
+	out_blanks(w->out, 3u * i->depth);
 	if (i->name) {
-		out_bytes(w->out, i->name, i->name_len);
+		out_padded(w->out, i->name, i->name_len);
 	} else {
 		out_bytes(w->out, "0x", 2);
 		out_hex(w->out, item_number(w, i, p->field[0]));
@@ -185,7 +173,7 @@ static void put_callback(struct writer *w, const struct item *i, const struct fo
 
 	out_str(w->out, " function=");
 	if (s->name) {
-		out_bytes(w->out, s->name, s->len);
+		out_padded(w->out, s->name, s->len);
 		out_printf(w->out, "/0x%llx", (unsigned long long)s->offset);
 	} else {
 		out_printf(w->out, "0x%llx", (unsigned long long)addr);

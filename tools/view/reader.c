@@ -64,7 +64,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 	r->tasks = task_table_new(s);
 	r->merge = merge_open(s, o->keep, o->keep_arg);
 	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || !r->merge ||
-	    !lookup_init(&r->lookup, s, true, true)) {
+	    !lookup_init(&r->lookup, s, true)) {
 		reader_free(r);
 		return NULL;
 	}
@@ -122,46 +122,69 @@ static inline struct printer *printer_of(struct reader *r, uint32_t type)
 
 /* ---- functions ---- */
 
-static void stack_set(struct function_stack *s, uint32_t at, uint32_t id)
+/* False: no room, and nothing was changed. */
+static bool stack_grow(struct function_stack *s)
 {
-	if (at >= s->cap) {
-		uint32_t cap = s->cap ? s->cap * 2 : 64;
-		uint32_t *ids = at < STACK_MAX ? realloc(s->ids, cap * sizeof(*ids)) : NULL;
+	uint32_t cap = s->cap ? s->cap * 2 : 64;
+	uint32_t *ids = cap <= STACK_MAX ? realloc(s->ids, cap * sizeof(*ids)) : NULL;
 
-		if (!ids)
-			return;
-		s->ids = ids;
-		s->cap = cap;
-	}
+	if (!ids)
+		return false;
+	memset(ids + s->cap, 0, (cap - s->cap) * sizeof(*ids));
+	s->ids = ids;
+	s->cap = cap;
+	return true;
+}
+
+static inline void stack_set(struct function_stack *s, uint32_t at, uint32_t id)
+{
+	if (at >= s->cap && !stack_grow(s))
+		return;
 	s->ids[at] = id;
 	if (at >= s->nr)
 		s->nr = at + 1;
 }
 
+typedef uint32_t four_ids __attribute__((vector_size(16)));
+typedef uint64_t two_words __attribute__((vector_size(16)));
+
+/* The lowest place of an id, or nr. Eight are looked at together: the stacks of a busy CPU are long. */
+static inline uint32_t stack_find(const struct function_stack *s, uint32_t id)
+{
+	for (uint32_t k = 0; k < s->nr; k += 8) {
+		four_ids a, b;
+		two_words hit;
+
+		memcpy(&a, s->ids + k, sizeof(a));
+		memcpy(&b, s->ids + k + 4, sizeof(b));
+		hit = (two_words)((a == id) | (b == id));
+		if (!(hit[0] | hit[1]))
+			continue;
+		while (s->ids[k] != id)
+			k++;
+		return k;
+	}
+	return s->nr;
+}
+
 /* The depth of `parent` in the stack of its CPU; the function called stands one deeper from now on. */
 static uint32_t stack_depth(struct function_stack *s, uint32_t parent, uint32_t func)
 {
-	for (uint32_t k = 0; k < s->nr && s->ids[k]; k++)
-		if (s->ids[k] == parent) {
-			if (func)
-				stack_set(s, k + 1, func);
-			return k;
-		}
-	stack_set(s, 0, parent);
+	uint32_t depth = stack_find(s, parent);
+
+	if (depth == s->nr) {
+		stack_set(s, 0, parent);
+		depth = 0;
+	}
 	if (func)
-		stack_set(s, 1, func);
-	return 0;
+		stack_set(s, depth + 1, func);
+	return depth;
 }
 
-static uint64_t number(const struct reader *r, const uint8_t *data, uint32_t size,
-		       const struct format_field *f)
+static inline uint64_t number(const struct reader *r, const uint8_t *data, uint32_t size,
+			      const struct format_field *f)
 {
-	if (f->offset > size || f->size > size - f->offset ||
-	    (f->size != 4 && f->size != 8 && f->size != 2 && f->size != 1))
-		return 0;
-	return expr_load(data + f->offset,
-			 (uint8_t)(f->size | (f->flags & FORMAT_SIGNED ? TYPE_SIGNED : 0)),
-			 r->lookup.env.swap);
+	return expr_field(data, size, f, r->lookup.env.swap);
 }
 
 static void settle_function(struct reader *r, const struct printer *p, const uint8_t *data,
@@ -174,6 +197,7 @@ static void settle_function(struct reader *r, const struct printer *p, const uin
 
 	i->name = s->name;
 	i->name_len = s->len;
+	i->depth = 0;
 	s = lookup_symbol(&r->lookup, parent_ip);
 	if (s->name && i->cpu < r->nr_stacks)
 		i->depth = (uint16_t)stack_depth(&r->stacks[i->cpu], s->id, id);
@@ -189,6 +213,7 @@ static void settle_entry(struct reader *r, const struct printer *p, const uint8_
 	uint64_t func = number(r, data, i->size, p->field[0]);
 	const struct event *next = merge_next(r->merge);
 
+	i->leaf = false;
 	if (!next)
 		return;
 	if (next->type != r->exit_id || next->pid != i->pid ||
@@ -214,19 +239,28 @@ static void learn(struct reader *r, const uint8_t *data, uint32_t size,
 
 /* ---- batches ---- */
 
-static bool keep_data(struct batch *b, const struct event *e)
+/* Room for a record of so many bytes. */
+static bool make_room(struct batch *b, size_t bytes)
 {
-	if (b->used + e->size + 8 > b->cap) {
-		size_t cap = (b->cap ? b->cap * 2 : 256u << 10) + e->size;
-		uint8_t *p = realloc(b->data, cap);
+	size_t cap = (b->cap ? b->cap * 2 : 256u << 10) + bytes;
+	uint8_t *p = realloc(b->data, cap);
 
-		if (!p)
-			return false;
-		b->data = p;
-		b->cap = cap;
-	}
-	memcpy(b->data + b->used, e->data, e->size);
+	if (!p)
+		return false;
+	b->data = p;
+	b->cap = cap;
 	return true;
+}
+
+static inline void copy_record(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	if (n >= 16 && n <= 32) {
+		/* The rule: two moves that overlap beat a call. */
+		memcpy(to, from, 16);
+		memcpy(to + n - 16, from + n - 16, 16);
+	} else {
+		memcpy(to, from, n);
+	}
 }
 
 static bool filtered(struct reader *r, const struct printer *p, const struct event *e)
@@ -246,7 +280,6 @@ static bool filtered(struct reader *r, const struct printer *p, const struct eve
 static void settle(struct reader *r, const struct printer *p, const uint8_t *data, struct item *i)
 {
 	switch (p->kind) {
-	case ITEM_FUNCTION: settle_function(r, p, data, i); break;
 	case ITEM_GRAPH_ENTRY: settle_entry(r, p, data, i); break;
 	case ITEM_SWITCH:
 		learn(r, data, i->size, p->field[0], p->field[1]);
@@ -257,35 +290,55 @@ static void settle(struct reader *r, const struct printer *p, const uint8_t *dat
 	}
 }
 
+void reader_share(struct reader *r)
+{
+	merge_share(r->merge);
+}
+
+bool reader_help(struct reader *r)
+{
+	return merge_help(r->merge);
+}
+
+static inline void fill_item(struct reader *r, struct item *i, const struct event *e,
+			     const struct printer *p, uint32_t at)
+{
+	i->time = e->time;
+	i->lost = e->lost;
+	i->task = task_find(r->tasks, e->pid);
+	i->printer = p;
+	i->data = at;
+	i->size = e->size;
+	i->cpu = e->cpu;
+	i->pid = e->pid;
+	i->buffer = r->source->streams[e->stream].buffer;
+}
+
 bool reader_fill(struct reader *r, struct batch *b)
 {
+	const struct report_options *o = r->o;
+	struct item *i = b->items, *end = b->items + BATCH_ITEMS;
 	const struct event *e;
+	uint32_t used = 0;
 
-	b->nr = 0;
-	b->used = 0;
-	while (b->nr < BATCH_ITEMS && b->used < (1u << 20) && (e = merge_next(r->merge))) {
-		struct item *i = &b->items[b->nr];
+	while (i < end && used < BATCH_BYTES && (e = merge_next(r->merge))) {
 		const struct printer *p = printer_of(r, e->type);
 
-		if (e->time > r->o->to)
+		if (e->time > o->to)
 			break;
-		if (e->time < r->o->from || (r->o->filter && filtered(r, p, e)) || !keep_data(b, e))
+		if (e->time < o->from || (o->filter && filtered(r, p, e)))
 			continue;
-		*i = (struct item){
-			.time = e->time,
-			.lost = e->lost,
-			.printer = p,
-			.data = (uint32_t)b->used,
-			.size = e->size,
-			.cpu = e->cpu,
-			.pid = e->pid,
-			.buffer = r->source->streams[e->stream].buffer,
-		};
-		i->task = task_find(r->tasks, e->pid);
-		if (p->kind != ITEM_PLAIN)
-			settle(r, p, b->data + b->used, i);
-		b->used += (e->size + 7) & ~7u;
-		b->nr++;
+		if (e->size + 8 > b->cap - used && !make_room(b, e->size))
+			continue;
+		fill_item(r, i, e, p, used);
+		copy_record(b->data + used, e->data, e->size);
+		used += (e->size + 7) & ~7u;
+		if (p->kind == ITEM_FUNCTION)
+			settle_function(r, p, b->data + i->data, i);
+		else if (p->kind != ITEM_PLAIN)
+			settle(r, p, b->data + i->data, i);
+		i++;
 	}
+	b->nr = (uint32_t)(i - b->items);
 	return b->nr != 0;
 }

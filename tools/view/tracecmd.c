@@ -11,22 +11,26 @@
 #include <unistd.h>
 
 #define THREADS_MAX 8
-#define BATCHES	    (2 * THREADS_MAX)
+#define BATCHES	    (2 * THREADS_MAX + 2)
 
 /*
- * Batches go round: free → filled by the reader → waiting → being written by some thread → done → sent in order → free.
- * All lists are under the lock; the reader helps writing when nothing is free.
+ * Every thread does the same: take a free batch, fill it when it is its turn to read, make the text, send it if it is the
+ * next, and unpack some of what will be read next. So a batch stays in the cache of one CPU, and there is nothing to hand
+ * over but the turn. A text that is ready before its turn waits in `done`; who sends takes those behind it along.
  */
 struct crew {
 	struct source *source;
 	const struct report_options *o;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct batch *free, *waiting, **waiting_end;
+	struct reader *reader; /* from here to `ended` under `turn` */
+	uint64_t filled;
+	bool ended;
+	pthread_mutex_t turn;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t freed;
+	struct batch *free;
 	struct batch *done; /* any order */
 	uint64_t next;	    /* number of the batch to be sent next */
 	bool sending;	    /* a thread is inside write() */
-	bool finished;	    /* nothing more will wait */
 	int error;	    /* of write(), negative */
 	struct batch *all[BATCHES];
 };
@@ -79,93 +83,86 @@ static void send_ready(struct crew *c)
 		c->next++;
 		b->next = c->free;
 		c->free = b;
-		pthread_cond_broadcast(&c->changed);
+		pthread_cond_signal(&c->freed);
 	}
 }
 
-/* Make the text of the oldest waiting batch. Called and left with the lock held. */
-static bool write_one(struct crew *c, struct writer *w)
-{
-	struct batch *b = c->waiting;
-
-	if (!b)
-		return false;
-	c->waiting = b->next;
-	if (!c->waiting)
-		c->waiting_end = &c->waiting;
-	pthread_mutex_unlock(&c->lock);
-	writer_run(w, b);
-	pthread_mutex_lock(&c->lock);
-	b->next = c->done;
-	c->done = b;
-	send_ready(c);
-	return true;
-}
-
-static void *writer_thread(void *arg)
-{
-	struct crew *c = arg;
-	struct writer *w = malloc(sizeof(*w));
-
-	if (!w || !writer_init(w, c->source, c->o)) {
-		free(w);
-		return NULL; /* the reader writes everything itself */
-	}
-	pthread_mutex_lock(&c->lock);
-	while (!c->finished || c->waiting)
-		if (!write_one(c, w))
-			pthread_cond_wait(&c->changed, &c->lock);
-	pthread_mutex_unlock(&c->lock);
-	writer_free(w);
-	free(w);
-	return NULL;
-}
-
-/* A batch to fill; writes waiting ones itself until there is one. */
-static struct batch *take_free(struct crew *c, struct writer *w)
+static struct batch *take_free(struct crew *c)
 {
 	struct batch *b;
 
 	pthread_mutex_lock(&c->lock);
 	while (!c->free && !c->error)
-		if (!write_one(c, w))
-			pthread_cond_wait(&c->changed, &c->lock);
+		pthread_cond_wait(&c->freed, &c->lock);
 	b = c->error ? NULL : c->free;
 	if (b)
 		c->free = b->next;
+	else
+		pthread_cond_broadcast(&c->freed); /* the others shall see the error too */
 	pthread_mutex_unlock(&c->lock);
 	return b;
 }
 
-static void read_all(struct crew *c, struct reader *r, struct writer *w)
+static void give_back(struct crew *c, struct batch *b)
 {
-	uint64_t number = 0;
+	pthread_mutex_lock(&c->lock);
+	b->next = c->free;
+	c->free = b;
+	pthread_cond_signal(&c->freed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Fill the batch when it is this thread's turn; who waits for it helps. False: nothing is left. */
+static bool fill(struct crew *c, struct batch *b)
+{
+	bool more;
+
+	while (pthread_mutex_trylock(&c->turn))
+		if (!reader_help(c->reader)) {
+			pthread_mutex_lock(&c->turn);
+			break;
+		}
+	more = !c->ended && reader_fill(c->reader, b);
+	c->ended = !more;
+	b->number = c->filled;
+	c->filled += more;
+	pthread_mutex_unlock(&c->turn);
+	return more;
+}
+
+static void finish(struct crew *c, struct batch *b)
+{
+	pthread_mutex_lock(&c->lock);
+	b->next = c->done;
+	c->done = b;
+	send_ready(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void work(struct crew *c, struct writer *w)
+{
 	struct batch *b;
 
-	while ((b = take_free(c, w))) {
-		bool more = reader_fill(r, b);
-
-		pthread_mutex_lock(&c->lock);
-		if (more) {
-			b->number = number++;
-			b->next = NULL;
-			*c->waiting_end = b;
-			c->waiting_end = &b->next;
-		} else {
-			b->next = c->free;
-			c->free = b;
-		}
-		pthread_cond_broadcast(&c->changed);
-		pthread_mutex_unlock(&c->lock);
-		if (!more)
-			break;
+	while ((b = take_free(c)) && fill(c, b)) {
+		writer_run(w, b);
+		finish(c, b);
+		reader_help(c->reader);
 	}
-	pthread_mutex_lock(&c->lock);
-	c->finished = true;
-	pthread_cond_broadcast(&c->changed);
-	while (write_one(c, w))
-		;
-	pthread_mutex_unlock(&c->lock);
+	if (b)
+		give_back(c, b);
+}
+
+static void *work_thread(void *arg)
+{
+	struct crew *c = arg;
+	struct writer *w = malloc(sizeof(*w));
+
+	if (w && writer_init(w, c->source, c->o)) {
+		work(c, w);
+		writer_free(w);
+	}
+	free(w); /* without memory for one more writer the others do all */
+	return NULL;
 }
 
 static bool make_batches(struct crew *c, unsigned nr)
@@ -180,19 +177,18 @@ static bool make_batches(struct crew *c, unsigned nr)
 	return true;
 }
 
-static int run(struct crew *c, struct reader *r, struct writer *w, unsigned threads)
+static int run(struct crew *c, struct writer *w, unsigned threads)
 {
 	pthread_t ids[THREADS_MAX];
 	unsigned nr = 0;
 
-	while (nr + 1 < threads && !pthread_create(&ids[nr], NULL, writer_thread, c))
+	if (threads > 1)
+		reader_share(c->reader);
+	while (nr + 1 < threads && !pthread_create(&ids[nr], NULL, work_thread, c))
 		nr++;
-	read_all(c, r, w);
+	work(c, w);
 	while (nr)
 		pthread_join(ids[--nr], NULL);
-	pthread_mutex_lock(&c->lock);
-	send_ready(c);
-	pthread_mutex_unlock(&c->lock);
 	return c->error;
 }
 
@@ -213,10 +209,9 @@ static int print_head(struct source *s, const struct report_options *o)
 
 int report_trace_cmd(struct source *s, const struct report_options *o)
 {
-	struct crew c = {.source = s, .o = o, .waiting_end = &c.waiting};
+	struct crew c = {.source = s, .o = o};
 	unsigned threads = thread_count(o);
 	struct writer *w = malloc(sizeof(*w));
-	struct reader *r;
 	struct symbol sym;
 	int rc;
 
@@ -224,16 +219,17 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 	source_want_names(s);
 	symbols_find(s->symbols, 0, ALIAS_TRACE_CMD, &sym);
 	symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
-	r = reader_new(s, o);
+	c.reader = reader_new(s, o);
+	pthread_mutex_init(&c.turn, NULL);
 	pthread_mutex_init(&c.lock, NULL);
-	pthread_cond_init(&c.changed, NULL);
-	if (!w || !r || !writer_init(w, s, o) || !make_batches(&c, 2 * threads)) {
+	pthread_cond_init(&c.freed, NULL);
+	if (!w || !c.reader || !writer_init(w, s, o) || !make_batches(&c, 2 * threads + 2)) {
 		diag_error("out of memory");
 		rc = -ENOMEM;
 	} else {
 		rc = print_head(s, o);
 		if (!rc)
-			rc = run(&c, r, w, threads);
+			rc = run(&c, w, threads);
 		writer_free(w);
 	}
 	for (unsigned i = 0; i < BATCHES && c.all[i]; i++) {
@@ -242,7 +238,7 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 		free(c.all[i]);
 	}
 	free(w);
-	reader_free(r);
+	reader_free(c.reader);
 	if (rc && rc != -EPIPE && rc != -ENOMEM)
 		diag_error("cannot write: %s", strerror(-rc));
 	return rc;

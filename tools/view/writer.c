@@ -11,12 +11,13 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 	w->o = o;
 	w->source = s;
 	w->seconds = UINT64_MAX;
+	w->cpu = UINT32_MAX;
 	w->buffer_width = 0;
 	if (s->nr_buffers > 1)
 		for (size_t i = 0; i < s->nr_buffers; i++)
 			if (strlen(s->buffers[i].name) > w->buffer_width)
 				w->buffer_width = (uint32_t)strlen(s->buffers[i].name);
-	return lookup_init(&w->lookup, s, true, false);
+	return lookup_init(&w->lookup, s, true);
 }
 
 void writer_free(struct writer *w)
@@ -54,13 +55,6 @@ static void put_buffer(struct writer *w, const struct item *i)
 	out_printf(w->out, "%*s%s", (int)w->buffer_width, name, *name ? ": " : "  ");
 }
 
-static inline void put_3(char *to, unsigned v)
-{
-	to[0] = (char)('0' + v / 100);
-	to[1] = (char)('0' + v / 10 % 10);
-	to[2] = (char)('0' + v % 10);
-}
-
 /* `%6lu.%06lu`; a trace's times share their seconds, so those are made once. */
 static void put_time(struct writer *w, uint64_t t)
 {
@@ -87,24 +81,26 @@ static void put_time(struct writer *w, uint64_t t)
 	}
 	if (!out_room(o, 32))
 		return;
-	memcpy(o->at, w->seconds_text, 24);
+	memcpy(o->at, w->seconds_text, sizeof(w->seconds_text));
 	o->at += w->seconds_len;
-	put_3(o->at, rest / 1000);
-	put_3(o->at + 3, rest % 1000);
+	memcpy(o->at, out_pairs + 2 * (rest / 10000), 2);
+	memcpy(o->at + 2, out_pairs + 2 * (rest / 100 % 100), 2);
+	memcpy(o->at + 4, out_pairs + 2 * (rest % 100), 2);
 	o->at += 6;
 }
 
-static inline void put_task(struct out *o, const struct item *i)
+static inline void put_task(struct writer *w, const struct item *i)
 {
+	struct out *o = w->out;
+
 	memcpy(o->at, i->task->text, sizeof(i->task->text));
 	o->at += i->task->len;
-	if (i->cpu < 1000) {
-		put_3(o->at, i->cpu);
-		o->at += 3;
-	} else {
-		o->at += out_digits(o->at, i->cpu);
+	if (i->cpu != w->cpu) {
+		w->cpu_len = (uint32_t)snprintf(w->cpu_text, sizeof(w->cpu_text), "%03u]", i->cpu);
+		w->cpu = i->cpu;
 	}
-	*o->at++ = ']';
+	memcpy(o->at, w->cpu_text, sizeof(w->cpu_text));
+	o->at += w->cpu_len;
 }
 
 /* libtraceevent knows fewer flags than the kernel has: nothing of bottom halves, one letter for any resched. */
@@ -147,12 +143,9 @@ static void put_line(struct writer *w, const struct item *i)
 	if (w->o->latency)
 		put_task_short(w, i);
 	else
-		put_task(o, i);
+		put_task(w, i);
 	put_time(w, i->time);
-	if (!out_room(o, 128))
-		return;
-	memcpy(o->at, p->head, sizeof(p->head));
-	o->at += p->head_len;
+	out_padded(o, p->head, p->head_len);
 	if (p->print) {
 		size_t len = out_len(o);
 
