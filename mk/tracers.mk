@@ -31,17 +31,17 @@ $(B)/bench/tracers: bench/tracers.c bench/tracers_loop.h test/tracers/port.h $(B
 	@mkdir -p $(@D)
 	gcc $(USER_CFLAGS) -fno-pie -no-pie -Itest/tracers -Ibench $(filter %.c %.o,$^) -Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
-# The same call under other tracers: -pg and -finstrument-functions, as their manuals ask.
-$(B)/bench/tracers_other_pg: bench/tracers_other.c bench/tracers_subject_other.c bench/tracers_loop.h bench/tracers_subject.inc
+# The same call under other tracers, compiled as their manuals ask.
+OTHER_FLAGS_pg  := -pg
+OTHER_FLAGS_cyg := -finstrument-functions
+OTHER_FLAGS_nop := -fpatchable-function-entry=5
+TRACERS_OTHER   := $(addprefix $(B)/bench/tracers_other_,pg cyg nop)
+$(TRACERS_OTHER): $(B)/bench/tracers_other_%: bench/tracers_other.c bench/tracers_subject_other.c bench/tracers_loop.h bench/tracers_subject.inc
 	@mkdir -p $(@D)
-	gcc $(CSTD) $(WARN) -O2 -g -pg -c bench/tracers_subject_other.c -o $@.o
-	gcc $(CSTD) $(WARN) -O2 -g -Ibench bench/tracers_other.c $@.o -o $@
-$(B)/bench/tracers_other_cyg: bench/tracers_other.c bench/tracers_subject_other.c bench/tracers_loop.h bench/tracers_subject.inc
-	@mkdir -p $(@D)
-	gcc $(CSTD) $(WARN) -O2 -g -finstrument-functions -c bench/tracers_subject_other.c -o $@.o
+	gcc $(CSTD) $(WARN) -O2 -g $(OTHER_FLAGS_$*) -c bench/tracers_subject_other.c -o $@.o
 	gcc $(CSTD) $(WARN) -O2 -g -Ibench bench/tracers_other.c $@.o -o $@
 
-bench-tracers: $(B)/bench/tracers $(B)/bench/tracers_other_pg $(B)/bench/tracers_other_cyg ## cost of a traced call and its return
+bench-tracers: $(B)/bench/tracers $(TRACERS_OTHER) ## cost of a traced call and its return
 	@bench/tracers.sh
 
 .PHONY: boot-toggle
