@@ -26,7 +26,7 @@ $(FUZZ_TRACE:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/fuzz/trac
 
 $(B)/user-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -fno-integrated-as -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c $< -o $@
+	clang $(USER_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c $< -o $@
 $(B)/user-fuzz/%.o: %.S
 	@mkdir -p $(@D)
 	clang $(USER_CFLAGS) -c $< -o $@

@@ -62,3 +62,24 @@ $(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/port.h
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_cyg.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 CHECK_FAST_DEPS += $(B)/test/unit/tracers_instrument
+
+# The same on other CPUs, by qemu-user: test/tracers/other.sh.
+TRACERS_CROSS := aarch64 riscv64
+define TRACERS_FOR
+$(B)/user-$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CROSS_$(1))gcc $$(USER_CFLAGS) $$(DEPFLAGS) -c $$< -o $$@
+$(B)/user-$(1)/%.o: %.S
+	@mkdir -p $$(@D)
+	$$(CROSS_$(1))gcc $$(USER_CFLAGS) $$(DEPFLAGS) -c $$< -o $$@
+$(B)/user-$(1)/libfathom.a: $$(patsubst %,$(B)/user-$(1)/%.o,$$(basename $$(FATHOM_SRC) $$(FATHOM_ARCH_SRC_$(1)) $$(WIRE_SRC) $$(USER_SRC)))
+	@rm -f $$@
+	$$(CROSS_$(1))ar rcs $$@ $$^
+$(B)/test/tracers-$(1)/instrument: test/tracers/instrument.c test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h test/tracers/port.h \
+		test/harness.h $(B)/user-$(1)/libfathom.a
+	@mkdir -p $$(@D)
+	$$(CROSS_$(1))gcc $$(CSTD) $$(WARN) -O2 -g -finstrument-functions -c test/tracers/traced_cyg.c -o $$@.o
+	$$(CROSS_$(1))gcc $$(USER_CFLAGS) -static -Itest -Itest/tracers $$< $$@.o -Wl,--whole-archive $(B)/user-$(1)/libfathom.a -Wl,--no-whole-archive -o $$@
+CHECK_DEPS += $(B)/test/tracers-$(1)/instrument
+endef
+$(foreach a,$(TRACERS_CROSS),$(eval $(call TRACERS_FOR,$(a))))

@@ -3,5 +3,5 @@
 # and a folder that holds its fathom_port.h.
 FATHOM_SRC := $(sort $(wildcard trace/ring/*.c trace/probe/*.c trace/control/*.c trace/send/*.c))
 FATHOM_ARCH_SRC_x86_64  := $(sort $(wildcard trace/arch/x86_64/*.c trace/arch/x86_64/*.S))
-FATHOM_ARCH_SRC_aarch64 := $(sort $(wildcard trace/arch/aarch64/*.c trace/arch/aarch64/*.S))
-FATHOM_ARCH_SRC_riscv64 := $(sort $(wildcard trace/arch/riscv64/*.c trace/arch/riscv64/*.S))
+FATHOM_ARCH_SRC_aarch64 := $(sort $(wildcard trace/arch/aarch64/*.c trace/arch/aarch64/*.S)) trace/arch/patch_word.c
+FATHOM_ARCH_SRC_riscv64 := $(sort $(wildcard trace/arch/riscv64/*.c trace/arch/riscv64/*.S)) trace/arch/patch_word.c

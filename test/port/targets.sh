@@ -35,6 +35,7 @@ target i386 gcc -m32 -march=i686 -mgeneral-regs-only
 target cortex-m3 arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb
 target rv32 riscv64-linux-gnu-gcc -march=rv32imac -mabi=ilp32
 target c99 gcc -std=c99 -mno-red-zone -mgeneral-regs-only
+target clang clang -std=gnu11 -mno-red-zone -mgeneral-regs-only
 
 # One file of them all, as seL4 builds: static names may not meet.
 for f in $src; do printf '#line 1 "%s"\n' "$f"; cat "$f"; done >"$out/all.c"

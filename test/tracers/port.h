@@ -22,7 +22,7 @@
 static const Elf64_Sym *port_sym;
 static size_t port_nr_sym;
 static const char *port_str;
-static int port_strangers;
+static __attribute__((unused)) int port_strangers;
 
 static inline void port_load_symbols(void)
 {
@@ -63,6 +63,7 @@ static inline const char *port_symbol(uintptr_t at, uintptr_t *offset, uintptr_t
 	return 0;
 }
 
+#ifdef __x86_64__
 /* One syscall per write is atomic enough: the patcher never relies on more than one byte at a time. */
 static inline int port_poke(void *at, const void *code, size_t bytes)
 {
@@ -72,6 +73,20 @@ static inline int port_poke(void *at, const void *code, size_t bytes)
 		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	return pwrite(fd, code, bytes, (off_t)(uintptr_t)at) == (ssize_t)bytes ? 0 : -FATHOM_EFAULT;
 }
+#else
+/* Words, stored where they are: qemu-user sees that. */
+static inline int port_poke(void *at, const void *code, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)at & ~(uintptr_t)4095;
+
+	if (mprotect((void *)from, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return -FATHOM_EFAULT;
+	for (size_t i = 0; i < bytes / 4; i++)
+		__atomic_store_n((uint32_t *)at + i, ((const uint32_t *)code)[i], __ATOMIC_RELAXED);
+	__builtin___clear_cache((char *)at, (char *)at + bytes);
+	return 0;
+}
+#endif
 
 static inline void port_sync(void)
 {
@@ -80,13 +95,15 @@ static inline void port_sync(void)
 
 static inline void port_trap(int sig, siginfo_t *info, void *context)
 {
+#ifdef __x86_64__
 	ucontext_t *uc = context;
 	uintptr_t ip = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 
-	(void)sig, (void)info;
 	if (!fathom_arch_breakpoint(&ip))
 		port_strangers++;
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)ip;
+#endif
+	(void)sig, (void)info, (void)context;
 }
 
 #define PORT_BYTES (64u << 20)

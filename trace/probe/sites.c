@@ -17,9 +17,6 @@ extern const uint8_t __start___patchable_function_entries[], __stop___patchable_
 	static uintptr_t const name __attribute__((section(sect), used, FATHOM_RETAIN)) = 0
 SITES_PLACEHOLDER(sites_no_entry, "__mcount_loc");
 SITES_PLACEHOLDER(sites_no_return, "__return_loc");
-/* Linkers tie this section to the code it names and ask for that tie under --gc-sections. */
-__asm__(".pushsection __patchable_function_entries, \"awo\", %progbits, fathom_sites_init\n"
-	".balign 8\n.quad 0\n.popsection");
 
 struct fathom_functions fathom_functions;
 
@@ -381,6 +378,14 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
 	return at;
 }
 
+/*
+ * A placeholder for the third section. Linkers tie it to the code it names and ask for that tie under --gc-sections;
+ * clang's assembler wants to know that code by then, so it stands inside it.
+ */
+#define SITES_PLACEHOLDER_PATCHABLE(function)                                             \
+	__asm__ volatile(".pushsection __patchable_function_entries, \"awo\", %%progbits, " \
+			 #function "\n.balign 8\n.quad 0\n.popsection" ::)
+
 int fathom_sites_init(void)
 {
 	uint32_t nr = table_entries(__start___mcount_loc, __stop___mcount_loc) +
@@ -389,6 +394,7 @@ int fathom_sites_init(void)
 	uint32_t nr_rets = table_entries(__start___return_loc, __stop___return_loc);
 	uint8_t *block;
 
+	SITES_PLACEHOLDER_PATCHABLE(fathom_sites_init);
 	if (fathom_functions.ready)
 		return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
 	if (!fathom_arch_can_patch())

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* patch.c -- aarch64: an aligned word of text is replaced by one store. */
+/* patch_word.c -- aarch64 and riscv64: an aligned word of text is replaced by one store. */
 #include "fathom/errno.h"
 #include "fathom/patch.h"
 #include "fathom/trace.h"
 
 /*
- * The architecture lets B, BL and NOP become one another under running CPUs, by one aligned 32-bit store that poke
- * makes (with the cache maintenance it needs); sync then makes all CPUs fetch again.
+ * Both architectures let a naturally aligned 32-bit instruction (a branch, a call, a NOP) become another one under
+ * running CPUs, by one store that poke makes, with the cache maintenance it needs; sync then makes all CPUs fetch again
+ * (riscv64: fence.i on each). What is longer or unaligned does not change at once: it needs config.stop_cpus.
  */
 #define PATCH_WORD 4
 
