@@ -246,6 +246,8 @@ void sched_start(struct task *t)
 	t->cpu = c->id;
 	t->state = TASK_RUNNING;
 	trace_sched_wakeup_new(t->name, t->pid, t->prio, (int)c->id);
+	if (fathom_wanted(FATHOM_WANT_WAKEUP))
+		note_wakeup(t, c->id);
 	make_ready(c, t);
 	unlock(&c->rq.lock, flags);
 }

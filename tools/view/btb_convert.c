@@ -234,7 +234,8 @@ int btb_convert(const char *in, const char *path, const char *to,
 	} else {
 		struct writer w = {out, o->run};
 
-		err = btb_console_read((const char *)f.map, f.map_bytes, true, put_section, &w, &f.loss);
+		err = btb_console_read((const char *)f.map, f.map_bytes, true, put_section, &w,
+				       &f.loss);
 		if (err == -ENODATA)
 			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it", in);
 	}

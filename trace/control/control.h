@@ -101,6 +101,8 @@ int fathom_ctl_feature(uint32_t flags);
 uint32_t fathom_ctl_option_nth(uint32_t instance, uint32_t index); /* ~0 behind the last */
 const char *fathom_ctl_option_name(uint32_t option);
 uint32_t fathom_ctl_text_options(const struct ctl_instance *tr);
+struct fathom_tracer;
+int fathom_ctl_draws_graph(const struct fathom_tracer *t);
 enum ctl_option {
 	CTL_OPT_PRINT_PARENT,
 	CTL_OPT_SYM_OFFSET,

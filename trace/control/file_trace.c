@@ -82,6 +82,9 @@ static const struct fathom_text_banner *trace_banner(struct trace_view *v)
 		.cpu = r.cpu,
 		.comm = r.latency_ns ? v->comm : 0,
 		.pid = r.pid,
+		.nice = r.nice,
+		.policy = r.policy,
+		.rt_prio = r.rt_prio,
 		.start_at = trace_symbol(r.started_at, v->symbols[0], sizeof(v->symbols[0])),
 		.end_at = trace_symbol(r.ended_at, v->symbols[1], sizeof(v->symbols[1])),
 	};
@@ -101,7 +104,7 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 	c->flags = flags;
 	c->options = fathom_ctl_text_options(tr);
 	c->tracer = tr->index ? "nop" : tracer->name;
-	if (!tr->index && tracer->flags & FATHOM_TRACER_GRAPH)
+	if (!tr->index && fathom_ctl_draws_graph(tracer))
 		c->graph = &fathom_view_graph;
 	c->start = tr->start;
 	if (trace_is_worst(f)) {

@@ -108,8 +108,38 @@ const char *fathom_ctl_option_name(uint32_t option)
 				      : option_of_tracer(option - OPTION_TRACER, 0)->name;
 }
 
+static void option_apply(struct ctl_instance *tr, uint32_t option, int on);
+
+static void option_put(struct ctl_instance *tr, uint32_t option, int on)
+{
+	tr->options = on ? tr->options | 1u << option : tr->options & ~(1u << option);
+	option_apply(tr, option, on);
+}
+
+/*
+ * A latency tracer turns latency-format and overwrite on when it starts, and puts them back when it ends. Tracers are
+ * set in more than one place, so this looks whether the one of last time still runs.
+ */
+static void option_follow_tracer(void)
+{
+	static const enum ctl_option forced[] = {CTL_OPT_LATENCY_FORMAT, CTL_OPT_OVERWRITE};
+	static uint32_t saved;
+	static int was_latency;
+	int is_latency = (fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY) != 0;
+
+	if (is_latency == was_latency)
+		return;
+	was_latency = is_latency;
+	if (is_latency)
+		saved = fathom_ctl.top.options;
+	for (uint32_t i = 0; i < sizeof(forced) / sizeof(forced[0]); i++)
+		option_put(&fathom_ctl.top, forced[i],
+			   is_latency ? 1 : (int)(saved >> forced[i] & 1));
+}
+
 static int option_is_on(const struct ctl_instance *tr, uint32_t option)
 {
+	option_follow_tracer();
 	if (option >= OPTION_TRACER)
 		return !!(fathom_tracer_options() &
 			  option_of_tracer(option - OPTION_TRACER, 0)->bit);
@@ -121,6 +151,14 @@ static int option_is_on(const struct ctl_instance *tr, uint32_t option)
 int fathom_ctl_option(const struct ctl_instance *tr, enum ctl_option option)
 {
 	return option_is_on(tr, option);
+}
+
+/* function_graph, and a latency tracer with display-graph. */
+int fathom_ctl_draws_graph(const struct fathom_tracer *t)
+{
+	return t->flags & FATHOM_TRACER_GRAPH ||
+	       (t->flags & FATHOM_TRACER_LATENCY &&
+		fathom_tracer_options() & FATHOM_OPT_DISPLAY_GRAPH);
 }
 
 uint32_t fathom_ctl_text_options(const struct ctl_instance *tr)
@@ -139,14 +177,16 @@ uint32_t fathom_ctl_text_options(const struct ctl_instance *tr)
 	};
 	uint32_t bits = 0, of_tracers = fathom_tracer_options();
 
+	option_follow_tracer();
 	for (uint32_t i = 0; i < CTL_OPT_NR; i++)
 		if (tr->options >> i & 1)
 			bits |= option_table[i].text;
+	if (fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
+		return bits | FATHOM_TEXT_GRAPH_CPU | FATHOM_TEXT_GRAPH_PROC |
+		       FATHOM_TEXT_GRAPH_RELTIME | FATHOM_TEXT_GRAPH_DURATION;
 	for (uint32_t i = 0; i < sizeof(graph) / sizeof(graph[0]); i++)
 		if (of_tracers & graph[i].tracer)
 			bits |= graph[i].text;
-	if (fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
-		bits |= FATHOM_TEXT_LATENCY;
 	return bits;
 }
 
@@ -172,13 +212,12 @@ static int option_set(struct ctl_instance *tr, uint32_t option, int on)
 						on);
 	if (option_table[option].tracer)
 		return fathom_tracer_option_set(option_table[option].tracer, on);
-	if (option == CTL_OPT_TEST_REFUSE)
+	option_follow_tracer();
+	if (option == CTL_OPT_TEST_REFUSE ||
+	    (option == CTL_OPT_OVERWRITE && !on && !tr->index &&
+	     fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY))
 		return -FATHOM_EINVAL;
-	if (on)
-		tr->options |= 1u << option;
-	else
-		tr->options &= ~(1u << option);
-	option_apply(tr, option, on);
+	option_put(tr, option, on);
 	return 0;
 }
 

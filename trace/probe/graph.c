@@ -160,6 +160,7 @@ static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context
 	return time;
 }
 
+/* calltime 0: it took no time. */
 static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, uint32_t overrun,
 			     uint32_t context)
 {
@@ -172,10 +173,16 @@ static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, 
 		fathom_put64(to + 8, func);
 		fathom_put32(to + 16, depth);
 		fathom_put32(to + 20, overrun);
-		fathom_put64(to + 24, fathom_to_ns(calltime));
+		fathom_put64(to + 24, fathom_to_ns(calltime ? calltime : slot.time));
 		fathom_put64(to + 32, fathom_to_ns(slot.time));
 		fathom_ring_commit(ring, &slot);
 	}
+}
+
+void fathom_graph_record(uintptr_t ip, uint32_t context)
+{
+	graph_write_entry(ip, 0, context);
+	graph_write_exit(ip, 0, 0, 0, context);
 }
 
 /* The stream of the running CPU, which must not change on the way. */

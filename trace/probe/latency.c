@@ -62,6 +62,40 @@ static int latency_counts(uint64_t ns)
 	return thresh ? ns >= thresh : ns > fathom_load(&max_latency_ns);
 }
 
+/* function-trace: functions, or with display-graph calls and returns, are recorded while the gate is open. */
+static int latency_functions(int (*gate)(void))
+{
+	uint32_t options = fathom_tracer_option_bits;
+	uint8_t graph = (options & FATHOM_OPT_DISPLAY_GRAPH) != 0, on;
+	int err;
+
+	on = (options & FATHOM_OPT_FUNCTION_TRACE) != 0;
+	err = fathom_tracer_want_sites(on && !graph, on && graph, gate);
+	return err == -FATHOM_ENOSYS ? 0 : err; /* a kernel without sites has latencies too */
+}
+
+/* A function that stands at one end of the section: in the graph a call that took no time, as in Linux. */
+static void latency_mark(uintptr_t ip, uintptr_t parent_ip)
+{
+	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
+		fathom_graph_record(ip, fathom_port_context());
+	else
+		fathom_function_record(ip, parent_ip, fathom_port_context());
+}
+
+/* An option of a latency tracer that runs was turned: it starts over in another layout, or its functions go on or off. */
+int fathom_latency_changed(uint32_t bit)
+{
+	const struct fathom_tracer *now = fathom_tracer_current();
+
+	if (bit == FATHOM_OPT_FUNCTION_TRACE)
+		return latency_functions(fathom_tracer_wants.gate);
+	if (bit != FATHOM_OPT_DISPLAY_GRAPH)
+		return 0;
+	now->stop();
+	return now->start();
+}
+
 static int latency_begin(uint32_t want, int (*gate)(void))
 {
 	int err = fathom_snapshot_alloc();
@@ -70,15 +104,13 @@ static int latency_begin(uint32_t want, int (*gate)(void))
 	if (err)
 		return err;
 	fathom_snapshot_clear();
-	report = (struct fathom_latency_report){.prio = -1};
+	report = (struct fathom_latency_report){0};
 	max_latency_ns = 0;
-	if (options & (FATHOM_OPT_FUNCTION_TRACE | FATHOM_OPT_DISPLAY_GRAPH)) {
-		uint8_t graph = (options & FATHOM_OPT_DISPLAY_GRAPH) != 0;
-
-		err = fathom_tracer_want_sites(!graph, graph, gate);
-		if (err && err != -FATHOM_ENOSYS) /* a kernel without sites has latencies too */
-			return err;
-	}
+	if (options & FATHOM_OPT_DISPLAY_GRAPH)
+		fathom_graph_reset();
+	err = latency_functions(gate);
+	if (err)
+		return err;
 	fathom_want_change(want, 0);
 	return 0;
 }
@@ -133,7 +165,7 @@ static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 {
 	critical[cpu].started_at = parent_ip ? parent_ip : ip;
 	critical[cpu].start = fathom_port_clock();
-	fathom_function_record(ip, parent_ip, fathom_port_context());
+	latency_mark(ip, parent_ip);
 	fathom_store(&critical[cpu].open, 1);
 }
 
@@ -150,7 +182,7 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
 
 	fathom_store(&critical[cpu].open, 0);
-	fathom_function_record(ip, parent_ip, fathom_port_context());
+	latency_mark(ip, parent_ip);
 	if (!latency_counts(ns) || __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (latency_counts(ns)) { /* still, now that nobody else reports */
@@ -158,8 +190,13 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 		if (!fathom_snapshot_take(cpu)) {
 			latency_forget_others(cpu);
 			report = (struct fathom_latency_report){
-				ns,  critical[cpu].start,      fathom_port_task(),	  -1,
-				cpu, critical[cpu].started_at, parent_ip ? parent_ip : ip};
+				.latency_ns = ns,
+				.start = critical[cpu].start,
+				.pid = fathom_port_task(),
+				.cpu = cpu,
+				.started_at = critical[cpu].started_at,
+				.ended_at = parent_ip ? parent_ip : ip,
+			};
 			fathom_store(&max_latency_ns, ns);
 		}
 	}
@@ -256,11 +293,15 @@ static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 	fathom_ring_commit(ring, &slot);
 }
 
-static int wakeup_follows(const struct fathom_sched_task *t)
+/* A task with a deadline counts whatever runs, others if they are better than what runs and than who is followed. */
+static int wakeup_follows(const struct fathom_sched_task *current,
+			  const struct fathom_sched_task *t)
 {
 	if (wakeup_dl_only ? !t->is_dl : wakeup_rt_only && !t->is_rt && !t->is_dl)
 		return 0;
-	return !waking.active || t->prio < waking.task.prio;
+	if (waking.active && (waking.task.is_dl || (!t->is_dl && t->prio >= waking.task.prio)))
+		return 0;
+	return t->is_dl || t->prio < current->prio;
 }
 
 /* Context: where the kernel wakes; interrupts are off or the scheduler's lock is held. */
@@ -269,21 +310,39 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 {
 	uintptr_t here = (uintptr_t)__builtin_return_address(0), pin;
 
-	if (!wakeup_follows(woken) || woken->prio >= current->prio ||
+	if (!wakeup_follows(current, woken) ||
 	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	pin = fathom_port_pin();
-	if (wakeup_follows(woken)) {
+	if (wakeup_follows(current, woken)) {
 		waking.task = *woken;
 		waking.start = fathom_port_clock();
 		fathom_store(&waking.cpu, cpu);
 		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
 		fathom_stack_event(0);
-		fathom_function_record(here, 0, fathom_port_context());
+		latency_mark(here, 0);
 		fathom_store(&waking.active, 1);
 	}
 	fathom_port_unpin(pin);
 	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Linux's numbers of its classes, and what each counts. */
+static void report_class(const struct fathom_sched_task *t)
+{
+	enum {
+		POLICY_FIFO = 1,
+		POLICY_DEADLINE = 6
+	};
+
+	if (t->is_dl) {
+		report.policy = POLICY_DEADLINE;
+	} else if (t->is_rt) {
+		report.policy = POLICY_FIFO;
+		report.rt_prio = 99 - t->prio;
+	} else if (t->prio >= 100 && t->prio < 140) {
+		report.nice = t->prio - 120;
+	}
 }
 
 static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next)
@@ -291,14 +350,15 @@ static void wakeup_done(const struct fathom_sched_task *prev, const struct fatho
 	uint32_t cpu = fathom_port_cpu();
 	uint64_t ns;
 
-	fathom_function_record((uintptr_t)__builtin_return_address(0), 0, fathom_port_context());
+	latency_mark((uintptr_t)__builtin_return_address(0), 0);
 	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
 	fathom_stack_event(0);
 	ns = fathom_to_ns(fathom_port_clock() - waking.start);
 	if (fathom_tracing_is_on() && latency_counts(ns) &&
 	    !fathom_snapshot_take(FATHOM_SNAPSHOT_ALL)) {
 		report = (struct fathom_latency_report){
-			ns, waking.start, next->pid, next->prio, cpu, 0, 0};
+			.latency_ns = ns, .start = waking.start, .pid = next->pid, .cpu = cpu};
+		report_class(next);
 		fathom_store(&max_latency_ns, ns);
 	}
 	fathom_store(&waking.active, 0);

@@ -178,12 +178,14 @@ static const struct fathom_tracer_option no_options[] = {{0, 0}};
 static const struct fathom_tracer tracers[] = {
 	{"function_graph", FATHOM_TRACER_FUNCTION | FATHOM_TRACER_GRAPH, graph_options, graph_start,
 	 sites_stop, 0},
-	{"wakeup_dl", LATENCY, fathom_wakeup_dl_start, fathom_wakeup_stop, 0},
-	{"wakeup_rt", LATENCY, fathom_wakeup_rt_start, fathom_wakeup_stop, 0},
-	{"wakeup", LATENCY, fathom_wakeup_start, fathom_wakeup_stop, 0},
-	{"preemptirqsoff", LATENCY, fathom_preemptirqsoff_start, fathom_critical_stop, 0},
-	{"preemptoff", LATENCY, fathom_preemptoff_start, fathom_critical_stop, 0},
-	{"irqsoff", LATENCY, fathom_irqsoff_start, fathom_critical_stop, 0},
+	{"wakeup_dl", LATENCY, fathom_wakeup_dl_start, fathom_wakeup_stop, fathom_latency_changed},
+	{"wakeup_rt", LATENCY, fathom_wakeup_rt_start, fathom_wakeup_stop, fathom_latency_changed},
+	{"wakeup", LATENCY, fathom_wakeup_start, fathom_wakeup_stop, fathom_latency_changed},
+	{"preemptirqsoff", LATENCY, fathom_preemptirqsoff_start, fathom_critical_stop,
+	 fathom_latency_changed},
+	{"preemptoff", LATENCY, fathom_preemptoff_start, fathom_critical_stop,
+	 fathom_latency_changed},
+	{"irqsoff", LATENCY, fathom_irqsoff_start, fathom_critical_stop, fathom_latency_changed},
 	{"function", FATHOM_TRACER_FUNCTION, function_options, function_start, sites_stop, 0},
 	{"sel4", FATHOM_TRACER_FUNCTION, no_options, sel4_start, sel4_stop, 0},
 	{"nop", 0, no_options, nop_start, nop_stop, 0},
@@ -245,12 +247,18 @@ uint32_t fathom_tracer_options(void)
 int fathom_tracer_option_set(uint32_t bit, int on)
 {
 	uint32_t bits = on ? fathom_tracer_option_bits | bit : fathom_tracer_option_bits & ~bit;
-	int err = tracer_now->changed ? tracer_now->changed(bits) : 0;
+	int err = 0;
 
-	if (err)
-		return err;
+	if (bits == fathom_tracer_option_bits)
+		return 0;
 	fathom_store(&fathom_tracer_option_bits, bits);
-	return fathom_tracer_refresh();
+	if (tracer_now->changed)
+		err = tracer_now->changed(bit);
+	if (err) {
+		tracer_now->stop();
+		tracer_now = NOP;
+	}
+	return err ? err : fathom_tracer_refresh();
 }
 
 void fathom_graph_depth_set(uint32_t depth)

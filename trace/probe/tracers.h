@@ -223,6 +223,8 @@ enum graph_flag {
 uint32_t fathom_graph_wanted(uint32_t index);
 /* Follow a call with these flags; hijack if its function has no return sites. */
 void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack);
+/* A call that took no time, as a record of its own. The caller is pinned. */
+void fathom_graph_record(uintptr_t ip, uint32_t context);
 /* For calls that are told from inside the function: see instrument.c. */
 void fathom_graph_enter_named(uintptr_t ip);
 void fathom_graph_leave_named(uintptr_t ip);
@@ -247,6 +249,7 @@ int fathom_wakeup_start(void);
 int fathom_wakeup_rt_start(void);
 int fathom_wakeup_dl_start(void);
 void fathom_wakeup_stop(void);
+int fathom_latency_changed(uint32_t bit);
 
 /* ---- stack.c, profile.c ---- */
 

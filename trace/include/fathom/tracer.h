@@ -33,7 +33,8 @@ struct fathom_tracer {
 	const struct fathom_tracer_option *options; /* ends with a NULL name */
 	int (*start)(void);
 	void (*stop)(void);
-	int (*changed)(uint32_t options); /* may refuse a change while it runs; NULL: any is fine */
+	int (*changed)(
+		uint32_t bit); /* that option was turned while it runs; on an error it stops */
 };
 
 /* The tracers that work here, in the order available_tracers prints; `nop` is the last. NULL behind the end. */
@@ -64,7 +65,7 @@ enum fathom_tracer_option_bit {
 		1u << 14, /* function-fork: children of set_ftrace_pid's tasks too */
 };
 uint32_t fathom_tracer_options(void);
-/* -EINVAL if the running tracer refuses. */
+/* Takes effect on the running tracer at once; display-graph makes a latency tracer start over. 0 or -errno. */
 int fathom_tracer_option_set(uint32_t bit, int on);
 
 /* ---- functions ---- */
@@ -170,7 +171,7 @@ struct fathom_latency_report {
 	uint64_t latency_ns;
 	uint64_t start; /* ring time where the critical section began */
 	int32_t pid;
-	int32_t prio; /* -1: unknown */
+	int32_t nice, policy, rt_prio; /* of a task that woke; 0 else */
 	uint32_t cpu;
 	uintptr_t started_at; /* 0: the banner has no such lines (wakeup tracers) */
 	uintptr_t ended_at;
