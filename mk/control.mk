@@ -15,6 +15,10 @@ CHECK_FAST_DEPS += $(MACHINE)
 selftests: $(B)/fathom $(MACHINE) $(B)/demo/L6/kernel.elf ## Linux's own ftrace selftests against mounts of a process and of the demo kernel
 	@test/control/selftests
 
+.PHONY: control-clients
+control-clients: $(MACHINE) ## eight clients at all files of a live process for a minute
+	CLIENT_SECONDS=60 test/control/clients.py
+
 # Fuzz targets of the control stage: the library itself under them. `make fuzz-trace-filter fuzz-trace-trigger fuzz-trace-glob fuzz-trace-p9`.
 FUZZ_TRACE := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/trace_*.c))
 FUZZ_TRACE_SRC := $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)

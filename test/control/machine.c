@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #define CREATE_TRACE_POINTS
 #include "fathom/events/irq.h"
@@ -24,6 +26,8 @@
 #include "fathom_serve.h"
 #include "fathom_user.h"
 #include "machine.h"
+
+#define METER_BURST 32
 
 TRACE_DEFINE(kmem, kmalloc, "call_site=%px bytes_req=%lu bytes_alloc=%lu", (PTR, call_site),
 	     (U64, bytes_req), (U64, bytes_alloc))
@@ -67,6 +71,44 @@ static void *worker(void *arg)
 		usleep(2000);
 	}
 	return NULL;
+}
+
+/*
+ * How the event path does while the tree is steered: bursts of events between two looks at this thread's own account. A
+ * thread that waits for a lock gives up its CPU, which counts as a voluntary switch; one that spins uses CPU time.
+ */
+static struct {
+	uint64_t bursts, blocked, worst_ns;
+} meter_result;
+
+static uint64_t meter_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void *meter(void *arg)
+{
+	prctl(PR_SET_NAME, "meter");
+	for (unsigned int n = 0;; n++) {
+		struct rusage before, after;
+		uint64_t ns;
+
+		getrusage(RUSAGE_THREAD, &before);
+		ns = meter_cpu_ns();
+		for (int i = 0; i < METER_BURST; i++)
+			machine_switch((int)n + i);
+		ns = meter_cpu_ns() - ns;
+		getrusage(RUSAGE_THREAD, &after);
+		meter_result.bursts++;
+		meter_result.blocked += after.ru_nvcsw != before.ru_nvcsw;
+		if (ns > meter_result.worst_ns)
+			meter_result.worst_ns = ns;
+		usleep(300);
+	}
+	return arg;
 }
 
 static int name_of(int32_t pid, char buf[16])
@@ -154,9 +196,13 @@ int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 0;
 	pthread_t t;
+	sigset_t end;
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &end, NULL);
 	err = fathom_user_start("buffer_kb=2048,cpus=8,out=");
 	if (!err)
 		err = fathom_user_serve();
@@ -171,12 +217,15 @@ int main(int argc, char **argv)
 	for (intptr_t i = 1; i <= 3; i++)
 		pthread_create(&t, NULL, worker, (void *)i);
 	pthread_create(&t, NULL, watcher, NULL);
+	if (argc > 2 && !strcmp(argv[2], "meter"))
+		pthread_create(&t, NULL, meter, NULL);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
-	if (seconds)
-		sleep((unsigned int)seconds);
-	else
-		pause();
+	sigtimedwait(&end, NULL, seconds ? &(struct timespec){seconds, 0} : NULL);
+	if (meter_result.bursts)
+		printf("bursts=%lu blocked=%lu worst_us=%lu\n", meter_result.bursts,
+		       meter_result.blocked, meter_result.worst_ns / 1000);
+	fflush(stdout);
 	fathom_user_serve_stop();
 	return 0;
 }

@@ -4,34 +4,31 @@
 #include "control/pool.h"
 #include "fathom/snapshot.h"
 
-static int buffer_may_record(const struct ctl_instance *tr, uint32_t cpu)
-{
-	return tr->cpu_mask >> cpu & 1;
-}
-
-/* Any context: triggers and probes call it. Both sets of rings follow, so a swap changes nothing. */
 void fathom_ctl_recording(struct ctl_instance *tr, int on)
 {
-	__atomic_store_n(&tr->on, (uint32_t) !!on, __ATOMIC_RELAXED);
 	if (!tr->index) {
 		if (on)
 			fathom_tracing_on();
 		else
 			fathom_tracing_off();
+		return;
 	}
-	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
-		int enable = on && buffer_may_record(tr, cpu);
-
-		fathom_ring_enable(fathom_ctl_ring(tr, cpu), enable);
-		if (__atomic_load_n(&tr->snapshot, __ATOMIC_ACQUIRE))
-			fathom_ring_enable(__atomic_load_n(&tr->spare[cpu], __ATOMIC_ACQUIRE),
-					   enable);
-	}
+	__atomic_store_n(&tr->off, (uint32_t)!on, __ATOMIC_SEQ_CST);
+	fathom_rings_follow(tr->ring, &tr->off);
 }
 
 int fathom_ctl_is_recording(const struct ctl_instance *tr)
 {
-	return tr->index ? (int)__atomic_load_n(&tr->on, __ATOMIC_RELAXED) : fathom_tracing_is_on();
+	return tr->index ? !__atomic_load_n(&tr->off, __ATOMIC_RELAXED) : fathom_tracing_is_on();
+}
+
+void fathom_ctl_hold_update(struct ctl_instance *tr)
+{
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
+		int may_record = tr->cpu_mask >> cpu & 1;
+
+		fathom_ring_hold(fathom_ctl_ring(tr, cpu), tr->paused || !may_record);
+	}
 }
 
 void fathom_ctl_clear(struct ctl_instance *tr, struct fathom_ring **rings, uint32_t cpu)
@@ -98,7 +95,7 @@ struct fathom_ring **fathom_ctl_spares(const struct ctl_instance *tr)
 
 int fathom_ctl_snapshot_alloc(struct ctl_instance *tr)
 {
-	uint32_t pages = fathom_ring_pages(fathom_ctl_ring(tr, 0));
+	uint32_t pages = fathom_ring_pages_max(fathom_ctl_ring(tr, 0));
 	int err = tr->spares ? 0 : -FATHOM_ENOMEM;
 
 	if (!tr->index)
@@ -109,11 +106,6 @@ int fathom_ctl_snapshot_alloc(struct ctl_instance *tr)
 		err = fathom_ctl_rings_new(&tr->spare, &tr->spares, pages);
 	if (err)
 		return err;
-	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
-		fathom_ring_overwrite(tr->spare[cpu], fathom_ctl_option(tr, CTL_OPT_OVERWRITE));
-		fathom_ring_enable(tr->spare[cpu],
-				   fathom_ring_is_enabled(fathom_ctl_ring(tr, cpu)));
-	}
 	__atomic_store_n(&tr->snapshot, 1, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -128,18 +120,70 @@ void fathom_ctl_snapshot_free(struct ctl_instance *tr)
 	}
 }
 
-/* Any context. If two CPUs ask at once, one exchange serves both. cpu ~0: all. */
-void fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t only)
+static void buffer_exchange(struct ctl_instance *tr, uint32_t only)
 {
-	if (!tr->index) {
-		fathom_snapshot_take(only == ~0u ? FATHOM_SNAPSHOT_ALL : only);
-		return;
-	}
-	if (!__atomic_load_n(&tr->snapshot, __ATOMIC_ACQUIRE) ||
-	    __atomic_exchange_n(&tr->swapping, 1, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&tr->snapshot, __ATOMIC_ACQUIRE))
 		return;
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		if (only == ~0u || only == cpu)
-			fathom_ring_swap(&tr->ring[cpu], &tr->spare[cpu]);
-	__atomic_store_n(&tr->swapping, 0, __ATOMIC_RELEASE);
+			fathom_ring_exchange(&tr->ring[cpu], &tr->spare[cpu]);
+	fathom_rings_follow(tr->ring, &tr->off);
+}
+
+int fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t cpu)
+{
+	if (!tr->index)
+		return fathom_snapshot_take_held(cpu == ~0u ? FATHOM_SNAPSHOT_ALL : cpu);
+	buffer_exchange(tr, cpu);
+	return 0;
+}
+
+static int buffer_exchange_try(struct ctl_instance *tr)
+{
+	int err;
+
+	if (!tr->index)
+		return fathom_snapshot_take(FATHOM_SNAPSHOT_ALL);
+	err = fathom_swap_try(&tr->swap);
+	if (err)
+		return err;
+	buffer_exchange(tr, ~0u);
+	fathom_swap_release(&tr->swap);
+	return 0;
+}
+
+/*
+ * If two CPUs ask at once, one exchange serves both. If the tree's lock is held, its holder makes up for it when it lets
+ * go; the second try is for a holder that let go between the first one and the note.
+ */
+void fathom_ctl_snapshot_ask(struct ctl_instance *tr)
+{
+	if (buffer_exchange_try(tr) != -FATHOM_EAGAIN)
+		return;
+	__atomic_store_n(&tr->wanted, 1, __ATOMIC_SEQ_CST);
+	if (buffer_exchange_try(tr) != -FATHOM_EAGAIN)
+		__atomic_store_n(&tr->wanted, 0, __ATOMIC_SEQ_CST);
+}
+
+void fathom_ctl_snapshots_hold(void)
+{
+	fathom_snapshot_hold();
+	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX; i++)
+		if (fathom_ctl.instance[i])
+			fathom_swap_hold(&fathom_ctl.instance[i]->swap);
+}
+
+void fathom_ctl_snapshots_release(void)
+{
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
+		struct ctl_instance *tr = fathom_ctl.instance[i];
+
+		if (i && tr)
+			fathom_swap_release(&tr->swap);
+		else if (!i)
+			fathom_snapshot_release();
+		/* First free, then look: who notes it later finds it free. */
+		if (tr && __atomic_exchange_n(&tr->wanted, 0, __ATOMIC_SEQ_CST))
+			buffer_exchange_try(tr);
+	}
 }

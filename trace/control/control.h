@@ -45,8 +45,8 @@ struct ctl_instance {
 	char name[FATHOM_NAME_MAX + 1];
 	uint16_t serial;
 	uint8_t index;
-	uint32_t snapshot; /* the spare rings are in use */
-	uint32_t on;	   /* tracing_on */
+	uint32_t snapshot; /* of an instance: the spare rings are in use */
+	uint32_t off;	   /* of an instance: tracing_on is 0; the top's is fathom_core.off */
 	uint32_t open_files;
 	uint32_t raw_open;	/* trace_pipe_raw handles: the tracer may not change */
 	uint32_t pipe_open;	/* trace_pipe handles */
@@ -57,8 +57,9 @@ struct ctl_instance {
 	uint64_t cpu_mask;
 	uint64_t start; /* when it was last cleared */
 	uint32_t buffer_percent;
-	uint32_t swapping; /* a snapshot is being taken */
-	uint32_t paused;   /* pause-on-trace: readers that stopped recording */
+	uint32_t swap;	 /* of an instance: enum fathom_swap_state */
+	uint32_t wanted; /* a trigger asked for a snapshot while the lock was held */
+	uint32_t paused; /* pause-on-trace: readers that stopped recording */
 	struct ctl_pids *pids[CTL_PID_LISTS];
 	struct ctl_event *events;
 	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
@@ -140,15 +141,21 @@ int fathom_ctl_option(const struct ctl_instance *tr, enum ctl_option option);
 uint32_t fathom_ctl_option_defaults(void);
 
 /* buffer.c: rings of an instance. */
-void fathom_ctl_recording(struct ctl_instance *tr, int on);
+void fathom_ctl_recording(struct ctl_instance *tr, int on); /* any context */
+int fathom_ctl_is_recording(const struct ctl_instance *tr); /* any context */
+/* Hold the rings of CPUs that the mask or a pause excludes, let the others go. */
+void fathom_ctl_hold_update(struct ctl_instance *tr);
+/* Snapshots that events ask for wait while the lock is held, so that rings have one reader at a time. */
+void fathom_ctl_snapshots_hold(void);
+void fathom_ctl_snapshots_release(void);
 void fathom_ctl_clear(struct ctl_instance *tr, struct fathom_ring **rings,
 		      uint32_t cpu); /* cpu ~0: all */
 int fathom_ctl_snapshot_alloc(struct ctl_instance *tr);
 void fathom_ctl_snapshot_free(struct ctl_instance *tr);
-void fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t cpu); /* any context; ~0: all */
+int fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t cpu); /* lock held; cpu ~0: all */
+void fathom_ctl_snapshot_ask(struct ctl_instance *tr);		     /* any context */
 int fathom_ctl_has_snapshot(const struct ctl_instance *tr);
 struct fathom_ring **fathom_ctl_spares(const struct ctl_instance *tr);
-int fathom_ctl_is_recording(const struct ctl_instance *tr);
 int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pages);
 
 /* gate.c: the event path's question, and the state that leads to it. */

@@ -54,24 +54,49 @@ struct buffer_resize {
 	int err;
 };
 
+static struct fathom_ring *buffer_spare(const struct ctl_instance *tr, uint32_t cpu)
+{
+	return fathom_ctl_has_snapshot(tr) ? fathom_ctl_spares(tr)[cpu] : 0;
+}
+
+/* The snapshot's ring follows, as far as it can: after the next exchange it is the live one. */
 static void buffer_resize_all(void *arg)
 {
 	struct buffer_resize *r = arg;
 
-	for (uint32_t cpu = r->first; cpu <= r->last && !r->err; cpu++)
+	for (uint32_t cpu = r->first; cpu <= r->last && !r->err; cpu++) {
+		struct fathom_ring *spare = buffer_spare(r->tr, cpu);
+		uint32_t most = spare ? fathom_ring_pages_max(spare) : 0;
+
 		r->err = fathom_ring_resize(fathom_ctl_ring(r->tr, cpu), r->pages);
+		if (spare && !r->err)
+			r->err = fathom_ring_resize(spare, r->pages < most ? r->pages : most);
+	}
 }
 
-#define BUFFER_TRIES 1000 /* an open reservation ends in microseconds */
+#define BUFFER_TRIES \
+	100000 /* an open reservation ends in microseconds, but in a process that is preempted */
+
+#define BUFFER_SETTLE 100000 /* loads: far longer than a store waits for its turn in any CPU */
+
+/* A writer that did not see that its ring is held must show as open. A port without `sync` is given time instead. */
+static void buffer_settle(struct fathom_ring *r)
+{
+	if (fathom_core.config.sync) {
+		fathom_core.config.sync();
+		return;
+	}
+	for (int i = 0; fathom_core.nr_cpus > 1 && i < BUFFER_SETTLE; i++)
+		(void)__atomic_load_n(&r->depth, __ATOMIC_SEQ_CST);
+}
 
 /*
- * No writer may run meanwhile: the port stops the CPUs, or, where it cannot, recording is off for the moment and open
- * reservations are waited for.
+ * No writer may run meanwhile: the port stops the CPUs, or, where it cannot, the rings are held for the moment and open
+ * reservations are waited for. tracing_on is another switch, so triggers may turn it as they like.
  */
 static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last, uint32_t pages)
 {
 	struct buffer_resize r = {tr, first, last, pages, 0};
-	int was_on = fathom_ctl_is_recording(tr);
 
 	for (uint32_t cpu = first; cpu <= last; cpu++)
 		if (pages > fathom_ring_pages_max(fathom_ctl_ring(tr, cpu)))
@@ -80,9 +105,12 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		fathom_core.config.stop_cpus(buffer_resize_all, &r);
 		return r.err;
 	}
-	fathom_ctl_recording(tr, 0);
-	if (fathom_core.config.sync) /* so that a writer which did not see it yet shows as open */
-		fathom_core.config.sync();
+	for (uint32_t cpu = first; cpu <= last; cpu++) {
+		fathom_ring_hold(fathom_ctl_ring(tr, cpu), 1);
+		if (buffer_spare(tr, cpu)) /* a record may still be on its way into it */
+			fathom_ring_hold(buffer_spare(tr, cpu), 1);
+	}
+	buffer_settle(fathom_ctl_ring(tr, first));
 	for (int i = 0; i < BUFFER_TRIES; i++) {
 		r.err = 0;
 		buffer_resize_all(&r);
@@ -91,7 +119,7 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		if (fathom_core.config.sync)
 			fathom_core.config.sync();
 	}
-	fathom_ctl_recording(tr, was_on);
+	fathom_ctl_hold_update(tr);
 	return r.err;
 }
 
@@ -200,7 +228,7 @@ static int cpumask_write(struct fathom_file *f, const char *buf, size_t bytes)
 	if (err)
 		return err;
 	tr->cpu_mask = mask;
-	fathom_ctl_recording(tr, fathom_ctl_is_recording(tr));
+	fathom_ctl_hold_update(tr);
 	return (int)bytes;
 }
 

@@ -155,14 +155,14 @@ static void trace_pause(struct fathom_file *f, int on)
 
 	if (on && !v->paused && fathom_ctl_option(tr, CTL_OPT_PAUSE_ON_TRACE)) {
 		v->paused = 1;
-		if (!tr->paused++)
-			for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
-				fathom_ring_enable(fathom_ctl_ring(tr, cpu), 0);
+		tr->paused++;
 	} else if (!on && v && v->paused) {
 		v->paused = 0;
-		if (!--tr->paused)
-			fathom_ctl_recording(tr, fathom_ctl_is_recording(tr));
+		tr->paused--;
+	} else {
+		return;
 	}
+	fathom_ctl_hold_update(tr);
 }
 
 static int trace_show(struct fathom_file *f, struct fathom_text *out)
@@ -384,7 +384,7 @@ static int snapshot_write(struct fathom_file *f, const char *buf, size_t bytes)
 	} else if (v == 1) {
 		err = fathom_ctl_snapshot_alloc(tr);
 		if (!err)
-			fathom_ctl_snapshot_take(tr, cpu);
+			err = fathom_ctl_snapshot_take(tr, cpu);
 	} else if (fathom_ctl_has_snapshot(tr)) {
 		fathom_ctl_clear(tr, fathom_ctl_spares(tr), cpu);
 	}

@@ -20,16 +20,17 @@ void fathom_fs_use_lock(void (*lock)(void *), void (*unlock)(void *), void *arg)
 
 void fathom_ctl_lock(void)
 {
-	if (fs_lock.lock) {
+	if (fs_lock.lock)
 		fs_lock.lock(fs_lock.arg);
-		return;
-	}
-	while (__atomic_exchange_n(&fs_lock.word, 1, __ATOMIC_ACQUIRE))
-		;
+	else
+		while (__atomic_exchange_n(&fs_lock.word, 1, __ATOMIC_ACQUIRE))
+			;
+	fathom_ctl_snapshots_hold();
 }
 
 void fathom_ctl_unlock(void)
 {
+	fathom_ctl_snapshots_release();
 	if (fs_lock.unlock)
 		fs_lock.unlock(fs_lock.arg);
 	else

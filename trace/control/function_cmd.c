@@ -9,7 +9,7 @@ static void function_snapshot(uintptr_t ip, uintptr_t parent_ip, void *data)
 	(void)ip;
 	(void)parent_ip;
 	(void)data;
-	fathom_ctl_snapshot_take(&fathom_ctl.top, ~0u);
+	fathom_ctl_snapshot_ask(&fathom_ctl.top);
 }
 
 /* The event named `sys:event`, or nr_events. */

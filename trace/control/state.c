@@ -20,7 +20,7 @@ static int state_memory(void)
 	void *mem;
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
-		rings += fathom_ring_bytes(fathom_ring_pages(fathom_core.ring[cpu])) + 8192;
+		rings += fathom_ring_bytes(fathom_ring_pages_max(fathom_core.ring[cpu])) + 8192;
 	bytes = left > rings + 4 * CTL_SCRATCH_BYTES ? left - rings : left / 2;
 	bytes -= bytes / 4;
 	if (bytes < 2 * CTL_SCRATCH_BYTES)
@@ -49,7 +49,6 @@ static void state_instance_init(struct ctl_instance *tr)
 	tr->options = fathom_ctl_option_defaults();
 	tr->cpu_mask = ~(uint64_t)0 >> (64 - fathom_core.nr_cpus);
 	tr->buffer_percent = 50;
-	tr->on = 1;
 	tr->start = fathom_now();
 }
 
@@ -85,7 +84,6 @@ int fathom_ctl_ready(void)
 		return -FATHOM_ENOMEM;
 	state_systems();
 	state_instance_init(&fathom_ctl.top);
-	fathom_ctl.top.on = (uint32_t)fathom_tracing_is_on();
 	fathom_ctl.top.ring = fathom_core.ring;
 	fathom_ctl.instance[0] = &fathom_ctl.top;
 	for (uint32_t i = 0; i < n; i++) {

@@ -50,7 +50,7 @@ static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t byt
 	case CTL_TRIGGER_HIST: fathom_hist_update(t->hist, record, bytes, cpu); break;
 	case CTL_TRIGGER_SNAPSHOT:
 		if (ctl_trigger_take(t))
-			fathom_ctl_snapshot_take(t->tr, ~0u);
+			fathom_ctl_snapshot_ask(t->tr);
 		break;
 	case CTL_TRIGGER_STACKTRACE:
 		if (fathom_gate.stack && ctl_trigger_take(t))

@@ -205,24 +205,38 @@ struct fathom_ring *fathom_ring_of(uint32_t cpu)
 	return cpu < fathom_core.nr_cpus ? fathom_core.ring[cpu] : NULL;
 }
 
-static void core_switch(int on)
+#define SWITCH_TRIES 16 /* each is one more context that switched meanwhile */
+
+void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off)
 {
-	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-		fathom_ring_enable(fathom_core.ring[i], on);
-	fathom_core.off = !on;
+	for (int i = 0; i < SWITCH_TRIES; i++) {
+		uint32_t now = __atomic_load_n(off, __ATOMIC_SEQ_CST);
+
+		for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
+			fathom_ring_enable(__atomic_load_n(&rings[cpu], __ATOMIC_ACQUIRE), !now);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (__atomic_load_n(off, __ATOMIC_SEQ_CST) == now)
+			return;
+	}
+}
+
+static void core_switch(uint32_t off)
+{
+	__atomic_store_n(&fathom_core.off, off, __ATOMIC_SEQ_CST);
+	fathom_rings_follow(fathom_core.ring, &fathom_core.off);
 }
 
 void fathom_tracing_on(void)
 {
-	core_switch(1);
+	core_switch(0);
 }
 
 void fathom_tracing_off(void)
 {
-	core_switch(0);
+	core_switch(1);
 }
 
 int fathom_tracing_is_on(void)
 {
-	return fathom_core.nr_cpus && !fathom_core.off;
+	return fathom_core.nr_cpus && !fathom_load(&fathom_core.off);
 }

@@ -169,14 +169,6 @@ static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	fathom_store(&critical[cpu].open, 1);
 }
 
-/* Only this CPU's part belongs to the section. */
-static void latency_forget_others(uint32_t cpu)
-{
-	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-		if (i != cpu && fathom_snapshot_ring(i))
-			fathom_ring_reset(fathom_snapshot_ring(i));
-}
-
 static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 {
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
@@ -187,8 +179,7 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 		return;
 	if (latency_counts(ns)) { /* still, now that nobody else reports */
 		fathom_stack_event(0);
-		if (!fathom_snapshot_take(cpu)) {
-			latency_forget_others(cpu);
+		if (!fathom_snapshot_take_alone(cpu)) { /* only this CPU's part belongs to it */
 			report = (struct fathom_latency_report){
 				.latency_ns = ns,
 				.start = critical[cpu].start,

@@ -7,16 +7,16 @@
 static struct {
 	struct fathom_ring *spare[FATHOM_CPUS_MAX];
 	uint32_t allocated;
-	uint32_t lock; /* held by the one who exchanges; others give up */
+	uint32_t swap; /* enum fathom_swap_state */
 } snapshot;
 
 #define SNAPSHOT_HEAD \
 	((sizeof(struct fathom_ring) + WIRE_PAGE_BYTES - 1) & ~(size_t)(WIRE_PAGE_BYTES - 1))
 
-/* As many pages as the live ring has, or as `share` bytes give. */
+/* As many pages as the live ring can have, or as `share` bytes give: after an exchange it is the live one. */
 static uint32_t snapshot_pages(uint32_t cpu, size_t share)
 {
-	uint32_t pages = fathom_ring_pages(fathom_core.ring[cpu]);
+	uint32_t pages = fathom_ring_pages_max(fathom_core.ring[cpu]);
 
 	if (pages > share / WIRE_PAGE_BYTES)
 		pages = (uint32_t)(share / WIRE_PAGE_BYTES);
@@ -71,30 +71,90 @@ int fathom_snapshot_is_allocated(void)
 	return __atomic_load_n(&snapshot.allocated, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* The spare goes on as the live one was: switched on or off, overwriting or not. */
-static void snapshot_exchange(uint32_t cpu)
+int fathom_swap_try(uint32_t *state)
 {
-	struct fathom_ring *spare = snapshot.spare[cpu];
+	uint32_t was = FATHOM_SWAP_FREE;
 
-	fathom_ring_reset(spare);
-	fathom_ring_overwrite(spare, (int)fathom_core.ring[cpu]->overwrite);
-	fathom_ring_enable(spare, fathom_ring_is_enabled(fathom_core.ring[cpu]));
-	fathom_ring_swap(&fathom_core.ring[cpu], &snapshot.spare[cpu]);
+	if (__atomic_compare_exchange_n(state, &was, FATHOM_SWAP_BUSY, 0, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST))
+		return 0;
+	return was == FATHOM_SWAP_HELD ? -FATHOM_EAGAIN : -FATHOM_EBUSY;
+}
+
+/* Waits for at most one exchange on each other CPU: those of this CPU nest inside or end before. */
+void fathom_swap_hold(uint32_t *state)
+{
+	uint32_t was;
+
+	do {
+		was = FATHOM_SWAP_FREE;
+	} while (!__atomic_compare_exchange_n(state, &was, FATHOM_SWAP_HELD, 0, __ATOMIC_SEQ_CST,
+					      __ATOMIC_RELAXED));
+}
+
+void fathom_swap_release(uint32_t *state)
+{
+	__atomic_store_n(state, FATHOM_SWAP_FREE, __ATOMIC_SEQ_CST);
+}
+
+void fathom_snapshot_hold(void)
+{
+	fathom_swap_hold(&snapshot.swap);
+}
+
+void fathom_snapshot_release(void)
+{
+	fathom_swap_release(&snapshot.swap);
+}
+
+/* Who switched tracing meanwhile may have met the ring that is now the spare: look again. */
+static void snapshot_exchange(uint32_t only)
+{
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
+		if (only == FATHOM_SNAPSHOT_ALL || only == cpu)
+			fathom_ring_exchange(&fathom_core.ring[cpu], &snapshot.spare[cpu]);
+	fathom_rings_follow(fathom_core.ring, &fathom_core.off);
+}
+
+static int snapshot_check(uint32_t cpu)
+{
+	if (cpu != FATHOM_SNAPSHOT_ALL && cpu >= fathom_core.nr_cpus)
+		return -FATHOM_EINVAL;
+	return fathom_snapshot_is_allocated() ? 0 : -FATHOM_ENODEV;
+}
+
+int fathom_snapshot_take_held(uint32_t cpu)
+{
+	int err = snapshot_check(cpu);
+
+	if (!err)
+		snapshot_exchange(cpu);
+	return err;
 }
 
 int fathom_snapshot_take(uint32_t cpu)
 {
-	if (cpu != FATHOM_SNAPSHOT_ALL && cpu >= fathom_core.nr_cpus)
-		return -FATHOM_EINVAL;
-	if (!fathom_snapshot_is_allocated())
-		return -FATHOM_ENODEV;
-	if (__atomic_exchange_n(&snapshot.lock, 1, __ATOMIC_ACQUIRE))
-		return -FATHOM_EBUSY;
-	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
-		if (cpu == FATHOM_SNAPSHOT_ALL || cpu == i)
-			snapshot_exchange(i);
-	__atomic_store_n(&snapshot.lock, 0, __ATOMIC_RELEASE);
-	return 0;
+	int err = fathom_swap_try(&snapshot.swap);
+
+	if (err)
+		return err;
+	err = fathom_snapshot_take_held(cpu);
+	fathom_snapshot_release();
+	return err;
+}
+
+int fathom_snapshot_take_alone(uint32_t cpu)
+{
+	int err = fathom_swap_try(&snapshot.swap);
+
+	if (err)
+		return err;
+	err = fathom_snapshot_take_held(cpu);
+	for (uint32_t i = 0; i < fathom_core.nr_cpus && !err; i++)
+		if (i != cpu)
+			fathom_ring_reset(snapshot.spare[i]);
+	fathom_snapshot_release();
+	return err;
 }
 
 void fathom_snapshot_clear(void)
@@ -113,6 +173,7 @@ struct fathom_ring *fathom_snapshot_ring(uint32_t cpu)
 void fathom_snapshot_exit(void)
 {
 	snapshot.allocated = 0;
+	snapshot.swap = FATHOM_SWAP_FREE;
 	for (uint32_t cpu = 0; cpu < FATHOM_CPUS_MAX; cpu++)
 		snapshot.spare[cpu] = 0;
 }

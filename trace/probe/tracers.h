@@ -143,8 +143,9 @@ static inline struct fathom_ring *fathom_tracer_ring(void)
  * if a reservation is open, recording is off, the page ends, the delta is long, or an interrupt came in between. It makes
  * no call and keeps little, so the function around it needs no frame. End it with fathom_ring_try_commit().
  *
- * All is looked at before `depth` rises. If an interrupt writes after that look, the tail is not `at` any more and the
- * exchange fails; it leaves `depth` as it found it, so it can be put back.
+ * All but the flags is looked at before `depth` rises. If an interrupt writes after that look, the tail is not `at` any
+ * more and the exchange fails; it leaves `depth` as it found it, so it can be put back. The flags come after it, so that
+ * who holds the ring and sees no reservation has none (R9 of ring.c).
  */
 static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
 				    uint64_t *time)
@@ -153,7 +154,7 @@ static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsig
 	uint64_t delta;
 
 	*at = fathom_load(&r->tail);
-	if (fathom_unlikely((r->depth | fathom_load(&r->flags)) != 0 || *at != r->last_pos ||
+	if (fathom_unlikely(r->depth != 0 || *at != r->last_pos ||
 			    FATHOM_POS_WORDS(*at) + words > FATHOM_RING_WORDS))
 		return 0;
 	*time = fathom_port_clock();
@@ -163,6 +164,7 @@ static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsig
 	fathom_store(&r->depth, 1);
 	fathom_local_barrier();
 	if (fathom_unlikely(
+		    fathom_load(&r->flags) != 0 ||
 		    !fathom_local_cmpxchg(&r->tail, *at, *at + FATHOM_POS_COUNT_UNIT + words))) {
 		fathom_store(&r->depth, 0);
 		return 0;

@@ -87,6 +87,19 @@ int fathom_ring_is_enabled(const struct fathom_ring *r)
 	return !(fathom_load(&r->flags) & FATHOM_RING_OFF);
 }
 
+void fathom_ring_hold(struct fathom_ring *r, int on)
+{
+	set_flag(r, FATHOM_RING_HELD, on);
+}
+
+void fathom_ring_exchange(struct fathom_ring **live, struct fathom_ring **spare)
+{
+	fathom_ring_reset(*spare);
+	fathom_store(&(*spare)->overwrite, fathom_load(&(*live)->overwrite));
+	fathom_store(&(*spare)->flags, fathom_load(&(*live)->flags));
+	fathom_ring_swap(live, spare);
+}
+
 void fathom_ring_absolute(struct fathom_ring *r, int on)
 {
 	set_flag(r, FATHOM_RING_ABSOLUTE, on);

@@ -54,6 +54,8 @@
  * R7  The reader takes pages only before commit; its word of the slot proves that the page is still the one it saw.
  * R8  meta of a page is written by who closes it (used, entries) and by publish (first, missed, discards), before commit
  *     passes it; from then on it is constant until the owner's tail is in that page again.
+ * R9  A writer looks at HELD after it raised depth, and touches neither tail nor commit if it is set. So who sets it, makes
+ *     all CPUs see that, and finds depth 0, has the ring to itself.
  */
 
 enum {
@@ -277,12 +279,28 @@ static void refuse(struct fathom_ring *r, struct fathom_slot *slot, unsigned lon
 	fathom_ring_close(r);
 }
 
+/*
+ * Whoever holds the ring may be changing tail and commit, so the end of this attempt looks at neither. What a nested
+ * writer left to it to publish is published by the holder, or with the next record.
+ */
+static void refuse_held(struct fathom_ring *r, struct fathom_slot *slot)
+{
+	fathom_local_add(&r->disabled, 1);
+	slot->data = NULL;
+	fathom_local_barrier();
+	fathom_store(&r->depth, r->depth - 1);
+}
+
 /* reserve() when anything is out of the ordinary. depth is raised already. Context: any. */
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
 {
 	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags);
 	int got = 0;
 
+	if (flags & FATHOM_RING_HELD) {
+		refuse_held(r, slot);
+		return;
+	}
 	if (flags & FATHOM_RING_OFF) {
 		refuse(r, slot, &r->disabled);
 		return;

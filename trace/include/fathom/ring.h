@@ -58,9 +58,11 @@
 #define FATHOM_RING_EVENT_MAX (FATHOM_RING_DATA - 8) /* the largest payload */
 
 enum fathom_ring_flags {
-	FATHOM_RING_OFF = 1, /* refuse and count */
+	FATHOM_RING_OFF = 1, /* refuse and count: tracing is off, switched in any context */
 	FATHOM_RING_ABSOLUTE =
 		2, /* every record carries an absolute stamp (timestamp_mode absolute) */
+	FATHOM_RING_HELD =
+		4, /* the same as OFF for whoever steers: a CPU mask, a pause, a resize */
 };
 
 /* What the ring knows of one page, beside the page. Owner writes, whoever holds the page reads. */
@@ -315,6 +317,7 @@ int fathom_ring_iter_next(struct fathom_ring_iter *it, struct fathom_record *rec
 /* Switches: any context, any CPU; take effect with the next event (overwrite: with the next page). */
 void fathom_ring_enable(struct fathom_ring *r, int on);
 int fathom_ring_is_enabled(const struct fathom_ring *r);
+void fathom_ring_hold(struct fathom_ring *r, int on);
 void fathom_ring_overwrite(struct fathom_ring *r, int on);
 void fathom_ring_absolute(struct fathom_ring *r, int on);
 
@@ -325,7 +328,7 @@ void fathom_ring_reset(struct fathom_ring *r);
  * Change the number of pages (without the reader's), within the memory given at init. Keeps the newest records that fit.
  * 0, -EINVAL (below 2 or above what the memory holds), -EBUSY (a reservation is open: try again).
  * Context: task, and no writer may start meanwhile: call it on the ring's own CPU with interrupts off, or inside
- * config.stop_cpus(), or with every event off. Serialised with the reader.
+ * config.stop_cpus(), or while it is held. Serialised with the reader.
  */
 int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages);
 uint32_t fathom_ring_pages(const struct fathom_ring *r);
@@ -342,6 +345,9 @@ static inline void fathom_ring_swap(struct fathom_ring **live, struct fathom_rin
 	fathom_store_release(live, *spare);
 	*spare = was;
 }
+
+/* Empty the spare, give it the switches of the live ring, exchange them. Serialised with the readers of both. */
+void fathom_ring_exchange(struct fathom_ring **live, struct fathom_ring **spare);
 
 void fathom_ring_stats(const struct fathom_ring *r, struct fathom_ring_stats *st);
 

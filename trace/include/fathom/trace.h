@@ -86,6 +86,8 @@ void fathom_clock_hz_set(uint64_t hz);
 void fathom_tracing_on(void);
 void fathom_tracing_off(void);
 int fathom_tracing_is_on(void);
+/* Bring rings, one per CPU, in line with a word that any context switches; the last one to switch wins. Any context. */
+void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 #define tracing_on()  fathom_tracing_on()
 #define tracing_off() fathom_tracing_off()
 

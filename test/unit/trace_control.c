@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_control.c -- the event path against the tree's lock: events never wait for it, and nothing they ask for is lost. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "harness.h"
+#define CREATE_TRACE_POINTS
+#include "fathom/events/sched.h"
+#include "control/control.h"
+#include "fathom/fs.h"
+#include "fathom/trace.h"
+#include "fathom_port.h"
+
+#define EVENT "events/sched/sched_switch/"
+#define CPUS  4
+
+static char memory[32 << 20] __attribute__((aligned(4096)));
+
+/* As the port of a process does it; a thread that was preempted in the middle of a record needs a CPU to finish it. */
+static void sync_cpus(void)
+{
+	sched_yield();
+	CHECK_EQ(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0), 0);
+}
+
+static void start(void)
+{
+	struct fathom_config config = {.memory = memory,
+				       .memory_bytes = sizeof(memory),
+				       .nr_cpus = CPUS,
+				       .pages_per_cpu = 64,
+				       .sync = sync_cpus};
+
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	fathom_exit();
+	CHECK_EQ(fathom_init(&config), 0);
+	fathom_user_cpu = 0;
+}
+
+static const char *get(const char *path)
+{
+	static char buf[1 << 20];
+	int n = fathom_get(path, buf, sizeof(buf));
+
+	if (n < 0)
+		snprintf(buf, sizeof(buf), "error %d", n);
+	return buf;
+}
+
+static int append(const char *path, const char *text)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	int ret = fathom_fs_lookup(path, &node);
+
+	if (!ret)
+		ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_APPEND);
+	if (ret)
+		return ret;
+	ret = fathom_fs_write(&f, text, strlen(text));
+	fathom_fs_close(&f);
+	return ret < 0 ? ret : 0;
+}
+
+static void switch_to(int pid)
+{
+	trace_sched_switch("a", 1, 120, 1, "b", pid, 120);
+}
+
+static int make_instance(const char *name)
+{
+	struct fathom_node dir;
+	int err = fathom_fs_lookup("instances", &dir);
+
+	return err ? err : fathom_fs_mkdir(&dir, name, strlen(name));
+}
+
+static unsigned int lines_with(const char *path, const char *what)
+{
+	unsigned int n = 0;
+
+	for (const char *p = get(path); (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* Everything an event can set off, in the top and in an instance. */
+static void everything(void)
+{
+	static const char *const triggers[] = {
+		"snapshot if next_pid == 7",	   "stacktrace:3",
+		"traceoff:1 if next_pid == 8",	   "traceon:1 if next_pid == 9",
+		"hist:keys=next_pid,stacktrace",   "enable_event:sched:sched_wakeup",
+		"disable_event:sched:sched_wakeup"};
+
+	CHECK_EQ(make_instance("one"), 0);
+	for (size_t i = 0; i < sizeof(triggers) / sizeof(triggers[0]); i++) {
+		CHECK_EQ(append(EVENT "trigger", triggers[i]), 0);
+		CHECK_EQ(append("instances/one/" EVENT "trigger", triggers[i]), 0);
+	}
+	CHECK_EQ(append("events/ftrace/print/trigger", "snapshot"), 0);
+	CHECK_EQ(fathom_set(EVENT "filter", "next_pid < 1000 && prev_comm ~ \"a*\""), 0);
+	CHECK_EQ(fathom_set("instances/one/" EVENT "filter", "next_pid & 1"), 0);
+	CHECK_EQ(fathom_set("options/stacktrace", "1"), 0);
+	CHECK_EQ(fathom_set("events/enable", "1"), 0);
+	CHECK_EQ(fathom_set("instances/one/events/enable", "1"), 0);
+}
+
+/* This thread has the lock and sends events: if any of their paths took it, it would wait for itself. */
+TEST(events_take_no_lock)
+{
+	start();
+	everything();
+	alarm(20);
+	fathom_ctl_lock();
+	for (int i = 0; i < 20000; i++) {
+		fathom_user_cpu = i % CPUS;
+		switch_to(i % 64);
+		trace_sched_wakeup("a", 1, 120, 0);
+	}
+	fathom_user_cpu = 0;
+	fathom_ctl_unlock();
+	alarm(0);
+	/* The snapshot that was asked for has been taken by now: it has what was recorded. */
+	CHECK(lines_with("snapshot", "sched_switch:") > 100);
+	CHECK(lines_with("instances/one/snapshot", "sched_switch:") > 100);
+	CHECK(strstr(get(EVENT "hist"), "Hits: 20000") != NULL);
+}
+
+/* What a trigger asks for while somebody has the lock is done when it is let go, once. */
+TEST(snapshot_asked_for_under_the_lock)
+{
+	static const char *const where[] = {"", "instances/one/"};
+	char path[2][64];
+
+	for (size_t i = 0; i < 2; i++) {
+		start();
+		CHECK_EQ(make_instance("one"), 0);
+		snprintf(path[0], sizeof(path[0]), "%s" EVENT "trigger", where[i]);
+		CHECK_EQ(append(path[0], "snapshot if next_pid == 7"), 0);
+		snprintf(path[0], sizeof(path[0]), "%s" EVENT "enable", where[i]);
+		CHECK_EQ(fathom_set(path[0], "1"), 0);
+		snprintf(path[0], sizeof(path[0]), "%strace", where[i]);
+		snprintf(path[1], sizeof(path[1]), "%ssnapshot", where[i]);
+		switch_to(5);
+		fathom_ctl_lock();
+		switch_to(7);
+		switch_to(7);
+		CHECK_EQ(fathom_ctl_instance_at((uint32_t)i)->wanted, 1);
+		fathom_ctl_unlock();
+		switch_to(6);
+		CHECK_EQ(lines_with(path[1], "next_pid=5"), 1);
+		CHECK_EQ(lines_with(path[1], "next_pid=7"), 2);
+		CHECK_EQ(lines_with(path[0], "next_pid=5"), 0);
+		CHECK_EQ(lines_with(path[0], "next_pid=6"), 1);
+		/* Not a second time: what is in `trace` stays there. */
+		CHECK_EQ(lines_with(path[0], "next_pid=6"), 1);
+	}
+}
+
+/* A snapshot keeps what the new live ring is: off, masked, paused. */
+TEST(switches_survive_a_snapshot)
+{
+	start();
+	CHECK_EQ(make_instance("one"), 0);
+	for (int i = 0; i < 2; i++) {
+		const char *dir = i ? "instances/one/" : "";
+		char path[64];
+
+#define AT(name) (snprintf(path, sizeof(path), "%s%s", dir, name), path)
+		CHECK_EQ(fathom_set(AT("tracing_cpumask"), "1"), 0);
+		CHECK_EQ(fathom_set(AT("snapshot"), "1"), 0);
+		fathom_user_cpu = 1;
+		CHECK_EQ(fathom_set(AT("trace_marker"), "masked"), -EBADF);
+		fathom_user_cpu = 0;
+		CHECK_EQ(fathom_set(AT("trace_marker"), "here"), 0);
+		CHECK_EQ(fathom_set(AT("tracing_on"), "0"), 0);
+		CHECK_EQ(fathom_set(AT("snapshot"), "1"), 0);
+		CHECK_EQ(fathom_set(AT("trace_marker"), "off"), -EBADF);
+		CHECK_EQ(fathom_set(AT("tracing_on"), "1"), 0);
+		fathom_user_cpu = 1;
+		CHECK_EQ(fathom_set(AT("trace_marker"), "still masked"), -EBADF);
+		CHECK_EQ(fathom_set(AT("tracing_cpumask"), "f"), 0);
+		CHECK_EQ(fathom_set(AT("trace_marker"), "again"), 0);
+		fathom_user_cpu = 0;
+#undef AT
+	}
+}
+
+/* tracing_on turned in any context says nothing about CPUs that the mask excludes, nor about a paused trace. */
+TEST(traceon_minds_mask_and_pause)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	char buf[256];
+
+	start();
+	CHECK_EQ(fathom_set("tracing_cpumask", "1"), 0);
+	fathom_tracing_off();
+	fathom_tracing_on();
+	fathom_user_cpu = 1;
+	CHECK_EQ(fathom_set("trace_marker", "masked"), -EBADF);
+	fathom_user_cpu = 0;
+	CHECK_EQ(fathom_set("options/pause-on-trace", "1"), 0);
+	CHECK_EQ(fathom_fs_lookup("trace", &node), 0);
+	CHECK_EQ(fathom_fs_open(&f, &node, FATHOM_O_RDONLY), 0);
+	CHECK(fathom_fs_read(&f, buf, sizeof(buf)) > 0);
+	fathom_tracing_off();
+	fathom_tracing_on();
+	CHECK_EQ(fathom_set("trace_marker", "paused"), -EBADF);
+	fathom_fs_close(&f);
+	CHECK_EQ(fathom_set("trace_marker", "again"), 0);
+}
+
+/* A writer that comes while a ring is held finds it in any state, and leaves it as it is. */
+TEST(held_ring_is_left_alone)
+{
+	struct fathom_ring *r, was;
+	struct fathom_slot slot;
+
+	start();
+	r = fathom_core.ring[0];
+	CHECK_EQ(fathom_set("trace_marker", "first"), 0);
+	fathom_ring_hold(r, 1);
+	was = *r;
+	r->tail += 3ul << FATHOM_POS_PAGE_SHIFT; /* as in the middle of a resize */
+	alarm(10);
+	CHECK(!fathom_ring_reserve(r, 16, &slot));
+	alarm(0);
+	CHECK_EQ(r->commit, was.commit);
+	CHECK_EQ(r->depth, 0);
+	CHECK_EQ(r->disabled, was.disabled + 1);
+	r->tail = was.tail;
+	fathom_ring_hold(r, 0);
+	CHECK_EQ(fathom_set("trace_marker", "second"), 0);
+	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 2);
+}
+
+static uint32_t stop;
+static int sent;
+
+static void *sender(void *arg)
+{
+	fathom_user_cpu = (int)(intptr_t)arg;
+	for (int i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+		switch_to(i % 16);
+		__atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/*
+ * Triggers of running threads switch, exchange and resize against the readers: every page is whole afterwards, and
+ * tracing_on tells what the rings do.
+ */
+TEST(threads_switch_and_exchange)
+{
+	pthread_t t[CPUS];
+	char buf[8192];
+
+	start();
+	CHECK_EQ(append(EVENT "trigger", "snapshot if next_pid == 3"), 0);
+	CHECK_EQ(append(EVENT "trigger", "traceoff if next_pid == 5"), 0);
+	CHECK_EQ(append(EVENT "trigger", "traceon if next_pid == 6"), 0);
+	CHECK_EQ(fathom_set(EVENT "enable", "1"), 0);
+	stop = 0;
+	for (intptr_t i = 1; i < CPUS; i++)
+		pthread_create(&t[i], NULL, sender, (void *)i);
+	for (int i = 0; i < 300; i++) {
+		CHECK(fathom_get("trace", buf, sizeof(buf)) > 0);
+		CHECK(fathom_get("snapshot", buf, sizeof(buf)) > 0);
+		CHECK_EQ(fathom_set("buffer_size_kb", i & 1 ? "40" : "100"), 0);
+		CHECK_EQ(fathom_set("trace", ""), 0);
+		CHECK_EQ(fathom_set("per_cpu/cpu2/snapshot", "1"), 0);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (intptr_t i = 1; i < CPUS; i++)
+		pthread_join(t[i], NULL);
+	CHECK(sent > 1000);
+	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
+		struct fathom_ring *r = fathom_core.ring[cpu];
+		struct wire_page page;
+		uint32_t entries;
+		int n;
+
+		CHECK_EQ(fathom_ring_is_enabled(r), fathom_tracing_is_on());
+		while ((n = fathom_ring_read_page(r, &page, 1)) > 0)
+			CHECK_EQ(fathom_ring_page_check(&page, (uint32_t)n, &entries), 0);
+	}
+}
+
+TEST_MAIN
