@@ -30,8 +30,8 @@ struct ring_cursor {
 	struct ring_window *window; /* NULL: nothing is compressed */
 	const uint8_t *chunk;	    /* number chunk_number - 1 */
 	uint64_t chunk_number;	    /* 0: none */
-	const uint8_t *
-		dropped; /* what lies between this and the page is still mapped in; NULL: nothing yet */
+	const uint8_t *kept,
+		*seen; /* the part of the file that was walked and not given back; NULL: nothing yet */
 };
 
 _Static_assert(sizeof(struct ring_cursor) <= RING_CURSOR_BYTES, "ops.cursor_bytes is too small");
@@ -50,13 +50,6 @@ int ring_cursor_init(struct cursor *c)
 	return r->stream->nr_chunks && !r->window ? -ENOMEM : 0;
 }
 
-void ring_cursor_fini(struct cursor *c)
-{
-	struct ring_cursor *r = (struct ring_cursor *)c;
-
-	ring_window_free(r->window);
-}
-
 void ring_seek(struct cursor *c, uint64_t block)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
@@ -72,27 +65,41 @@ void ring_seek(struct cursor *c, uint64_t block)
 #define DROP_BYTES (8u << 20)
 #define DROP_FROM  (64u << 20) /* smaller files are left in memory */
 
+static void give_back(const uint8_t *from, const uint8_t *to)
+{
+	uintptr_t first = ((uintptr_t)from + 4095) & ~(uintptr_t)4095;
+	uintptr_t end = (uintptr_t)to & ~(uintptr_t)4095;
+
+	if (end > first)
+		madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 /*
- * A file larger than memory is walked without holding it: what lies behind is given back in large pieces. The pages stay
- * in the page cache, so one who goes back there pays a minor fault, no more.
+ * A file larger than memory is walked without holding it: what lies behind is given back in large pieces, and what is left
+ * when the walk goes on elsewhere. The pages stay in the page cache, so one who goes back there pays a minor fault, no more.
  */
 static void drop_behind(struct ring_cursor *r, const uint8_t *at)
 {
-	uintptr_t from, to;
-
 	if (r->c.source->map_bytes < DROP_FROM)
 		return;
-	if (!r->dropped || at < r->dropped || at - r->dropped > 4 * (ptrdiff_t)DROP_BYTES) {
-		r->dropped = at;
-		return;
+	if (!r->kept || at < r->seen || at - r->seen > (ptrdiff_t)DROP_BYTES) {
+		if (r->kept)
+			give_back(r->kept, r->seen);
+		r->kept = at;
+	} else if (at - r->kept >= (ptrdiff_t)DROP_BYTES) {
+		give_back(r->kept, at);
+		r->kept = at;
 	}
-	if (at - r->dropped < (ptrdiff_t)DROP_BYTES)
-		return;
-	from = ((uintptr_t)r->dropped + 4095) & ~(uintptr_t)4095;
-	to = (uintptr_t)at & ~(uintptr_t)4095;
-	if (to > from)
-		madvise((void *)from, to - from, MADV_DONTNEED);
-	r->dropped = at;
+	r->seen = at;
+}
+
+void ring_cursor_fini(struct cursor *c)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+
+	if (r->kept)
+		give_back(r->kept, r->seen);
+	ring_window_free(r->window);
 }
 
 /* Make chunk n the cursor's. False: out of memory. */

@@ -5,7 +5,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -394,40 +393,53 @@ bool symbols_at(struct symbols *t, size_t i, struct symbol *out)
 
 /* ---- packed: for the index file ---- */
 
+/* Copy a string to the pool that is being packed; where it lies. */
+static uint32_t pack_text(char *pool, size_t *at, const char *s)
+{
+	size_t n = strlen(s) + 1, here = *at;
+
+	memcpy(pool + here, s, n);
+	*at += n;
+	return (uint32_t)here;
+}
+
+/* At most: modules that stand together share their name. */
+static size_t pack_bytes(const struct symbols *t)
+{
+	size_t bytes = 1;
+
+	for (size_t i = 0; i < t->nr; i++)
+		bytes += strlen(t->pool + t->e[i].name) + strlen(t->pool + t->e[i].module) + 2;
+	return bytes;
+}
+
 int symbols_pack(struct symbols *t, struct symbols_packed *out)
 {
 	struct entry *e = malloc((t->nr + 1) * sizeof(*e));
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *f = e ? open_memstream(&text, &bytes) : NULL;
+	char *pool = malloc(pack_bytes(t));
 	const char *last = "";
-	uint32_t at = 1, last_at = 0;
+	uint32_t last_at = 0;
+	size_t at = 1;
 
-	if (!f) {
+	if (!e || !pool) {
 		free(e);
+		free(pool);
 		return -ENOMEM;
 	}
 	sort(t);
-	fputc(0, f);
+	pool[0] = 0;
 	for (size_t i = 0; i < t->nr; i++) {
-		const char *name = t->pool + t->e[i].name, *module = t->pool + t->e[i].module;
+		const char *module = t->pool + t->e[i].module;
 
 		e[i] = t->e[i];
-		e[i].name = at;
-		at += (uint32_t)fprintf(f, "%s%c", name, 0);
+		e[i].name = pack_text(pool, &at, t->pool + t->e[i].name);
 		if (*module && strcmp(module, last) != 0) {
 			last = module;
-			last_at = at;
-			at += (uint32_t)fprintf(f, "%s%c", module, 0);
+			last_at = pack_text(pool, &at, module);
 		}
 		e[i].module = *module ? last_at : 0;
 	}
-	if (fclose(f)) {
-		free(e);
-		free(text);
-		return -ENOMEM;
-	}
-	*out = (struct symbols_packed){e, t->nr, sizeof(*e), text, bytes};
+	*out = (struct symbols_packed){e, t->nr, sizeof(*e), pool, at};
 	return 0;
 }
 

@@ -12,8 +12,12 @@
 /* Less than this per thread is not worth a thread. */
 #define PART_BYTES  (4u << 20)
 
-/* Steps of all streams are numbered through, and each thread takes a run of them: so the runs, put one behind another, are
- * in order without sorting. */
+/* Parts per thread: one that is held up leaves its share to the others. */
+#define PARTS_EACH 8u
+#define PARTS_MAX  4096u
+
+/* Steps of all streams are numbered through and cut into parts, which threads take one by one: so the parts, put one behind
+ * another, are in order without sorting. */
 struct raw_step {
 	uint64_t nr_events, first_time, max_time;
 };
@@ -23,16 +27,20 @@ struct raw_posting {
 };
 
 struct part {
+	uint64_t from, to; /* steps */
+	struct raw_posting *postings;
+	size_t nr, cap;
+	struct losses *losses;
+};
+
+/* A thread, and what it counts over all parts it takes. */
+struct worker {
 	struct build *b;
-	uint64_t from, to;	  /* steps */
 	uint64_t *by_type, *seen; /* counts so far, and those before this step */
 	uint32_t *active;
 	uint32_t nr_active;
-	struct raw_posting *postings;
-	size_t nr, cap;
 	struct pid_counts *pids;
-	struct losses *losses;
-	uint64_t done; /* bytes; read by the first thread for progress */
+	struct cursor *cursor; /* of the stream it is in */
 	int err;
 };
 
@@ -43,7 +51,9 @@ struct build {
 	struct store_stream *streams;
 	uint64_t nr_steps;
 	struct part *parts;
-	unsigned nr_parts;
+	unsigned nr_parts, next_part;
+	struct worker *workers;
+	unsigned nr_workers;
 	uint64_t total;
 };
 
@@ -63,41 +73,43 @@ static int post(struct part *p, uint32_t type, uint32_t stream, uint32_t step, u
 }
 
 /* Types that occurred in the step: look at those seen before; only if they do not account for all, look at every one. */
-static int post_types(struct part *p, uint32_t stream, uint32_t step, uint64_t nr_events)
+static int post_types(struct worker *w, struct part *p, uint32_t step, uint64_t nr_events)
 {
+	uint32_t stream = w->cursor->stream;
 	uint64_t found = 0;
 
-	for (uint32_t i = 0; i < p->nr_active; i++) {
-		uint32_t t = p->active[i];
-		uint64_t n = p->by_type[t] - p->seen[t];
+	for (uint32_t i = 0; i < w->nr_active; i++) {
+		uint32_t t = w->active[i];
+		uint64_t n = w->by_type[t] - w->seen[t];
 
 		if (!n)
 			continue;
 		found += n;
-		p->seen[t] = p->by_type[t];
+		w->seen[t] = w->by_type[t];
 		if (post(p, t, stream, step, n))
 			return -ENOMEM;
 	}
 	for (uint32_t t = 0; found < nr_events && t < SOURCE_ID_FAST; t++) {
-		uint64_t n = p->by_type[t] - p->seen[t];
+		uint64_t n = w->by_type[t] - w->seen[t];
 
 		if (!n)
 			continue;
 		found += n;
-		p->active[p->nr_active++] = t;
-		p->seen[t] = p->by_type[t];
+		w->active[w->nr_active++] = t;
+		w->seen[t] = w->by_type[t];
 		if (post(p, t, stream, step, n))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int scan_step(struct part *p, struct cursor *c, uint64_t step, struct scan *run)
+static int scan_step(struct worker *w, struct part *p, uint64_t step, struct scan *run)
 {
-	const struct store_stream *ss = &p->b->streams[c->stream];
+	struct cursor *c = w->cursor;
+	const struct store_stream *ss = &w->b->streams[c->stream];
 	uint64_t local = step - ss->first_step, before = run->nr_events;
-	uint64_t blocks = p->b->s->streams[c->stream].nr_blocks;
-	struct raw_step *out = &p->b->steps[step];
+	uint64_t blocks = w->b->s->streams[c->stream].nr_blocks;
+	struct raw_step *out = &w->b->steps[step];
 	struct scan one = *run;
 
 	/* Times are wanted of the step alone, the rest adds up over the run. */
@@ -120,41 +132,51 @@ static int scan_step(struct part *p, struct cursor *c, uint64_t step, struct sca
 	run->nr_events += one.nr_events;
 	if (one.nr_events)
 		run->last_time = one.last_time;
-	return post_types(p, c->stream, (uint32_t)local, one.nr_events);
+	return post_types(w, p, (uint32_t)local, one.nr_events);
 }
 
-static void *scan_part(void *arg)
+static int stand_in(struct worker *w, uint32_t stream)
 {
-	struct part *p = arg;
-	struct build *b = p->b;
-	struct cursor *c = NULL;
-	struct scan run = {.by_type = p->by_type, .pids = p->pids, .losses = p->losses};
-	uint32_t stream = 0;
+	if (w->cursor && w->cursor->stream == stream)
+		return 0;
+	cursor_close(w->cursor);
+	w->cursor = cursor_open(w->b->s, stream);
+	return w->cursor ? 0 : -ENOMEM;
+}
 
-	for (uint64_t step = p->from; step < p->to && !p->err; step++) {
-		while (step >= b->streams[stream].first_step + b->streams[stream].nr_steps)
+static int scan_part(struct worker *w, struct part *p)
+{
+	struct build *b = w->b;
+	struct scan run = {.by_type = w->by_type, .pids = w->pids, .losses = p->losses};
+	uint32_t stream = 0;
+	int err = 0;
+
+	for (uint64_t step = p->from; step < p->to && !err; step++) {
+		while (step >= b->streams[stream].first_step + b->streams[stream].nr_steps) {
 			stream++;
-		if (!c || c->stream != stream) {
-			cursor_close(c);
-			c = cursor_open(b->s, stream);
 			run.nr_events = 0;
 		}
-		p->err = c ? scan_step(p, c, step, &run) : -ENOMEM;
-		if (step % 64 == 0 && b->s->streams[stream].nr_blocks) {
-			uint64_t bytes = b->total / (b->nr_steps ? b->nr_steps : 1);
-
-			__atomic_store_n(&p->done, (step - p->from) * bytes, __ATOMIC_RELAXED);
-			if (p == b->parts && b->o && b->o->progress) {
-				uint64_t done = 0;
-
-				for (unsigned i = 0; i < b->nr_parts; i++)
-					done += __atomic_load_n(&b->parts[i].done,
-								__ATOMIC_RELAXED);
-				b->o->progress(b->o->arg, done, b->total);
-			}
-		}
+		err = stand_in(w, stream);
+		if (!err)
+			err = scan_step(w, p, step, &run);
 	}
-	cursor_close(c);
+	return err;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct build *b = w->b;
+	unsigned i;
+
+	while (!w->err &&
+	       (i = __atomic_fetch_add(&b->next_part, 1, __ATOMIC_RELAXED)) < b->nr_parts) {
+		w->err = scan_part(w, &b->parts[i]);
+		if (w == b->workers && b->o && b->o->progress)
+			b->o->progress(b->o->arg, b->total / b->nr_parts * i, b->total);
+	}
+	cursor_close(w->cursor);
+	w->cursor = NULL;
 	return NULL;
 }
 
@@ -191,8 +213,8 @@ static struct store_pid *join_pids(struct build *b, uint64_t *nr)
 
 	if (!sum.all)
 		return NULL;
-	for (unsigned i = 0; i < b->nr_parts; i++)
-		pid_counts_each(b->parts[i].pids, add_pid, &sum);
+	for (unsigned i = 0; i < b->nr_workers; i++)
+		pid_counts_each(b->workers[i].pids, add_pid, &sum);
 	sum.list = calloc(pid_counts_nr(sum.all) + 1, sizeof(*sum.list));
 	if (sum.list) {
 		pid_counts_each(sum.all, list_pid, &sum);
@@ -244,13 +266,12 @@ static struct loss *join_losses(struct build *b, uint64_t *nr)
 		for (size_t k = 0; k < losses_nr(b->parts[i].losses); k++) {
 			struct loss l = *losses_at(b->parts[i].losses, k);
 			const struct store_stream *ss = &b->streams[l.stream];
-			const struct raw_step *r = b->steps + ss->first_step;
 			uint64_t before = 0;
 
-			if (l.from == l.to && !k && ss->first_step < b->parts[i].from)
-				for (uint64_t n = 0; ss->first_step + n < b->parts[i].from; n++)
-					if (r[n].nr_events)
-						before = r[n].max_time;
+			if (l.from == l.to && !k)
+				for (uint64_t n = b->parts[i].from;
+				     n-- > ss->first_step && !before;)
+					before = b->steps[n].nr_events ? b->steps[n].max_time : 0;
 			if (before)
 				l.from = before < l.to ? before : l.to;
 			out[(*nr)++] = l;
@@ -334,60 +355,76 @@ static unsigned threads_for(uint64_t bytes, uint64_t steps)
 
 static int make_parts(struct build *b)
 {
-	b->nr_parts = threads_for(b->total, b->nr_steps);
+	uint64_t nr =
+		b->nr_workers > 1 || (b->o && b->o->progress) ? b->nr_workers * PARTS_EACH : 1;
+
+	/* Long work is cut finer, for its progress to be seen. */
+	if (nr > 1 && b->total / nr > 16 * PART_BYTES)
+		nr = b->total / (16 * PART_BYTES);
+	nr = nr > b->nr_steps ? b->nr_steps : nr;
+	b->nr_parts = nr > PARTS_MAX ? PARTS_MAX : nr ? (unsigned)nr : 1;
 	b->parts = calloc(b->nr_parts, sizeof(*b->parts));
 	for (unsigned i = 0; b->parts && i < b->nr_parts; i++) {
-		struct part *p = &b->parts[i];
-
-		p->b = b;
-		p->from = b->nr_steps * i / b->nr_parts;
-		p->to = b->nr_steps * (i + 1) / b->nr_parts;
-		p->by_type = calloc(SOURCE_ID_FAST, sizeof(*p->by_type));
-		p->seen = calloc(SOURCE_ID_FAST, sizeof(*p->seen));
-		p->active = calloc(SOURCE_ID_FAST, sizeof(*p->active));
-		p->pids = pid_counts_new();
-		p->losses = losses_new();
-		if (!p->by_type || !p->seen || !p->active || !p->pids || !p->losses)
+		b->parts[i].from = b->nr_steps * i / b->nr_parts;
+		b->parts[i].to = b->nr_steps * (i + 1) / b->nr_parts;
+		b->parts[i].losses = losses_new();
+		if (!b->parts[i].losses)
 			return -ENOMEM;
 	}
 	return b->parts ? 0 : -ENOMEM;
 }
 
-static int run_parts(struct build *b)
+static int make_workers(struct build *b)
+{
+	b->nr_workers = threads_for(b->total, b->nr_steps);
+	b->workers = calloc(b->nr_workers, sizeof(*b->workers));
+	for (unsigned i = 0; b->workers && i < b->nr_workers; i++) {
+		struct worker *w = &b->workers[i];
+
+		w->b = b;
+		w->by_type = calloc(SOURCE_ID_FAST, sizeof(*w->by_type));
+		w->seen = calloc(SOURCE_ID_FAST, sizeof(*w->seen));
+		w->active = calloc(SOURCE_ID_FAST, sizeof(*w->active));
+		w->pids = pid_counts_new();
+		if (!w->by_type || !w->seen || !w->active || !w->pids)
+			return -ENOMEM;
+	}
+	return b->workers ? 0 : -ENOMEM;
+}
+
+static int run_workers(struct build *b)
 {
 	pthread_t threads[THREADS_MAX];
-	bool started[THREADS_MAX] = {false};
-	int err = 0;
+	unsigned nr = 1;
+	int err;
 
-	for (unsigned i = 1; i < b->nr_parts; i++)
-		started[i] = !pthread_create(&threads[i], NULL, scan_part, &b->parts[i]);
-	scan_part(&b->parts[0]);
-	for (unsigned i = 1; i < b->nr_parts; i++) {
-		if (started[i])
-			pthread_join(threads[i], NULL);
-		else
-			scan_part(&b->parts[i]);
+	while (nr < b->nr_workers && !pthread_create(&threads[nr], NULL, work, &b->workers[nr]))
+		nr++;
+	work(&b->workers[0]);
+	err = b->workers[0].err;
+	while (--nr) {
+		pthread_join(threads[nr], NULL);
+		err = err ? err : b->workers[nr].err;
 	}
-	for (unsigned i = 0; i < b->nr_parts; i++)
-		err = err ? err : b->parts[i].err;
 	return err;
 }
 
 static void free_build(struct build *b)
 {
 	for (unsigned i = 0; b->parts && i < b->nr_parts; i++) {
-		struct part *p = &b->parts[i];
-
-		free(p->by_type);
-		free(p->seen);
-		free(p->active);
-		free(p->postings);
-		if (p->pids)
-			pid_counts_free(p->pids);
-		if (p->losses)
-			losses_free(p->losses);
+		free(b->parts[i].postings);
+		if (b->parts[i].losses)
+			losses_free(b->parts[i].losses);
+	}
+	for (unsigned i = 0; b->workers && i < b->nr_workers; i++) {
+		free(b->workers[i].by_type);
+		free(b->workers[i].seen);
+		free(b->workers[i].active);
+		if (b->workers[i].pids)
+			pid_counts_free(b->workers[i].pids);
 	}
 	free(b->parts);
+	free(b->workers);
 	free(b->steps);
 }
 
@@ -422,9 +459,11 @@ int store_build(struct source *s, const struct store_options *o, struct store *s
 		b.total += s->streams[i].bytes;
 	}
 	b.steps = calloc(b.nr_steps + 1, sizeof(*b.steps));
-	err = b.streams && b.steps ? make_parts(&b) : -ENOMEM;
+	err = b.streams && b.steps ? make_workers(&b) : -ENOMEM;
 	if (!err)
-		err = run_parts(&b);
+		err = make_parts(&b);
+	if (!err)
+		err = run_workers(&b);
 	if (!err) {
 		st->nr_streams = (uint32_t)s->nr_streams;
 		st->streams = b.streams;
