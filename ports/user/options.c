@@ -92,10 +92,12 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->buffer_kb, key, value, 12, 1u << 18, why);
 	if (!strcmp(key, "cpus"))
 		return set_number(&o->cpus, key, value, 1, 64, why);
+	if (!strcmp(key, "sample"))
+		return set_number(&o->sample_us, key, value, 100, 10000000, why);
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve")) {
 		snprintf(why, 128,
-			 "%.30s: events, tracer, filter, out, buffer_kb, cpus, mode, dump, off "
-			 "and serve are known",
+			 "%.30s: events, tracer, filter, sample, out, buffer_kb, cpus, mode, dump, "
+			 "off and serve are known",
 			 key);
 		return -EINVAL;
 	}
@@ -128,5 +130,5 @@ int user_options_parse(const char *text, struct user_options *o, char why[128])
 		if (err)
 			return err;
 	}
-	return o->events[0] || o->tracer[0] ? 0 : add_pattern(o->events, "events", "*", why);
+	return o->events[0] || o->tracer[0] || o->sample_us ? 0 : add_pattern(o->events, "events", "*", why);
 }

@@ -13,6 +13,7 @@ struct user_options {
 	char out[256];	   /* "": nothing is written */
 	uint32_t buffer_kb;
 	uint32_t cpus;
+	uint32_t sample_us; /* look at the stacks that often; 0: never */
 	uint8_t dump;	 /* text to stderr at the end */
 	uint8_t discard; /* keep the oldest events, not the newest */
 	uint8_t off;	 /* start with recording off */
@@ -27,8 +28,12 @@ void user_threads_start(uint32_t nr_cpus);
 int user_thread_name(int32_t pid, char buf[16]);
 int user_thread_at(uint32_t index, int32_t *pid, const char **name);
 
-/* symbols.c: the program's own symbol table. */
-void user_symbols_load(void);
+/* sample.c: 0 or -errno */
+int user_sample_start(uint32_t us);
+void user_sample_stop(void);
+
+/* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */
+void user_symbols_load(int libraries);
 const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 uintptr_t user_symbol_lookup(const char *name);
 int user_symbol_at(uint32_t index, uintptr_t *at, const char **name);

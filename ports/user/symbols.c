@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* symbols.c -- names of the program's functions, from the symbol table of its own file. Loaded once, then read only. */
+/* symbols.c -- names of functions, from the symbol tables of the program and its libraries. Loaded once, then read only. */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct symbol {
 	uintptr_t at;
 	uintptr_t size;
 	const char *name; /* in the mapped file */
+	const char *object;
 };
 
 static struct symbol *symbols;
@@ -26,46 +28,43 @@ static int by_address(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The first object of the list is the program itself. */
-static int note_base(struct dl_phdr_info *info, size_t bytes, void *base)
-{
-	(void)bytes;
-	*(uintptr_t *)base = info->dlpi_addr;
-	return 1;
-}
-
 /* `bytes` at `offset` of the file; NULL if the file is shorter. */
 static const void *inside(const uint8_t *file, size_t file_bytes, uint64_t offset, uint64_t bytes)
 {
 	return offset <= file_bytes && bytes <= file_bytes - offset ? file + offset : NULL;
 }
 
+/* The file of an object, and where it lies. */
+struct object {
+	const char *name;
+	uintptr_t base;
+};
+
 static void take_table(const uint8_t *file, size_t bytes, const Elf64_Shdr *table,
-		       const Elf64_Shdr *strings)
+		       const Elf64_Shdr *strings, const struct object *o)
 {
 	const Elf64_Sym *sym = inside(file, bytes, table->sh_offset, table->sh_size);
 	const char *text = inside(file, bytes, strings->sh_offset, strings->sh_size);
 	uint64_t n = table->sh_size / sizeof(*sym);
-	uintptr_t base = 0;
+	struct symbol *more;
 
 	if (!sym || !text || !strings->sh_size || text[strings->sh_size - 1])
 		return;
-	symbols = malloc(n * sizeof(*symbols));
-	if (!symbols)
+	more = realloc(symbols, (nr_symbols + n) * sizeof(*symbols));
+	if (!more)
 		return;
-	dl_iterate_phdr(note_base, &base);
+	symbols = more;
 	for (uint64_t i = 0; i < n; i++) {
 		if (ELF64_ST_TYPE(sym[i].st_info) != STT_FUNC || !sym[i].st_value ||
 		    sym[i].st_name >= strings->sh_size)
 			continue;
-		symbols[nr_symbols++] = (struct symbol){base + sym[i].st_value, sym[i].st_size,
-							text + sym[i].st_name};
+		symbols[nr_symbols++] = (struct symbol){o->base + sym[i].st_value, sym[i].st_size,
+							text + sym[i].st_name, o->name};
 	}
-	qsort(symbols, nr_symbols, sizeof(*symbols), by_address);
 }
 
 /* The full table if the program has one, else that of the dynamic linker. */
-static void take_file(const uint8_t *file, size_t bytes)
+static void take_tables(const uint8_t *file, size_t bytes, const struct object *o)
 {
 	const Elf64_Ehdr *head = inside(file, bytes, 0, sizeof(*head));
 	const Elf64_Shdr *sh;
@@ -81,27 +80,73 @@ static void take_file(const uint8_t *file, size_t bytes)
 		if (sh[i].sh_type == SHT_SYMTAB || (sh[i].sh_type == SHT_DYNSYM && !best))
 			best = i;
 	if (best && sh[best].sh_link < head->e_shnum)
-		take_table(file, bytes, &sh[best], &sh[sh[best].sh_link]);
+		take_table(file, bytes, &sh[best], &sh[sh[best].sh_link], o);
 }
 
 /* The file stays mapped: names point into it, also from a signal handler. */
-void user_symbols_load(void)
+static void take_file(const char *path, const struct object *o)
 {
-	int fd;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	void *file;
 
-	if (symbols)
-		return;
-	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && st.st_size > 0) {
 		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (file != MAP_FAILED)
-			take_file(file, (size_t)st.st_size);
+			take_tables(file, (size_t)st.st_size, o);
 	}
 	close(fd);
+}
+
+/* The first object of the list is the program itself. */
+static int take_object(struct dl_phdr_info *info, size_t bytes, void *libraries)
+{
+	const char *path = info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe";
+	const char *slash = strrchr(path, '/');
+	struct object o = {program_invocation_short_name, info->dlpi_addr};
+
+	(void)bytes;
+	if (info->dlpi_name[0])
+		o.name = strdup(slash ? slash + 1 : path);
+	take_file(path, &o);
+	return !*(int *)libraries;
+}
+
+/*
+ * A library tells only of the functions it offers, and who reads the file takes what lies behind one for its inside: so
+ * the space up to the next gets the library's name.
+ */
+static void name_gaps(void)
+{
+	struct symbol *all = malloc(2 * nr_symbols * sizeof(*all));
+	uint32_t n = 0;
+
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < nr_symbols; i++) {
+		const struct symbol *s = &symbols[i];
+
+		all[n++] = *s;
+		if (s->size && (i + 1 == nr_symbols || s->at + s->size < s[1].at))
+			all[n++] = (struct symbol){s->at + s->size, 0, s->object, s->object};
+	}
+	free(symbols);
+	symbols = all;
+	nr_symbols = n;
+}
+
+void user_symbols_load(int libraries)
+{
+	if (symbols)
+		return;
+	dl_iterate_phdr(take_object, &libraries);
+	if (!symbols)
+		return;
+	qsort(symbols, nr_symbols, sizeof(*symbols), by_address);
+	if (libraries)
+		name_gaps();
 }
 
 const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size)

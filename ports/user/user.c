@@ -130,6 +130,8 @@ static void finish(void)
 
 	if (!user_running || atomic_exchange(&user_saving, 1))
 		return;
+	if (user.sample_us)
+		user_sample_stop();
 	fathom_tracing_off();
 	fathom_clock_hz_set(clock_hz());
 	if (user.dump)
@@ -260,7 +262,7 @@ static int start_tracing(void)
 	if (err)
 		return err;
 	clock_start();
-	user_symbols_load();
+	user_symbols_load(user.sample_us != 0);
 	c.clock_hz = clock_hz();
 	c.sync = user_poke_start() ? user_sync : NULL;
 	err = fathom_init(&c);
@@ -304,6 +306,8 @@ int fathom_user_start(const char *options)
 	err = enable_events();
 	if (!err)
 		err = start_tracer();
+	if (!err && user.sample_us && (err = user_sample_start(user.sample_us)))
+		say("stacks cannot be sampled: ", strerror(-err));
 	if (err) {
 		user.out[0] = 0; /* there is nothing to save */
 		fathom_user_stop();

@@ -268,8 +268,6 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 
 		at = (loc & 0xffff) + (f->flags & FORMAT_REL_LOC ? f->offset + f->size : 0);
 		limit = at + (loc >> 16) < e->size ? at + (loc >> 16) : e->size;
-	} else if (f->size && at + f->size < limit && !count) {
-		limit = at + f->size;
 	}
 	if (count && field(w->s, e, count) < max)
 		max = field(w->s, e, count);

@@ -198,12 +198,14 @@ int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announc
 {
 	uint64_t *w = memory;
 
-	if (!fathom_core.nr_cpus || !memory || (uintptr_t)memory % 8 || !out || out > 3)
+	if (!fathom_core.nr_cpus || (uintptr_t)memory % 8 || !out || out > 3)
+		return -FATHOM_EINVAL;
+	if ((out & FATHOM_SAMPLE_BUFFER) && !memory)
 		return -FATHOM_EINVAL;
 	if (fathom_load(&fathom_sampler_on))
 		return -FATHOM_EBUSY;
-	fathom_sampler.capacity = bytes / 8 / fathom_core.nr_cpus;
-	if (fathom_sampler.capacity < 1024)
+	fathom_sampler.capacity = memory ? bytes / 8 / fathom_core.nr_cpus : 0;
+	if ((out & FATHOM_SAMPLE_BUFFER) && fathom_sampler.capacity < 1024)
 		return -FATHOM_ENOMEM;
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
 		fathom_sampler.cpu[i] = (struct sampler_cpu){.words = w};

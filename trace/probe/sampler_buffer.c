@@ -212,9 +212,11 @@ static void sampler_put_mapping(struct sampler_cpu *c, uint32_t cpu, uint64_t ta
 	fathom_sampler_publish(c, w, n);
 }
 
-/* This CPU's buffer for a writer in a task, which stays here until sampler_unhold(); NULL: not now. */
+/* This CPU's buffer for a writer in a task, which stays here until sampler_unhold(); NULL: not now, or there is none. */
 static struct sampler_cpu *sampler_hold(uintptr_t *pin, uint32_t *cpu)
 {
+	if (!(fathom_sampler.out & FATHOM_SAMPLE_BUFFER))
+		return NULL;
 	*pin = fathom_port_pin();
 	*cpu = fathom_port_cpu();
 	if (*cpu < fathom_core.nr_cpus && fathom_sampler_enter(&fathom_sampler.cpu[*cpu]))

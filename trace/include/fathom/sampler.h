@@ -45,7 +45,7 @@ struct fathom_sampler_stats {
 };
 
 /*
- * `memory` (8-aligned) holds the backtrace buffers of all CPUs. Call after fathom_init(). `announce`, or NULL, is called
+ * `memory` (8-aligned) holds the backtrace buffers of all CPUs; with FATHOM_SAMPLE_RING alone none is needed. Call after fathom_init(). `announce`, or NULL, is called
  * from a task whenever the buffer begins anew, and tells of every live mapping by fathom_sampler_map(). Without it all
  * mappings since boot are kept in the buffer, and are gone after a RESET. 0, -EINVAL, -ENOMEM, -EBUSY. Context: init.
  */
