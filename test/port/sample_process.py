@@ -52,12 +52,12 @@ work = tempfile.mkdtemp()
 
 
 def check(name, good, what=""):
-    print(f"ok {name}" if good else f"not ok {name}: {str(what)[:300]}")
+    print(f"ok {name}" if good else f"not ok {name}: {str(what)[-300:]}")
 
 
 with open(f"{work}/prog.c", "w") as f:
     f.write(PROGRAM)
-subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-I.", "-Itrace", "-Itrace/include",
+subprocess.run(["gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-optimize-sibling-calls", "-I.", "-Itrace", "-Itrace/include",
                 "-Iports/user", f"{work}/prog.c", "-Wl,-u,fathom_user_start", "build/user/libfathom.a", "-pthread", "-o", f"{work}/prog"], check=True)
 
 
