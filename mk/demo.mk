@@ -2,7 +2,9 @@
 # LEVEL is the porting level of docs/PORTING.md, 0..6; each has its own folder of objects.
 LEVEL ?= 6
 LD    := ld
-D     := $(B)/demo/L$(LEVEL)
+# SITES=entry: NOPs at entries only, as clang and other CPUs have them; function_graph then replaces return addresses.
+SITES ?= return
+D     := $(B)/demo/L$(LEVEL)$(if $(filter entry,$(SITES)),-entry)
 
 DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/kernel/*.S demo/*.c))
 DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
@@ -10,7 +12,9 @@ DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -pr
 	-fno-optimize-sibling-calls -mno-red-zone -mgeneral-regs-only -mcmodel=kernel $(WARN)
 DEMO_CFLAGS := $(DEMO_FREE) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel
 # Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
-DEMO_TRACE_FLAGS := $(if $(filter 4 5 6,$(LEVEL)),-pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return)
+DEMO_SITES_return := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
+DEMO_SITES_entry  := -fpatchable-function-entry=5 -fno-ipa-ra
+DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(SITES)))
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
 DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)))
 
@@ -40,10 +44,10 @@ define DEMO_LINK
 endef
 
 # All levels share the rules through a pattern on the level.
-$(B)/demo/L$(LEVEL)/lib/%.o: %.c
+$(D)/lib/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
-$(B)/demo/L$(LEVEL)/lib/%.o: %.S
+$(D)/lib/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/demo/%.o: demo/%.c

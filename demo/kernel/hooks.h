@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* What a breakpoint runs through before the tracer has looked at it. */
-#define NOTRACE __attribute__((no_instrument_function))
+#define NOTRACE __attribute__((no_instrument_function, patchable_function_entry(0)))
 
 /* Where interrupts enter: function_graph draws an arrow. */
 #define IRQ_ENTRY __attribute__((section(".irqentry.text"), noinline))

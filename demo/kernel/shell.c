@@ -165,7 +165,7 @@ const struct shell_command shell_commands[] = {
 	{"cat", "FILE...: of tracefs", cmd_cat},
 	{"echo", "WORD... [> FILE | >> FILE]: of tracefs", cmd_echo},
 	{"ls", "[DIRECTORY]: of tracefs", cmd_ls},
-	{"toggle", "COUNT: switch the function tracers on and off", cmd_toggle},
+	{"toggle", "COUNT [PROGRAM]: switch the function tracers on and off, PROGRAM runs meanwhile", cmd_toggle},
 	{"ps", "the tasks", cmd_ps},
 	{"cpus", "the CPUs and their counters", cmd_cpus},
 	{"mem", "free memory", cmd_mem},

@@ -189,23 +189,24 @@ void task_exit(int code)
 	panic("a dead task runs");
 }
 
-/* Interrupts are off; whoever runs now is not t. */
+/*
+ * Interrupts are off; whoever runs now is not t. The parent is woken under the lock: behind it, another child's end
+ * could have let it go, and its slot could be a new task's.
+ */
 void task_died(struct task *t)
 {
-	struct task *parent = NULL;
+	struct task *parent;
 
 	raw_lock(&tasks_lock);
 	if (t->parent) {
 		t->state = TASK_ZOMBIE;
 		parent = find(t->parent);
-		if (parent && parent->waits_for != -1 && parent->waits_for != t->pid)
-			parent = NULL;
+		if (parent && (parent->waits_for == -1 || parent->waits_for == t->pid))
+			wakeup(parent);
 	} else {
 		t->state = TASK_FREE;
 	}
 	raw_unlock(&tasks_lock);
-	if (parent)
-		wakeup(parent);
 }
 
 /* A dead child that matches, or the number of living ones that do. */

@@ -191,6 +191,10 @@ static int patch_live(const struct fathom_patch_set *set)
 		return -FATHOM_EIO;
 	flight_publish(set);
 	begun = patch_step(set, STEP_BREAK, &nr);
+	if (!begun) { /* nothing was written, so nobody need look again */
+		flight_publish(0);
+		return 0;
+	}
 	patch_sync();
 	for (int step = STEP_TAIL; step <= STEP_HEAD; step++) {
 		result = patch_step(set, step, &nr);
