@@ -1,0 +1,93 @@
+"""calls.py -- what must be true of function and function_graph traces. For the boot tests."""
+import bisect
+import collections
+import json
+import os
+import re
+import subprocess
+
+from demo import TOP
+
+FATHOM = os.path.join(TOP, "build/fathom")
+
+
+def kernel_file(level="6"):
+    return os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
+
+
+def record(out, tracer, lines, level="6"):
+    """Trace the lines on the demo kernel, all functions; the events."""
+    cmd = [FATHOM, "record", "--qemu", kernel_file(level), "-e", "sched:sched_switch", "-a", "trace_mib=160", "-m", "512", "-t", "100",
+           "--via", "memory", "-o", out, "-r", "echo 0 > tracing_on", "-r", f"echo {tracer} > current_tracer", "-r", "echo 1 > tracing_on"]
+    for line in lines:
+        cmd += ["-r", line]
+    subprocess.run(cmd + ["-r", "echo 0 > tracing_on"], check=True, capture_output=True)
+    text = subprocess.run([FATHOM, "query", "-j", out], check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Forest:
+    """Per task (pid 0 per CPU) entries and exits nest, but for calls open at the start or the end, and callees take no
+    longer than their caller, whatever CPU they ran on."""
+
+    def __init__(self, events):
+        self.faults, self.pairs, self.nested, self.moved = [], 0, 0, 0
+        self.stacks = collections.defaultdict(list)
+        for e in events:
+            stack = self.stacks[(e["pid"], e["cpu"] if e["pid"] == 0 else None)]
+            if e["event"] == "funcgraph_entry":
+                self.enter(e, e["fields"], stack)
+            elif e["event"] == "funcgraph_exit" and stack:  # else it began before the trace did
+                self.leave(e, e["fields"], stack)
+
+    def enter(self, e, f, stack):
+        if stack and stack[-1][1] + 1 != f["depth"]:
+            self.faults.append(f"event {e['n']}: depth {f['depth']} inside depth {stack[-1][1]}")
+        stack.append([f["func"], f["depth"], 0, e["cpu"]])
+
+    def leave(self, e, f, stack):
+        func, depth, children, cpu = stack.pop()
+        took = f["rettime"] - f["calltime"]
+        if (func, depth) != (f["func"], f["depth"]):
+            self.faults.append(f"event {e['n']}: return of {f['func']:x} depth {f['depth']}, open is {func:x} depth {depth}")
+            stack.clear()
+            return
+        self.pairs += 1
+        self.moved += cpu != e["cpu"]
+        if children > took:
+            self.faults.append(f"event {e['n']}: callees took {children} ns of {took}")
+        if stack:
+            stack[-1][2] += took
+            self.nested += 1
+
+
+class Code:
+    """Direct call targets and indirect calls of each function, from the disassembly."""
+
+    def __init__(self, kernel):
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", kernel], check=True, capture_output=True, text=True).stdout
+        name, self.starts, self.direct, self.indirect = None, [], collections.defaultdict(set), set()
+        for line in text.splitlines():
+            m = re.match(r"([0-9a-f]+) <([^>]+)>:$", line)
+            if m:
+                name = m.group(2)
+                self.starts.append((int(m.group(1), 16), name))
+                continue
+            m = re.search(r"\t(call|jmp)\s+(\*)?(?:[0-9a-f]+ <([^>+]+)(\+[^>]*)?>)?", line)
+            if m and m.group(2):
+                self.indirect.add(name)
+            elif m and m.group(3) and not m.group(4):
+                self.direct[name].add(m.group(3))
+        self.starts.sort()
+        self.bases = [s for s, _ in self.starts]
+
+    def name_at(self, at):
+        i = bisect.bisect_right(self.bases, at) - 1
+        return self.starts[i][1] if i >= 0 else "?"
+
+    def edges(self, events):
+        """(caller, callee) of every function record."""
+        return {(self.name_at(e["fields"]["parent_ip"] - 1), self.name_at(e["fields"]["ip"])) for e in events if e["event"] == "function"}
+
+    def wrong(self, edges):
+        return [f"{a} -> {b}" for a, b in edges if b not in self.direct[a] and a not in self.indirect]
