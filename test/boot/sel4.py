@@ -20,8 +20,8 @@ def run(*args):
 
 
 with tempfile.TemporaryDirectory() as tmp:
-    for dump in ("dump", "dump91"):
-        d = Demo(smp=2, sh=f"trace tracer sel4;run ipc 40;run touch 8;trace tracer nop;trace stream status;trace stream {dump};exit")
+    for dump, smp in (("dump", 1), ("dump91", 2)):
+        d = Demo(smp=smp, sh=f"trace tracer sel4;run ipc 40;run touch 8;trace tracer nop;trace stream status;trace stream {dump};exit")
         code = d.wait()
         c.check(f"{dump}_exit", code == EXIT_OK, d.text()[-300:])
         log = f"{tmp}/{dump}.log"
@@ -36,7 +36,9 @@ with tempfile.TemporaryDirectory() as tmp:
         lines = run("query", log, "--type", "kernel_entry").splitlines()
         fast = sum("fastpath=1" in l for l in lines)
         slow = sum("Syscall " in l and "cap=4" in l and "fastpath=1" not in l for l in lines)
-        c.check(f"{dump}_fastpath", fast > 0 and slow > 0, f"{fast} fast, {slow} slow")
+        # With one CPU the partner waits there, and but for a tick in between every call is fast; with two, luck decides.
+        least = 0.8 * (fast + slow) if smp == 1 else 0
+        c.check(f"{dump}_fastpath", fast > least and slow > 0, f"{fast} fast, {slow} slow")
         exits = [int(x) for x in re.findall(r"KEXIT duration=(\d+)", run("query", log, "--type", "kernel_exit"))]
         c.check(f"{dump}_durations", exits and min(exits) > 0, exits[:10])
         report = run("report", "--kernel", kernel, log)
