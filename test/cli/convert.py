@@ -15,6 +15,30 @@ def report(path):
     return subprocess.run(["trace-cmd", "report", path], capture_output=True).stdout
 
 
+def slices(events):
+    """How many of each kind there are, and what is wrong with the slices: they nest and go forward on every track."""
+    count, opened, last, bad = {}, {}, {}, None
+    for e in events:
+        track = (e["pid"], e["tid"])
+        count[e["ph"]] = count.get(e["ph"], 0) + 1
+        opened[track] = opened.get(track, 0) + {"B": 1, "E": -1}.get(e["ph"], 0)
+        if opened[track] < 0 or e["ph"] in "BE" and e["ts"] < last.get(track, 0):
+            bad = bad or f"{e} on its track"
+        if e["ph"] in "BE":
+            last[track] = e["ts"]
+    return count, bad or [f"{k} has {n} open" for k, n in opened.items() if n]
+
+
+def overlaps(events):
+    """Slices of CPU tracks that begin before the one before them ended."""
+    end, n = {}, 0
+    for e in events:
+        if e["ph"] == "X":
+            n += e["ts"] + 0.0005 < end.get(e["tid"], 0)
+            end[e["tid"]] = e["ts"] + e["dur"]
+    return n
+
+
 WAYS = {
     "v6": ["--file-version", "6"],
     "v7_zstd": [],
@@ -45,12 +69,21 @@ with Traces() as t:
 
     rows = [json.loads(line) for line in fathom("convert", path, "-", "--to", "jsonl")[1].splitlines()]
     check("convert_jsonl", len(rows) == 5706 and rows[1]["event"] == "sys_exit" and rows[1]["fields"]["ret"] == 1, len(rows))
-    table = list(csv.DictReader(io.StringIO(fathom("convert", path, "-", "--to", "csv")[1])))
+    table = list(csv.DictReader(io.StringIO(fathom("convert", path, "-", "--form", "csv")[1])))
     check("convert_csv", [r["event"] for r in table] == [r["event"] for r in rows] and [r["text"] for r in table] == [r["text"] for r in rows])
-    chrome = json.loads(fathom("convert", t.path("graph_v7_zstd.dat"), "-", "--to", "json")[1])["traceEvents"]
-    count = {ph: sum(e["ph"] == ph for e in chrome) for ph in "BEM"}
-    check("convert_chrome", count["B"] == 4704 and count["E"] == 4676 and count["M"] > 3, count)
-    rc, text, err = fathom("convert", path, "-", "--to", "txt")
+    chrome = json.loads(fathom("convert", t.path("graph_v7_zstd.dat"), "-", "--form", "json")[1])["traceEvents"]
+    count, bad = slices(chrome)
+    check("convert_chrome_calls", count["B"] == 4704 and count["E"] == 4704 and not bad, bad or count)
+    chrome = json.loads(fathom("convert", path, "-", "--to", "json")[1])["traceEvents"]
+    count, bad = slices(chrome)
+    switches = sum(r["event"] == "sched_switch" for r in rows)
+    check("convert_chrome_events", count["B"] == count["E"] > 50 and not bad, bad or count)
+    check("convert_chrome_cpus", switches / 4 < count["X"] <= switches + 2 and overlaps(chrome) == 0, (count, switches, overlaps(chrome)))
+    rc, text, err = fathom("convert", path, "-", "--to", "csv", "--from", f"{rows[10]['time']}ns")
+    check("convert_to_is_a_form_or_a_time", rc == 0 and len(text.splitlines()) == 1 + len(rows) - 10, err)
+    rc, text, err = fathom("convert", path, "-", "--form", "csv", "--to", f"{rows[10]['time']}ns")
+    check("convert_form_and_time", rc == 0 and len(text.splitlines()) == 12, err)
+    rc, text, err = fathom("convert", path, "-", "-t", "txt")
     check("convert_text", text == fathom("report", path)[1] and text, err)
 
     rc, _, err = fathom("convert", path, t.path("e.foo"))

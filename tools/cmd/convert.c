@@ -18,12 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *to, *version, *compression;
+static const char *form_name, *version, *compression;
 static bool force, per_cpu;
 
 static const struct option_spec own[] = {
-	{"to", 't', "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING, &to,
-	 NULL},
+	{"form", 't', "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING,
+	 &form_name, NULL},
 	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (7 if not given)", OPTION_STRING, &version,
 	 NULL},
 	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (if not given), zlib, none",
@@ -36,7 +36,7 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "convert",
 	.args = "IN OUT",
-	.about = "A trace of any format into another form, chosen by the suffix of OUT or --to. "
+	.about = "A trace of any format into another form, chosen by the suffix of OUT or --form. "
 		 "OUT may\n"
 		 "be - for the standard output (not for dat).",
 	.more = "forms:\n"
@@ -180,6 +180,25 @@ static bool form_known(const char *form)
 	return false;
 }
 
+static bool sel4_form(const char *form)
+{
+	return !strcmp(form, "bin") || !strcmp(form, "idx");
+}
+
+/* By --form, or by the suffix. `--to FORM` is what many tools say, and no time looks like one: it is taken as meant. */
+static const char *choose_form(struct options *o)
+{
+	const char *to = o->to_text;
+
+	if (form_name)
+		return form_name;
+	if (to && (form_known(to) || sel4_form(to) || btb_convert_takes(o->args[0], to))) {
+		o->to_text = NULL;
+		return to;
+	}
+	return source_suffix(o->args[1]);
+}
+
 /* Not over what is there without --force, and never over the trace itself. */
 static FILE *open_out(const char *in, const char *out)
 {
@@ -278,11 +297,11 @@ int cmd_convert(int argc, char **argv)
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	form = to ? to : source_suffix(j.o.args[1]);
+	form = choose_form(&j.o);
 	if (btb_convert_takes(j.o.args[0], form))
 		return convert_btb(&j.o, form);
-	if (!form_known(form) && strcmp(form, "bin") != 0 && strcmp(form, "idx") != 0) {
-		diag_error("convert: '%s' is not a form; give --to dat, txt, jsonl, csv or json",
+	if (!form_known(form) && !sel4_form(form)) {
+		diag_error("convert: '%s' is not a form; give --form dat, txt, jsonl, csv or json",
 			   form);
 		return EXIT_USAGE;
 	}
