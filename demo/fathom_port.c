@@ -128,7 +128,7 @@ void port_start(void)
 #if LEVEL >= 6
 	static uint32_t held;
 
-	fathom_fs_use_lock(long_lock, long_unlock, &held);
+	fathom_fs_use_lock(mutex_lock, mutex_unlock, &held);
 #endif
 #if LEVEL >= 1
 	struct spawn s = {.name = "traceline", .fn = line_task, .arg = 1, .detached = 1};

@@ -2,7 +2,7 @@
 /* demo_events.h -- events of this kernel's own, in Linux's syntax and in the short form. */
 /* clang-format off */
 #undef TRACE_SYSTEM
-#define TRACE_SYSTEM syscalls
+#define TRACE_SYSTEM raw_syscalls
 
 #if !defined(DEMO_EVENTS_H) || defined(TRACE_HEADER_MULTI_READ)
 #define DEMO_EVENTS_H

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* lock.h -- the spin lock: interrupts and preemption are off while one is held. */
+/* lock.h -- the spin lock: interrupts and preemption are off while one is held; and one for what takes long. */
 #ifndef DEMO_LOCK_H
 #define DEMO_LOCK_H
 
 #include "cpu.h"
+
+/* Until it looks free: a call, so that a function tracer sees locks that were fought for, and only those. */
+void spin_on_lock(const struct spinlock *l);
 
 /* raw_lock leaves interrupts to the caller, who has them off already. */
 static inline void raw_lock(struct spinlock *l)
 {
 	preempt_disable();
 	while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE)) /* pairs with raw_unlock() */
-		while (__atomic_load_n(&l->held, __ATOMIC_RELAXED))
-			cpu_pause();
+		spin_on_lock(l);
 }
+
+/* raw_lock, but 0 at once if it is held. */
+int spin_trylock(struct spinlock *l);
 
 static inline void raw_unlock(struct spinlock *l)
 {
@@ -38,18 +43,7 @@ static inline void unlock(struct spinlock *l, uint64_t flags)
 }
 
 /* For what takes long: interrupts stay on. Preemption is off, so that who spins does not keep the holder from its CPU. */
-static inline void long_lock(void *held)
-{
-	preempt_disable();
-	while (__atomic_exchange_n((uint32_t *)held, 1,
-				   __ATOMIC_ACQUIRE)) /* pairs with long_unlock() */
-		cpu_pause();
-}
-
-static inline void long_unlock(void *held)
-{
-	__atomic_store_n((uint32_t *)held, 0, __ATOMIC_RELEASE);
-	preempt_enable();
-}
+void mutex_lock(void *held);
+void mutex_unlock(void *held);
 
 #endif

@@ -295,7 +295,7 @@ static struct task *next_sleeper(struct cpu *c, uint64_t now)
 	return t;
 }
 
-void sched_tick(void)
+void scheduler_tick(void)
 {
 	struct cpu *c = this_cpu();
 	uint64_t now = clock_ns();
@@ -354,6 +354,20 @@ int sched_set(struct task *t, int class, int prio, uint64_t period_ns)
 	return 0;
 }
 
+/* The lock of a queue that has something to steal; not taken, and 0, if that is gone before. */
+static int lock_to_steal(struct cpu *from, uint64_t *flags)
+{
+	*flags = irq_save();
+	while (!spin_trylock(&from->rq.lock)) {
+		if (!__atomic_load_n(&from->rq.nr_ready, __ATOMIC_RELAXED)) {
+			irq_restore(*flags);
+			return 0;
+		}
+		cpu_pause();
+	}
+	return 1;
+}
+
 /* Take the last ready task of the busiest other CPU: the one that would wait longest. */
 static struct task *steal(void)
 {
@@ -364,10 +378,10 @@ static struct task *steal(void)
 		if (c != this_cpu() && c->rq.nr_ready &&
 		    (!from || c->rq.nr_ready > from->rq.nr_ready))
 			from = c;
-	if (!from)
-		return NULL;
-	uint64_t flags = lock(&from->rq.lock);
+	uint64_t flags;
 
+	if (!from || !lock_to_steal(from, &flags))
+		return NULL;
 	if (from->rq.ready) {
 		struct task **at = &from->rq.ready;
 

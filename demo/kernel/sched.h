@@ -35,7 +35,7 @@ void sched_idle(void) __attribute__((noreturn));
 void schedule(void);	     /* give the CPU to the best task; may return much later, elsewhere */
 void wakeup(struct task *t); /* any context but NMI */
 void sched_start(struct task *t); /* a new task's first wakeup */
-void sched_tick(void);		  /* the timer interrupt */
+void scheduler_tick(void);	  /* the timer interrupt */
 void sleep_prepare(
 	uint64_t when_ns); /* current will sleep from its next schedule() on, or be woken before */
 void sleep_until(uint64_t when_ns); /* block current */

@@ -58,7 +58,7 @@ static struct task *take_slot(void)
 
 		*t = fresh;
 		fathom_task_init(t->trace);
-		t->state = TASK_BLOCKED;
+		t->state = TASK_NEW;
 		t->pid = ++last_pid;
 	}
 	unlock(&tasks_lock, flags);
@@ -179,7 +179,8 @@ void task_exit(int code)
 	ipc_task_exit(t);
 	struct vm mine = t->vm;
 
-	t->vm.pml4 = 0; /* first: a switch away and back now loads the kernel's tables */
+	memset(&t->vm, 0,
+	       sizeof(t->vm)); /* first: a switch away and back now loads the kernel's tables */
 	vm_load(&t->vm);
 	vm_destroy(&mine);
 	t->exit_code = code;

@@ -15,6 +15,8 @@ enum task_state {
 	TASK_DEAD = 0x10,     /* X: on its last switch */
 	TASK_ZOMBIE = 0x20,   /* Z: only its exit code is left */
 	TASK_FREE = 0x40,
+	TASK_NEW =
+		0x80, /* being made: has no stack yet, so a wakeup meant for the slot's last owner must not start it */
 };
 
 #define TASKS_MAX 128

@@ -11,6 +11,14 @@
 #include "fathom/events/ipc.h"
 #include "demo_events.h"
 
+TRACE_DEFINE(kmem, kmalloc, "call_site=%pS ptr=0x%lx bytes_req=%lu bytes_alloc=%lu",
+	     (PTR, call_site), (U64, ptr), (U64, bytes_req), (U64, bytes_alloc))
+TRACE_DEFINE(kmem, kfree, "call_site=%pS ptr=0x%lx", (PTR, call_site), (U64, ptr))
+
+/* A task that did what it may not is ended as by Linux's signals. */
+TRACE_DEFINE(signal, signal_generate, "sig=%d code=%d comm=%s pid=%d", (S32, sig), (S32, code),
+	     (STR, comm), (S32, pid))
+
 TRACE_DEFINE(irq, nmi_handler, "ip=0x%llx user=%u", (U64, ip), (U32, user))
 
 /* Why an IPC left the fast path. */

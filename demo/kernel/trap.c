@@ -44,6 +44,19 @@ static NOTRACE int from_outside(const struct trapframe *f)
 	return from_user(f) || (f->vector >= 32 && this_cpu()->current == this_cpu()->idle);
 }
 
+/* What Linux calls the end that an exception brings. */
+static int signal_of(uint64_t vector)
+{
+	switch (vector) {
+	case 0:
+	case 16:
+	case 19: return 8;	       /* SIGFPE */
+	case 6: return 4;	       /* SIGILL */
+	case VEC_BREAKPOINT: return 5; /* SIGTRAP */
+	default: return 11;	       /* SIGSEGV */
+	}
+}
+
 /* A task did what it may not: say so and end it. The kernel goes on. */
 static void crash(const struct trapframe *f, uintptr_t at)
 {
@@ -51,6 +64,8 @@ static void crash(const struct trapframe *f, uintptr_t at)
 
 	kprintf("%s[%d]: %s at ip %lx, address %lx, sp %lx\n", current_task()->name,
 		current_task()->pid, what, f->rip, at, f->rsp);
+	trace_signal_generate(signal_of(f->vector), (int)f->vector, current_task()->name,
+			      current_task()->pid);
 	irq_enable();
 	task_exit(-(int)f->vector);
 }
@@ -86,7 +101,7 @@ static NOTRACE void exception(struct trapframe *f)
 static void tick(void)
 {
 	this_cpu()->ticks++;
-	sched_tick();
+	scheduler_tick();
 }
 
 static void dispatch(uint32_t vector)

@@ -80,8 +80,8 @@ void vm_destroy(struct vm *vm)
 {
 	if (vm->pml4)
 		free_pages(vm->pml4, 4);
-	vm->pml4 = 0;
-	vm->nr_regions = 0;
+	kfree(vm->regions, vm->room * sizeof(*vm->regions));
+	memset(vm, 0, sizeof(*vm));
 }
 
 void vm_load(const struct vm *vm)
@@ -92,9 +92,24 @@ void vm_load(const struct vm *vm)
 		write_cr3(pml4);
 }
 
+/* Room for twice as many regions. */
+static int grow(struct vm *vm)
+{
+	uint32_t room = vm->room ? vm->room * 2 : 6;
+	struct region *more = kmalloc(room * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more, vm->regions, vm->nr_regions * sizeof(*more));
+	kfree(vm->regions, vm->room * sizeof(*more));
+	vm->regions = more;
+	vm->room = room;
+	return 0;
+}
+
 int vm_add(struct vm *vm, const struct region *r)
 {
-	if (vm->nr_regions == REGIONS_MAX)
+	if (vm->nr_regions == vm->room && grow(vm))
 		return -ENOMEM;
 	if (r->start >= r->end || r->end > USER_TOP)
 		return -EINVAL;

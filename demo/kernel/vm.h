@@ -9,8 +9,6 @@
 
 struct trapframe;
 
-#define REGIONS_MAX 24
-
 enum region_flags {
 	REGION_WRITE = 1,
 	REGION_EXEC = 2,
@@ -25,9 +23,9 @@ struct region {
 };
 
 struct vm {
-	uint64_t pml4; /* physical; 0: a kernel task, which has the kernel's own tables */
-	struct region regions[REGIONS_MAX];
-	uint32_t nr_regions;
+	uint64_t pml4;		/* physical; 0: a kernel task, which has the kernel's own tables */
+	struct region *regions; /* from kmalloc, grown as needed */
+	uint32_t nr_regions, room;
 	uintptr_t heap_end;
 	uint64_t nr_faults;
 };
@@ -50,6 +48,10 @@ void *frame_early(size_t bytes); /* before frame_init: a piece of memory for goo
 uint64_t frame_alloc(void);
 void frame_free(uint64_t frame);
 uint64_t frames_free(void); /* in the pool and in all caches */
+
+/* kmalloc.c: up to 2048 bytes, not cleared; NULL if there is no memory. */
+void *kmalloc(size_t bytes);
+void kfree(void *object, size_t bytes);
 
 /* vm.c */
 void vm_protect_kernel(

@@ -14,12 +14,14 @@ GOOD = """cpus=2
            touch-5     [000]     1.000000900: sys_exit:             map = 4294967296 duration=650 ns
            touch-5     [000]     1.000001000: page_fault_user:      address=0x100000000 ip=0x400100 error_code=0x6
            touch-5     [000]     1.000001100: frame_alloc:          frame=0x1748000 order=0 caller=vm_fault+0x26
+           touch-5     [000]     1.000001150: kmalloc:              call_site=vm_add+0xa4 ptr=0xffffffff8047dfc0 bytes_req=240 bytes_alloc=256
            touch-5     [000]     1.000001200: irq_handler_entry:    irq=64 name=timer
            touch-5     [000]     1.000001300: nmi_handler:          ip=0xffffffff80201000 user=0
            touch-5     [000]     1.000001400: irq_handler_exit:     irq=64 ret=handled
            touch-5     [000]     1.000001500: page_fault_user:      address=0x100002000 ip=0x400100 error_code=0x6
            touch-5     [000]     1.000001600: page_fault_user:      address=0x100004000 ip=0x400100 error_code=0x6
            touch-5     [000]     1.000001700: frame_free:           frame=0x1748000 order=0
+           touch-5     [000]     1.000001750: kfree:                call_site=vm_destroy+0x35 ptr=0xffffffff8047dfc0
            touch-5     [000]     1.000001800: sys_enter:            sleep(0x1, 0x0, 0x0)
            touch-5     [000]     1.000001900: sched_switch:         prev_comm=touch prev_pid=5 prev_prio=120 prev_state=S ==> next_comm=idle/0 next_pid=0 next_prio=140
           <idle>-0     [001]     1.000002000: sched_wakeup:         comm=touch pid=5 prio=120 target_cpu=000
@@ -55,6 +57,8 @@ for name, lines in {
         "other_irq": changed("irq=64 ret", "irq=65 ret"),
         "no_free": without("frame_free"),
         "no_alloc": without("frame_alloc"),
+        "no_kfree": without("kfree:"),
+        "no_kmalloc": without("kmalloc:"),
         "outside": changed("0x100004000", "0x200000000"),
         "fault_missing": without("0x100002000"),
         "time_back": changed("1.000001700", "1.000001550"),
@@ -62,6 +66,6 @@ for name, lines in {
         "unknown": changed("nmi_handler: ", "whatever: "),
 }.items():
     if name in ("no_irq_entry",):  # the first exit on a CPU may have begun before the trace: make it the second
-        lines = [GOOD[7], GOOD[9]] + lines
+        lines = [GOOD[8], GOOD[10]] + lines
     c.check(f"self_{name}", judge(lines), "not noticed")
 c.done()

@@ -10,6 +10,7 @@ SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state
 PID = re.compile(r"\bpid=(\d+)")
 IRQ = re.compile(r"irq=(\d+)")
 FRAME = re.compile(r"frame=0x([0-9a-f]+)")
+OBJECT = re.compile(r"ptr=0x([0-9a-f]+)")
 FAULT = re.compile(r"address=(?:0x)?([0-9a-f]+)")
 SYS = re.compile(r"(\w+) = (-?\d+) duration=(\d+) ns")
 LOST = re.compile(r"CPU:(\d+) \[(?:(\d+) )?EVENTS (?:DROPPED|LOST)", re.I)
@@ -34,6 +35,7 @@ class Checker:
         self.calls = {}       # pid: (name, time of entry)
         self.blocked = {}     # pid: True once it was switched out blocked and not woken since
         self.frames = {}      # frame: where it was allocated
+        self.objects = {}     # of kmalloc: where it was allocated
         self.heap = {}        # pid of a toucher: faults in its heap
         self.touch_pages = touch_pages
         self.durations = 0
@@ -75,7 +77,7 @@ class Checker:
         if handler:
             handler(line, comm, pid, cpu, time, rest)
         elif kind not in ("sched_migrate_task", "sched_process_fork", "sched_process_exit", "cap_invoke", "fast_send",
-                          "fast_recv", "slow_path", "sched_waking", "page_fault_kernel"):
+                          "fast_recv", "slow_path", "sched_waking", "page_fault_kernel", "signal_generate"):
             self.error("an event that nobody knows", line)
 
     def on_sched_switch(self, line, comm, pid, cpu, time, rest):
@@ -143,6 +145,16 @@ class Checker:
         if not self.frames.pop(FRAME.search(rest).group(1), None) and not self.lossy:
             self.error("a frame was freed that was not allocated", line)
 
+    def on_kmalloc(self, line, comm, pid, cpu, time, rest):
+        at = OBJECT.search(rest).group(1)
+        if at in self.objects and not self.lossy:
+            self.error("an object was given out twice", line)
+        self.objects[at] = line
+
+    def on_kfree(self, line, comm, pid, cpu, time, rest):
+        if not self.objects.pop(OBJECT.search(rest).group(1), None) and not self.lossy:
+            self.error("an object was freed that was not allocated", line)
+
     def on_page_fault_user(self, line, comm, pid, cpu, time, rest):
         at = int(FAULT.search(rest).group(1), 16)
         if comm != "touch":
@@ -160,6 +172,8 @@ class Checker:
                 self.error(f"interrupts without an end on cpu {cpu}", str(stack))
         if self.frames and not self.lossy:
             self.error(f"{len(self.frames)} frames are still allocated, one of them", next(iter(self.frames.values())))
+        if self.objects and not self.lossy:
+            self.error(f"{len(self.objects)} objects are still allocated, one of them", next(iter(self.objects.values())))
         if self.durations and self.true_durations < 0.95 * self.durations:
             self.error("durations", f"only {self.true_durations} of {self.durations} agree with the time stamps")
         if self.touch_pages and not self.lossy:
