@@ -33,6 +33,45 @@ static int available_functions_show(struct fathom_file *f, struct fathom_text *t
 
 const struct ctl_file_ops fathom_ctl_available_functions = {.show = available_functions_show};
 
+#define KALLSYMS_GAP 32u /* symbols shown between two traced functions */
+
+static void kallsyms_line(struct fathom_text *t, uintptr_t at, const char *name)
+{
+	fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
+	fathom_text_str(t, " T ");
+	fathom_text_str(t, name);
+	fathom_text_char(t, '\n');
+}
+
+/*
+ * What Linux has in /proc, for who decodes the records elsewhere. The port names an address but has no list: a piece is
+ * a traced function and what lies behind it up to the next one, found by asking behind the end of each.
+ */
+static int kallsyms_show(struct fathom_file *f, struct fathom_text *t)
+{
+	uint32_t count = fathom_function_count();
+	uintptr_t at, end, offset, size;
+	const char *name;
+
+	if (!f->piece) {
+		kallsyms_line(t, fathom_marker_ip(), "tracing_mark_write");
+		return count != 0 && fathom_core.config.symbol;
+	}
+	at = fathom_function_address(f->piece - 1);
+	end = f->piece < count ? fathom_function_address(f->piece) : ~(uintptr_t)0;
+	for (uint32_t i = 0; i < KALLSYMS_GAP && at < end; i++) {
+		offset = size = 0;
+		name = fathom_core.config.symbol(at, &offset, &size);
+		if (!name || size <= offset)
+			break;
+		kallsyms_line(t, at - offset, name);
+		at += size - offset;
+	}
+	return f->piece < count;
+}
+
+const struct ctl_file_ops fathom_ctl_kallsyms = {.show = kallsyms_show};
+
 static int enabled_functions_show(struct fathom_file *f, struct fathom_text *t)
 {
 	uint32_t users;

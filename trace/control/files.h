@@ -19,6 +19,7 @@ enum ctl_number_file {
 	CTL_NUMBER_PERCENT,
 	CTL_NUMBER_CMDLINES,
 	CTL_NUMBER_STACK_MAX,
+	CTL_NUMBER_STACK_ON,
 	CTL_NUMBER_PROFILE,
 };
 
@@ -56,8 +57,8 @@ extern const struct ctl_file_ops fathom_ctl_event_trigger, fathom_ctl_event_hist
 
 /* file_function.c */
 extern const struct ctl_file_ops fathom_ctl_function_set, fathom_ctl_available_functions,
-	fathom_ctl_enabled_functions, fathom_ctl_function_info, fathom_ctl_stack_trace,
-	fathom_ctl_profile_stat;
+	fathom_ctl_kallsyms, fathom_ctl_enabled_functions, fathom_ctl_function_info,
+	fathom_ctl_stack_trace, fathom_ctl_profile_stat;
 
 /* options.c */
 extern const struct ctl_file_ops fathom_ctl_trace_options, fathom_ctl_option_ops;

@@ -137,15 +137,18 @@ int fathom_ctl_feature(uint32_t flags)
 	return 1;
 }
 
-/* Pages each ring of an instance gets: those of the top, or less if the memory is short. */
+/* Each ring gets the pages of the top's with room for twice as many, or less if the memory is short. */
 static int state_instance_rings(struct ctl_instance *tr)
 {
-	uint32_t pages = fathom_ring_pages(fathom_core.ring[0]);
+	uint32_t pages = fathom_ring_pages(fathom_core.ring[0]), room = 2 * pages;
+	int err = -FATHOM_ENOMEM;
 
-	for (; pages >= FATHOM_RING_PAGES_MIN; pages /= 2)
-		if (!fathom_ctl_rings_new(&tr->ring, &tr->rings, pages))
-			return 0;
-	return -FATHOM_ENOMEM;
+	for (; err && room >= FATHOM_RING_PAGES_MIN; room /= 2)
+		err = fathom_ctl_rings_new(&tr->ring, &tr->rings, room);
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus && !err; cpu++)
+		if (fathom_ring_pages(tr->ring[cpu]) > pages)
+			err = fathom_ring_resize(tr->ring[cpu], pages);
+	return err;
 }
 
 static int state_name_ok(const char *name, size_t len)

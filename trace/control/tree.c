@@ -27,7 +27,8 @@ static const char *const readme_text[] = {
 	"  per_cpu/cpuN/\t\t- trace, trace_pipe, trace_pipe_raw, stats, snapshot of one CPU\n"
 	"  saved_cmdlines, saved_tgids - tasks seen in the trace\n"
 	"  printk_formats\t- formats of trace_printk(), for decoders\n"
-	"  set_ftrace_filter\t- functions to trace: names, globs, `!` takes away,\n"
+	"  set_ftrace_filter\t- functions to trace; `!` takes away, `>>` adds\n"
+	"\t     accepts: func_full_name or glob-matching-pattern, or\n"
 	"\t\t\t  <function>:<command>[:<count>] with traceon, traceoff,\n"
 	"\t\t\t  enable_event:<system>:<event>, disable_event:<system>:<event>,\n"
 	"\t\t\t  stacktrace, snapshot, dump, cpudump\n"
@@ -35,7 +36,8 @@ static const char *const readme_text[] = {
 	"  set_ftrace_pid, set_ftrace_notrace_pid - tasks to trace, or not\n"
 	"  set_graph_function, set_graph_notrace, max_graph_depth - of function_graph\n"
 	"  function_profile_enabled, trace_stat/ - hits and time per function\n"
-	"  stack_trace, stack_max_size, stack_trace_filter - the deepest stack\n"
+	"  stack_trace, stack_max_size, stack_trace_filter - the deepest stack,\n"
+	"\t\t\t  looked for while stack_tracer_enabled is 1\n"
 	"  tracing_thresh, tracing_max_latency - limits of the latency tracers, in us\n",
 	"  events/\n"
 	"   set_event\t\t- events by <system>:<event>; `!` takes away\n"
@@ -81,6 +83,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"free_buffer", 0200, 0, &fathom_ctl_free_buffer, 0},
 	{"function_profile_enabled", 0640, CTL_TOP_ONLY | CTL_IF_PROFILE, &fathom_ctl_number_file,
 	 CTL_NUMBER_PROFILE},
+	{"kallsyms", 0440, CTL_TOP_ONLY, &fathom_ctl_kallsyms, 0},
 	{"max_graph_depth", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
 	 CTL_NUMBER_GRAPH_DEPTH},
 	{"printk_formats", 0440, CTL_TOP_ONLY, &fathom_ctl_printk_formats, 0},
@@ -103,6 +106,8 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"stack_max_size", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file, CTL_NUMBER_STACK_MAX},
 	{"stack_trace", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_stack_trace, 0},
 	{"stack_trace_filter", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_STACK},
+	{"stack_tracer_enabled", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
+	 CTL_NUMBER_STACK_ON},
 	{"timestamp_mode", 0440, 0, &fathom_ctl_timestamp_mode, 0},
 	{"trace", 0640, 0, &fathom_ctl_trace, 0},
 	{"trace_clock", 0640, 0, &fathom_ctl_trace_clock, 0},
