@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse3/fuse.h>
+#include <fuse3/fuse_lowlevel.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,9 +40,11 @@ static struct p9 *mount_p9(void)
 	return fuse_get_context()->private_data;
 }
 
+/* By a signal to the caller, or because the mount is gone. */
 static bool interrupted(void)
 {
-	return fuse_interrupted();
+	return fuse_interrupted() ||
+	       fuse_session_exited(fuse_get_session(fuse_get_context()->fuse));
 }
 
 static const char *path_of(const char *path)
@@ -164,11 +167,11 @@ static int mount_read(const char *path, char *buf, size_t size, off_t offset,
 
 	(void)path;
 	if (f->stream)
-		return (int)p9_read(c, f->fid, buf, size, 0, fi->flags & O_NONBLOCK, interrupted);
+		return (int)p9_read(c, f->fid, buf, size, 0, fi->flags & O_NONBLOCK);
 	/* One message holds less than FUSE may ask for; a short answer would look like the end of the file. */
 	while (done < size) {
 		ssize_t n = p9_read(c, f->fid, buf + done, size - done, (uint64_t)offset + done,
-				    fi->flags & O_NONBLOCK, interrupted);
+				    fi->flags & O_NONBLOCK);
 
 		if (n < 0)
 			return done ? (int)done : (int)n;
@@ -318,7 +321,8 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	cfg->intr_signal = SIGUSR1;
 	cfg->direct_io = 1;
 	cfg->use_ino = 1;
-	cfg->entry_timeout = 0; /* instances come and go on the target */
+	cfg->entry_timeout =
+		1; /* only instances come and go; a gone one is told by the walk of its files */
 	cfg->attr_timeout = 1;
 	cfg->negative_timeout = 0;
 	return fuse_get_context()->private_data;
@@ -377,7 +381,7 @@ static void *watch_target(void *arg)
 			continue;
 		diag_error("%s: the target is gone: unmounting", w->dir);
 		fuse_exit(w->fuse);
-		umount2(w->dir, MNT_DETACH);
+		mount_end(w->dir);
 		break;
 	}
 	return NULL;
@@ -406,15 +410,16 @@ static int run_loop(struct fuse *fuse, struct p9 *c, const char *dir)
 static struct fuse *make_fuse(struct p9 *c, const struct mount_options *o)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	char name[256];
+	char name[128], option[256];
 	struct fuse *fuse;
 
-	snprintf(name, sizeof(name), "-ofsname=%s,subtype=tracefs", o->name);
-	for (char *p = name + 2; *p; p++)
-		if (*p == ' ' || (*p == ',' && p[1] != 's'))
+	snprintf(name, sizeof(name), "fathom:%s", o->target);
+	for (char *p = name; *p; p++)
+		if (strchr(" ,\\", *p)) /* which options and /proc/mounts would misunderstand */
 			*p = '_';
+	snprintf(option, sizeof(option), "-ofsname=%s,subtype=tracefs", name);
 	fuse_opt_add_arg(&args, "fathom");
-	fuse_opt_add_arg(&args, name);
+	fuse_opt_add_arg(&args, option);
 	if (o->debug)
 		fuse_opt_add_arg(&args, "-d");
 	fuse = fuse_new(&args, &mount_operations, sizeof(mount_operations), c);
@@ -427,7 +432,8 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 	struct fuse *fuse;
 	int ret = -1;
 
-	if (o->tracefs && mount("tracefs", dir, "tracefs", 0, NULL) && errno != EBUSY)
+	p9_stop_when(c, interrupted);
+	if (o->tracefs && mount(MOUNT_BELOW, dir, "tracefs", 0, NULL) && errno != EBUSY)
 		diag_warn("%s: the host's tracefs cannot be mounted below it: %s; trace-cmd will "
 			  "not find it",
 			  dir, strerror(errno));

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* p9.c -- files over 9P: walk, open, read, write, list; and how a target is reached. */
+/* p9.c -- files over 9P: walk, open, read, write, list. */
 #include "capture/p9_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <termios.h>
 #include <unistd.h>
-#include "base/diag.h"
 
 #define P9_LIST_MAX 65536 /* entries of a directory that are believed */
 
@@ -35,7 +29,7 @@ int p9_clunk(struct p9 *c, uint32_t fid)
 	if (ret)
 		return ret;
 	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	p9_call_end(&m);
 	return ret;
 }
@@ -64,7 +58,7 @@ static int walk_some(struct p9 *c, uint32_t from, uint32_t to, const char **path
 		*path += strspn(*path, "/");
 	}
 	wire_p9_put(m.buf + count_at, names, 2);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	if (!ret && p9_call_get(&m, 2) != names)
 		ret = -ENOENT;
 	p9_call_end(&m);
@@ -119,7 +113,7 @@ static int stat_fid(struct p9 *c, uint32_t fid, struct p9_stat *st)
 	if (ret)
 		return ret;
 	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	if (!ret) {
 		p9_call_get(&m, 2);
 		if (!stat_get(&m, st, name))
@@ -150,7 +144,7 @@ static int open_fid(struct p9 *c, uint32_t fid, int flags, struct p9_stat *st)
 		return ret;
 	p9_call_u(&m, fid, 4);
 	p9_call_u(&m, (uint32_t)(flags & O_ACCMODE) | (flags & O_TRUNC ? WIRE_P9_OTRUNC : 0), 1);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	if (!ret && st)
 		qid_get(&m, st);
 	p9_call_end(&m);
@@ -183,8 +177,7 @@ static int read_call(struct p9_call *m, struct p9 *c, uint32_t fid, uint64_t off
 	return 0;
 }
 
-ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t offset, bool nowait,
-		p9_stop_fn stop)
+ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t offset, bool nowait)
 {
 	struct p9_call m;
 	uint32_t n;
@@ -192,7 +185,7 @@ ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t of
 
 	if (ret)
 		return ret;
-	ret = p9_call_run(&m, stop);
+	ret = p9_call_run(&m, !nowait);
 	if (!ret) {
 		n = (uint32_t)p9_call_get(&m, 4);
 		if (m.bad || n > m.len - m.at || n > bytes)
@@ -219,7 +212,7 @@ ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_
 	p9_call_u(&m, bytes, 4);
 	memcpy(m.buf + m.len, buf, bytes);
 	m.len += (uint32_t)bytes;
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	if (!ret) {
 		n = (ssize_t)p9_call_get(&m, 4);
 		if (m.bad || (size_t)n > bytes)
@@ -232,7 +225,7 @@ ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_
 int p9_readable(struct p9 *c, uint32_t fid)
 {
 	char none;
-	ssize_t n = p9_read(c, fid, &none, 0, WIRE_P9_POLL, true, NULL);
+	ssize_t n = p9_read(c, fid, &none, 0, WIRE_P9_POLL, true);
 
 	return n == -EAGAIN ? 0 : n < 0 ? (int)n : 1;
 }
@@ -289,7 +282,7 @@ int p9_list(struct p9 *c, const char *path,
 		ret = read_call(&m, c, fid, offset, c->msize);
 		if (ret)
 			break;
-		ret = p9_call_run(&m, NULL);
+		ret = p9_call_run(&m, false);
 		if (!ret) {
 			offset += wire_p9_get(m.buf, 4);
 			ret = list_some(&m, each, arg);
@@ -318,7 +311,7 @@ int p9_mkdir(struct p9 *c, const char *path)
 		p9_call_text(&m, name, strlen(name));
 		p9_call_u(&m, WIRE_P9_DIR | 0750, 4);
 		p9_call_u(&m, WIRE_P9_OREAD, 1);
-		ret = p9_call_run(&m, NULL);
+		ret = p9_call_run(&m, false);
 		p9_call_end(&m);
 	}
 	p9_clunk(c, fid);
@@ -338,44 +331,9 @@ int p9_rmdir(struct p9 *c, const char *path)
 	if (ret)
 		return ret;
 	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	p9_call_end(&m);
 	return ret;
-}
-
-char *p9_load(struct p9 *c, const char *path, size_t max, size_t *bytes, int *err)
-{
-	size_t room = 65536, n = 0;
-	char *buf = malloc(room + 1);
-	uint32_t fid;
-	ssize_t got = -ENOMEM;
-
-	*err = buf ? p9_open(c, path, O_RDONLY, &fid, NULL) : -ENOMEM;
-	if (*err) {
-		free(buf);
-		return NULL;
-	}
-	while (n < max && (got = p9_read(c, fid, buf + n, room - n, n, true, NULL)) > 0) {
-		n += (size_t)got;
-		if (n == room) {
-			char *more = realloc(buf, room * 2 + 1);
-
-			if (!more)
-				break;
-			buf = more;
-			room *= 2;
-		}
-	}
-	p9_clunk(c, fid);
-	*err = got < 0 && got != -EAGAIN ? (int)got : 0;
-	if (*err) {
-		free(buf);
-		return NULL;
-	}
-	buf[n] = '\0';
-	if (bytes)
-		*bytes = n;
-	return buf;
 }
 
 int p9_store(struct p9 *c, const char *path, int flags, const void *data, size_t bytes)
@@ -398,135 +356,4 @@ int p9_store(struct p9 *c, const char *path, int flags, const void *data, size_t
 	} while (bytes);
 	p9_clunk(c, fid);
 	return ret;
-}
-
-static int connect_unix(const char *path)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int fd;
-
-	if (strlen(path) >= sizeof(at.sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	strcpy(at.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int connect_tcp(const char *where)
-{
-	struct addrinfo hint = {.ai_socktype = SOCK_STREAM}, *list = NULL;
-	const char *colon = strrchr(where, ':');
-	char host[256];
-	int fd = -1;
-
-	if (!colon || (size_t)(colon - where) >= sizeof(host)) {
-		errno = EINVAL;
-		return -1;
-	}
-	memcpy(host, where, (size_t)(colon - where));
-	host[colon - where] = '\0';
-	if (getaddrinfo(host, colon + 1, &hint, &list)) {
-		errno = EADDRNOTAVAIL;
-		return -1;
-	}
-	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	freeaddrinfo(list);
-	return fd;
-}
-
-static speed_t baud_of(long rate)
-{
-	static const struct {
-		long rate;
-		speed_t code;
-	} table[] = {{9600, B9600},	  {19200, B19200},    {38400, B38400},	 {57600, B57600},
-		     {115200, B115200},	  {230400, B230400},  {460800, B460800}, {921600, B921600},
-		     {1500000, B1500000}, {3000000, B3000000}};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (table[i].rate == rate)
-			return table[i].code;
-	return B0;
-}
-
-static int open_serial(const char *target)
-{
-	const char *colon = strrchr(target, ':');
-	speed_t speed = colon ? baud_of(atol(colon + 1)) : B115200;
-	char *path = strndup(target, colon ? (size_t)(colon - target) : strlen(target));
-	struct termios t;
-	int fd;
-
-	if (!path || speed == B0) {
-		free(path);
-		errno = EINVAL;
-		return -1;
-	}
-	fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	free(path);
-	if (fd >= 0 && !tcgetattr(fd, &t)) {
-		cfmakeraw(&t);
-		cfsetspeed(&t, speed);
-		tcsetattr(fd, TCSANOW, &t);
-	}
-	return fd;
-}
-
-/* The socket of a process: where the user port puts it. */
-static int connect_pid(const char *target)
-{
-	const char *run = getenv("XDG_RUNTIME_DIR");
-	char path[108];
-	struct stat st;
-	char proc[32];
-	int fd = -1;
-
-	if (run && run[0] == '/' &&
-	    (size_t)snprintf(path, sizeof(path), "%s/fathom/%s", run, target) < sizeof(path))
-		fd = connect_unix(path);
-	if (fd >= 0)
-		return fd;
-	snprintf(proc, sizeof(proc), "/proc/%s", target);
-	if (stat(proc, &st))
-		return -1;
-	if ((size_t)snprintf(path, sizeof(path), "/tmp/fathom-%u/%s", (unsigned int)st.st_uid,
-			     target) >= sizeof(path))
-		return -1;
-	return connect_unix(path);
-}
-
-struct p9 *p9_connect(const char *target)
-{
-	struct stat st;
-	int fd;
-
-	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11)
-		fd = connect_pid(target);
-	else if (!strncmp(target, "unix:", 5))
-		fd = connect_unix(target + 5);
-	else if (!strncmp(target, "tcp:", 4))
-		fd = connect_tcp(target + 4);
-	else if (!stat(target, &st) && S_ISSOCK(st.st_mode))
-		fd = connect_unix(target);
-	else
-		fd = open_serial(target);
-	if (fd < 0) {
-		diag_error("%s: cannot reach it: %s (a pid, unix:PATH, tcp:HOST:PORT or a serial "
-			   "device)",
-			   target, strerror(errno));
-		return NULL;
-	}
-	return p9_attach(fd, target);
 }

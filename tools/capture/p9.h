@@ -17,7 +17,10 @@ struct p9;
 struct p9 *p9_connect(const char *target);
 struct p9 *p9_attach(int fd, const char *name); /* over a pipe that is open already; takes it */
 void p9_close(struct p9 *c);
-bool p9_is_dead(struct p9 *c); /* the pipe broke: every call fails with -EIO */
+/* The pipe broke, or the target no longer answers: every call fails with -EIO. */
+bool p9_is_dead(struct p9 *c);
+/* Asked in the calling thread while a call waits: true (a signal, FUSE's interrupt) ends it with -EINTR. */
+void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void));
 
 struct p9_stat {
 	uint32_t mode; /* Linux's, with the type */
@@ -36,10 +39,7 @@ int p9_rmdir(struct p9 *c, const char *path);
 int p9_list(struct p9 *c, const char *path,
 	    int (*each)(void *arg, const char *name, const struct p9_stat *st), void *arg);
 
-/* Was the caller told to stop (a signal, FUSE's interrupt)? Asked while a read waits. */
-typedef bool (*p9_stop_fn)(void);
-ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t offset, bool nowait,
-		p9_stop_fn stop);
+ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t offset, bool nowait);
 /* pid: who writes, for markers; 0: unknown. */
 ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_t pid);
 /* 1: a read would not wait, 0: it would. */
@@ -47,8 +47,6 @@ int p9_readable(struct p9 *c, uint32_t fid);
 /* Tell `ready` (once, from the receiving thread) when it no longer would. `ready` is also told if the fid goes away. */
 int p9_notify(struct p9 *c, uint32_t fid, void (*ready)(void *arg), void *arg);
 
-/* A whole file, NUL-terminated, at most `max` bytes: NULL with *err set. Freed by the caller. */
-char *p9_load(struct p9 *c, const char *path, size_t max, size_t *bytes, int *err);
 /* Write all of it, as a shell's `echo` would. */
 int p9_store(struct p9 *c, const char *path, int flags, const void *data, size_t bytes);
 

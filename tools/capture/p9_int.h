@@ -26,7 +26,7 @@ enum p9_tag_state {
 	P9_WAITS,
 	P9_DONE,
 	P9_NOTIFIES,
-	P9_ABANDONED
+	P9_ABANDONED /* nobody waits, but its answer may still come */
 };
 
 struct p9 {
@@ -35,6 +35,8 @@ struct p9 {
 	uint32_t next_fid;
 	bool dead;
 	volatile bool stop; /* p9_close() was called */
+	bool (*told_to_stop)(void);
+	int64_t heard_ms; /* when the last byte came; atomic */
 	char *name;
 	pthread_t thread;
 	pthread_mutex_t lock; /* everything but the pipe */
@@ -57,8 +59,11 @@ void p9_call_end(struct p9_call *m);
 void p9_call_u(struct p9_call *m, uint64_t v, uint32_t bytes);
 void p9_call_text(struct p9_call *m, const char *s, size_t n);
 uint64_t p9_call_get(struct p9_call *m, uint32_t bytes);
-/* Send and wait: 0 with the answer's body in m, or a negative errno value. */
-int p9_call_run(struct p9_call *m, p9_stop_fn stop);
+/*
+ * Send and wait: 0 with the answer's body in m, or a negative errno value. Patient: the target may take as long as it
+ * likes, as for a read that waits.
+ */
+int p9_call_run(struct p9_call *m, bool patient);
 /* Send; the answer calls ready(arg). */
 int p9_call_notify(struct p9_call *m, uint32_t fid, void (*ready)(void *arg), void *arg);
 uint32_t p9_new_fid(struct p9 *c);

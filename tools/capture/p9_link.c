@@ -3,6 +3,7 @@
 #include "capture/p9_int.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +12,27 @@
 #include <unistd.h>
 #include "base/diag.h"
 
-#define P9_POLL_MS   50	  /* how soon a waiting call sees that it was told to stop */
-#define P9_ANSWER_MS 5000 /* the first answer of a target; then it is there */
+#define P9_POLL_MS 50 /* how soon a waiting call sees that it was told to stop */
+#define P9_FLUSH_MS \
+	2000 /* a target that does not even answer Tflush for so long is not waited for */
+#define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
 
-/* Looks up from time to time: a serial line that is silent for ever must not keep the thread. */
-static bool read_all(struct p9 *c, uint8_t *to, size_t n)
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* All of it before `end`, or until p9_close(): a line that is silent for ever must not keep the thread. */
+static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 {
 	while (n) {
 		struct pollfd p = {c->fd, POLLIN, 0};
 		ssize_t got;
 
-		if (c->stop)
+		if (c->stop || now_ms() > end)
 			return false;
 		if (poll(&p, 1, 100) <= 0)
 			continue;
@@ -30,20 +41,28 @@ static bool read_all(struct p9 *c, uint8_t *to, size_t n)
 			continue;
 		if (got <= 0)
 			return false;
+		__atomic_store_n(&c->heard_ms, now_ms(), __ATOMIC_RELAXED);
 		to += got;
 		n -= (size_t)got;
 	}
 	return true;
 }
 
+static bool read_all(struct p9 *c, uint8_t *to, size_t n)
+{
+	return read_until(c, to, n, INT64_MAX);
+}
+
 static bool write_all(struct p9 *c, const uint8_t *from, size_t n)
 {
+	int64_t end = now_ms() + P9_SILENT_MS;
+
 	while (n) {
 		ssize_t put = write(c->fd, from, n);
 
 		if (put < 0 && errno == EINTR)
 			continue;
-		if (put < 0 && errno == EAGAIN) {
+		if (put < 0 && errno == EAGAIN && now_ms() < end) {
 			struct pollfd p = {c->fd, POLLOUT, 0};
 
 			poll(&p, 1, 100);
@@ -53,24 +72,20 @@ static bool write_all(struct p9 *c, const uint8_t *from, size_t n)
 			return false;
 		from += put;
 		n -= (size_t)put;
+		end = now_ms() + P9_SILENT_MS;
 	}
 	return true;
 }
 
 /* Bytes left over on a serial line stand before the first answer: skip to what can only be an Rversion. */
-static bool sync_first(struct p9 *c, uint8_t head[WIRE_P9_HEAD])
+static bool sync_first(struct p9 *c, uint8_t head[WIRE_P9_HEAD], int64_t end)
 {
-	struct pollfd p = {c->fd, POLLIN, 0};
-	uint32_t skipped = 0;
-
-	if (poll(&p, 1, P9_ANSWER_MS) <= 0 || !read_all(c, head, WIRE_P9_HEAD))
+	if (!read_until(c, head, WIRE_P9_HEAD, end))
 		return false;
 	while (wire_p9_get(head, 4) > 64 || wire_p9_get(head, 4) < WIRE_P9_HEAD + 6 ||
 	       head[4] != WIRE_P9_TVERSION + 1 || wire_p9_get(head + 5, 2) != WIRE_P9_NOTAG) {
-		if (++skipped > 1u << 20)
-			return false;
 		memmove(head, head + 1, WIRE_P9_HEAD - 1);
-		if (poll(&p, 1, P9_ANSWER_MS) <= 0 || !read_all(c, head + WIRE_P9_HEAD - 1, 1))
+		if (!read_until(c, head + WIRE_P9_HEAD - 1, 1, end))
 			return false;
 	}
 	return true;
@@ -112,6 +127,9 @@ static void deliver(struct p9 *c, uint32_t tag, uint8_t type, const uint8_t *bod
 			ready = t->ready;
 			arg = t->arg;
 			t->state = P9_FREE;
+		} else if (t->state == P9_ABANDONED) {
+			t->state = P9_FREE;
+			pthread_cond_broadcast(&c->answered);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -230,72 +248,115 @@ static int send_call(struct p9_call *m, struct p9_tag like)
 	return tag;
 }
 
-/* The call is not wanted any more. Its answer may have come meanwhile; then it counts. */
-static void flush(struct p9 *c, int tag)
+/* Called with the lock, which it gives away meanwhile: up to P9_POLL_MS, less if an answer comes. */
+static void wait_a_moment(struct p9 *c)
 {
-	struct p9_call m;
+	struct timespec until;
 
-	if (p9_call_begin(&m, c, WIRE_P9_TFLUSH))
-		return;
-	p9_call_u(&m, (uint32_t)tag, 2);
-	p9_call_run(&m, NULL);
-	p9_call_end(&m);
-}
-
-/* Wait, looking from time to time whether the caller was told to stop. true: it was, and there is no answer. */
-static bool wait_answer(struct p9 *c, struct p9_tag *t, p9_stop_fn stop)
-{
-	bool stopped = false;
-
-	while (t->state == P9_WAITS && !c->dead && !stopped) {
-		struct timespec until;
-
-		if (!stop) {
-			pthread_cond_wait(&c->answered, &c->lock);
-			continue;
-		}
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += P9_POLL_MS * 1000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&c->answered, &c->lock, &until);
-		stopped = t->state == P9_WAITS && stop();
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += P9_POLL_MS * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
 	}
-	return stopped;
+	pthread_cond_timedwait(&c->answered, &c->lock, &until);
 }
 
-int p9_call_run(struct p9_call *m, p9_stop_fn stop)
+/* Nothing was heard since `since` for too long. Called with the lock, which it gives away meanwhile. */
+static void give_up_if_silent(struct p9 *c, int64_t since)
+{
+	int64_t heard = __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED);
+
+	if (now_ms() - (heard > since ? heard : since) < P9_SILENT_MS || c->dead)
+		return;
+	pthread_mutex_unlock(&c->lock);
+	diag_error("%s: no answer for %d s", c->name, P9_SILENT_MS / 1000);
+	all_dead(c);
+	pthread_mutex_lock(&c->lock);
+}
+
+/* Wait for the answer, at most until `end`. Called with the lock. true: the caller was told to stop. */
+static bool wait_answer(struct p9 *c, const struct p9_tag *t, bool patient, int64_t end)
+{
+	int64_t since = now_ms();
+
+	while (t->state == P9_WAITS && !c->dead && now_ms() < end) {
+		wait_a_moment(c);
+		if (t->state != P9_WAITS)
+			break;
+		if (c->told_to_stop && c->told_to_stop() && end == INT64_MAX)
+			return true;
+		if (!patient)
+			give_up_if_silent(c, since);
+	}
+	return false;
+}
+
+/*
+ * The call is not wanted any more. Called with the lock. true: the target knows and will not answer it; what came before
+ * that counts.
+ */
+static bool flush(struct p9 *c, uint32_t tag)
+{
+	struct p9_tag *t;
+	struct p9_call m;
+	bool done;
+	int mine;
+
+	pthread_mutex_unlock(&c->lock);
+	mine = p9_call_begin(&m, c, WIRE_P9_TFLUSH);
+	if (!mine) {
+		p9_call_u(&m, tag, 2);
+		mine = send_call(&m, (struct p9_tag){.state = P9_WAITS, .body = m.buf});
+	}
+	pthread_mutex_lock(&c->lock);
+	if (mine < 0) {
+		p9_call_end(&m);
+		return false;
+	}
+	t = &c->tag[mine];
+	wait_answer(c, t, true, now_ms() + P9_FLUSH_MS);
+	done = t->state == P9_DONE;
+	t->state = done || c->dead ? P9_FREE : P9_ABANDONED;
+	p9_call_end(&m);
+	return done;
+}
+
+/* What an answer says of the call. */
+static int answer_error(struct p9_call *m, uint8_t type, uint8_t want)
+{
+	uint32_t n;
+
+	if (type == want)
+		return 0;
+	if (type != WIRE_P9_RERROR)
+		return -EPROTO;
+	n = (uint32_t)p9_call_get(m, 2);
+	if (n > m->len - m->at)
+		n = m->len - m->at;
+	return -fathom_p9_error_number((const char *)m->buf + m->at, n);
+}
+
+int p9_call_run(struct p9_call *m, bool patient)
 {
 	struct p9 *c = m->c;
 	uint8_t want = (uint8_t)(m->buf[4] + 1);
-	int tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf}), ret = 0;
+	int tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf}), ret;
 	struct p9_tag *t;
+	bool known; /* that no answer will come any more */
 
 	if (tag < 0)
 		return tag;
 	t = &c->tag[tag];
 	pthread_mutex_lock(&c->lock);
-	if (wait_answer(c, t, stop)) {
-		pthread_mutex_unlock(&c->lock);
-		flush(c, tag);
-		pthread_mutex_lock(&c->lock);
-	}
+	known = !wait_answer(c, t, patient, INT64_MAX) || flush(c, (uint32_t)tag);
 	m->at = 0;
 	m->len = t->len;
-	if (t->state != P9_DONE) {
+	if (t->state == P9_DONE)
+		ret = answer_error(m, t->type, want);
+	else
 		ret = c->dead ? -EIO : -EINTR;
-	} else if (t->type == WIRE_P9_RERROR) {
-		uint32_t n = (uint32_t)p9_call_get(m, 2);
-
-		if (n > m->len - m->at)
-			n = m->len - m->at;
-		ret = -fathom_p9_error_number((const char *)m->buf + m->at, n);
-	} else if (t->type != want) {
-		ret = -EPROTO;
-	}
-	t->state = P9_FREE;
+	t->state = t->state == P9_DONE || known || c->dead ? P9_FREE : P9_ABANDONED;
 	pthread_cond_broadcast(&c->answered);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
@@ -321,34 +382,50 @@ uint32_t p9_new_fid(struct p9 *c)
 	return fid;
 }
 
-/* The first message and its answer, before the receiver runs. */
-static int negotiate(struct p9 *c)
+static bool send_version(struct p9 *c)
 {
-	uint8_t head[WIRE_P9_HEAD], body[64];
-	uint32_t size, msize;
 	struct p9_call m;
 	bool ok;
 
 	if (p9_call_begin(&m, c, WIRE_P9_TVERSION))
-		return -ENOMEM;
+		return false;
 	p9_call_u(&m, P9_MSIZE, 4);
 	p9_call_text(&m, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION));
 	wire_p9_put(m.buf, m.len, 4);
 	wire_p9_put(m.buf + 5, WIRE_P9_NOTAG, 2);
 	ok = write_all(c, m.buf, m.len);
 	p9_call_end(&m);
-	if (!ok || !sync_first(c, head))
+	return ok;
+}
+
+/* A target may wait for the rest of a message whose sender died: what is no message ends any. */
+static bool send_nonsense(struct p9 *c)
+{
+	uint8_t nonsense[8192 + WIRE_P9_HEAD];
+
+	memset(nonsense, 0xff, sizeof(nonsense));
+	return write_all(c, nonsense, sizeof(nonsense));
+}
+
+/* The first message and its answer, before the receiver runs. */
+static int negotiate(struct p9 *c)
+{
+	uint8_t head[WIRE_P9_HEAD], body[64];
+	uint32_t size;
+
+	if (!send_version(c))
+		return -EPROTO;
+	if (!sync_first(c, head, now_ms() + 1500) &&
+	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, now_ms() + 5000)))
 		return -EPROTO;
 	size = wire_p9_get(head, 4) - WIRE_P9_HEAD;
-	if (!read_all(c, body, size) || wire_p9_get(body + 4, 2) != strlen(WIRE_P9_VERSION) ||
+	if (!read_until(c, body, size, now_ms() + 1000) ||
+	    wire_p9_get(body + 4, 2) != strlen(WIRE_P9_VERSION) ||
 	    size != 6 + strlen(WIRE_P9_VERSION) ||
 	    memcmp(body + 6, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION)) != 0)
 		return -EPROTO;
-	msize = wire_p9_get(body, 4);
-	if (msize < WIRE_P9_MSIZE_MIN || msize > P9_MSIZE)
-		return -EPROTO;
-	c->msize = msize;
-	return 0;
+	c->msize = wire_p9_get(body, 4);
+	return c->msize < WIRE_P9_MSIZE_MIN || c->msize > P9_MSIZE ? -EPROTO : 0;
 }
 
 static int attach_root(struct p9 *c)
@@ -362,7 +439,7 @@ static int attach_root(struct p9 *c)
 	p9_call_u(&m, WIRE_P9_NOFID, 4);
 	p9_call_text(&m, "root", 4);
 	p9_call_text(&m, "", 0);
-	ret = p9_call_run(&m, NULL);
+	ret = p9_call_run(&m, false);
 	p9_call_end(&m);
 	return ret;
 }
@@ -377,6 +454,7 @@ struct p9 *p9_attach(int fd, const char *name)
 		return NULL;
 	}
 	c->fd = fd;
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	c->name = strdup(name);
 	c->msize = P9_MSIZE;
 	pthread_mutex_init(&c->lock, NULL);
@@ -384,7 +462,10 @@ struct p9 *p9_attach(int fd, const char *name)
 	pthread_cond_init(&c->answered, NULL);
 	err = negotiate(c);
 	if (err) {
-		diag_error("%s: does not speak 9P2000 (no answer to the first message)", name);
+		diag_error(
+			"%s: no 9P answer (is the control tree served there? does another client "
+			"have the line?)",
+			name);
 	} else if ((err = -pthread_create(&c->thread, NULL, receiver, c))) {
 		diag_error("%s: no thread: %s", name, strerror(-err));
 	} else if ((err = attach_root(c))) {
@@ -398,6 +479,11 @@ struct p9 *p9_attach(int fd, const char *name)
 	free(c->name);
 	free(c);
 	return NULL;
+}
+
+void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void))
+{
+	c->told_to_stop = told_to_stop;
 }
 
 void p9_close(struct p9 *c)

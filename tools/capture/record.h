@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.h -- recording sessions: a kernel under QEMU, and a kernel's memory after its end. */
+/* record.h -- recording sessions: a kernel under QEMU, a live target, and a kernel's memory after its end. */
 #ifndef CAPTURE_RECORD_H
 #define CAPTURE_RECORD_H
 
@@ -10,19 +10,24 @@
 struct record_options {
 	const char *output;
 	const char *kernel;		     /* ELF file */
+	const char *target;		     /* a live one, as in fathom mount, or a directory */
+	const char *tracer;		     /* for current_tracer; NULL: as it is */
+	char *const *command;		     /* runs while a target is recorded; NULL: none */
 	const char *append;		     /* kernel command line */
 	const char *console;		     /* file that gets what the console said */
 	const char *run[RECORD_LIST_MAX];    /* shell lines, in order */
 	const char *events[RECORD_LIST_MAX]; /* patterns; none: all events */
 	unsigned nr_run, nr_events;
 	unsigned smp, memory_mib;
-	unsigned seconds; /* give up after */
-	bool json;
+	unsigned
+		seconds; /* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
+	bool json, help;
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
 };
 
-/* Both fill *c and write o->output. 0, or -1 with the reason told. */
+/* All fill *c and write o->output. 0, or -1 with the reason told. */
 int record_qemu(const struct record_options *o, struct capture *c);
+int record_tree(const struct record_options *o, struct capture *c);
 int record_memory(const struct record_options *o, const char *image, struct capture *c);
 
 #endif

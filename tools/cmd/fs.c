@@ -88,7 +88,7 @@ static int cat(struct p9 *c, const char *path)
 
 	if (ret)
 		return ret;
-	while ((n = p9_read(c, fid, buf, sizeof(buf), at, false, NULL)) > 0) {
+	while ((n = p9_read(c, fid, buf, sizeof(buf), at, false)) > 0) {
 		at += (uint64_t)n;
 		if (fwrite(buf, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout)) {
 			n = -errno;

@@ -4,22 +4,23 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "base/diag.h"
 #include "capture/mount.h"
 
 static const char mount_help[] =
 	"usage: fathom mount [-f] [-t] TARGET DIR\n"
+	"       fathom mount TARGET DIR COMMAND [ARGUMENT]...\n"
 	"       fathom mount -u DIR\n"
 	"\n"
 	"Mount the control tree of a traced kernel or process on DIR: Linux's tracefs, file by "
 	"file.\n"
+	"With a COMMAND (root): only while it runs and only for it, in a mount namespace of its "
+	"own\n"
+	"where the number of CPUs and kallsyms are the target's too; for trace-cmd.\n"
 	"\n"
 	"TARGET  a pid (a process with the user port), unix:PATH or a socket's path (QEMU's "
 	"chardev),\n"
@@ -29,112 +30,85 @@ static const char mount_help[] =
 	"  -t, --tracefs     mount the host's tracefs below it first (root): unmodified trace-cmd "
 	"takes\n"
 	"                    the first tracefs of /proc/mounts, and then finds this one\n"
-	"  -u, --unmount     unmount DIR\n"
+	"  -u, --unmount     unmount DIR; reads that wait on it end\n"
 	"  -d, --debug       log every request\n"
 	"  -h, --help\n";
 
-/* Both layers of --tracefs. */
-static int unmount(const char *dir)
-{
-	char *const argv[] = {"fusermount3", "-u", "-z", (char *)dir, NULL};
-	int status;
-	pid_t pid = fork();
+struct mount_command {
+	struct mount_options o;
+	bool down;
+	bool help;
+};
 
-	if (pid == 0) {
-		execvp(argv[0], argv);
-		execvp("fusermount", argv);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
-		diag_error("%s: cannot unmount", dir);
-		return EXIT_FAIL;
-	}
-	return EXIT_OK;
-}
-
-/* The parent waits until the tree answers on DIR, so that a script can go on using it. */
-static int wait_mounted(pid_t child, const char *dir, dev_t before)
-{
-	for (int i = 0; i < 500; i++) {
-		struct stat st;
-		int status;
-
-		if (waitpid(child, &status, WNOHANG) == child)
-			return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAIL;
-		if (!stat(dir, &st) && st.st_dev != before) {
-			char probe[4096];
-
-			if ((size_t)snprintf(probe, sizeof(probe), "%s/tracing_on", dir) <
-				    sizeof(probe) &&
-			    !access(probe, F_OK) && !stat(dir, &st) && st.st_dev != before)
-				return EXIT_OK;
-		}
-		usleep(20000);
-	}
-	diag_error("%s: the mount did not come up", dir);
-	kill(child, SIGTERM);
-	return EXIT_FAIL;
-}
-
-static int serve(const char *target, const char *dir, const struct mount_options *o)
-{
-	struct p9 *c = p9_connect(target);
-
-	if (!c)
-		return EXIT_FAIL;
-	return mount_serve(c, dir, o) ? EXIT_FAIL : EXIT_OK;
-}
-
-int cmd_mount(int argc, char **argv)
+static bool parse(int argc, char **argv, struct mount_command *m)
 {
 	static const struct option options[] = {
 		{"foreground", no_argument, NULL, 'f'}, {"tracefs", no_argument, NULL, 't'},
 		{"unmount", no_argument, NULL, 'u'},	{"debug", no_argument, NULL, 'd'},
 		{"help", no_argument, NULL, 'h'},	{NULL, 0, NULL, 0}};
-	struct mount_options o = {.name = "fathom"};
-	char name[128], *dir;
-	bool down = false;
-	struct stat st;
-	pid_t child;
-	int opt;
+	int opt, args;
 
-	while ((opt = getopt_long(argc, argv, "ftudh", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+ftudh", options, NULL)) != -1) {
 		switch (opt) {
-		case 'f': o.foreground = true; break;
-		case 't': o.tracefs = true; break;
-		case 'u': down = true; break;
-		case 'd': o.debug = o.foreground = true; break;
-		case 'h': fputs(mount_help, stdout); return EXIT_OK;
-		default: fputs(mount_help, stderr); return EXIT_USAGE;
+		case 'f': m->o.foreground = true; break;
+		case 't': m->o.tracefs = true; break;
+		case 'u': m->down = true; break;
+		case 'd': m->o.debug = m->o.foreground = true; break;
+		case 'h': m->help = true; return true;
+		default: return false;
 		}
 	}
-	if (argc - optind != (down ? 1 : 2)) {
+	args = argc - optind;
+	return m->down ? args == 1 : args == 2 || (args > 2 && !m->o.foreground);
+}
+
+static int end(const char *dir)
+{
+	char *full = realpath(dir, NULL); /* fails on a mount whose server died */
+	int err = mount_end(full ? full : dir);
+
+	free(full);
+	if (err == -EINVAL)
+		diag_error("%s: no control tree is mounted here", dir);
+	else if (err)
+		diag_error("%s: cannot unmount: %s", dir, strerror(-err));
+	return err ? EXIT_FAIL : EXIT_OK;
+}
+
+static int serve_here(const char *dir, const struct mount_options *o)
+{
+	struct p9 *c = p9_connect(o->target);
+
+	return !c || mount_serve(c, dir, o) ? EXIT_FAIL : EXIT_OK;
+}
+
+int cmd_mount(int argc, char **argv)
+{
+	struct mount_command m = {.down = false};
+	struct stat st;
+	char *dir;
+	int ret;
+
+	if (!parse(argc, argv, &m)) {
 		fputs(mount_help, stderr);
 		return EXIT_USAGE;
 	}
-	if (down)
-		return unmount(argv[optind]);
-	dir = realpath(argv[optind + 1], NULL);
+	argv += optind;
+	if (m.help || m.down)
+		return m.help ? fputs(mount_help, stdout), EXIT_OK : end(argv[0]);
+	m.o.target = argv[0];
+	dir = realpath(argv[1], NULL);
 	if (!dir || stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		diag_error("%s: not a directory", argv[optind + 1]);
-		free(dir);
-		return EXIT_FAIL;
+		diag_error("%s: %s", argv[1], dir ? "not a directory" : strerror(errno));
+		ret = EXIT_FAIL;
+	} else if (argv[2]) {
+		ret = mount_run(dir, m.o.target, argv + 2);
+		ret = ret < 0 ? EXIT_FAIL : ret;
+	} else if (m.o.foreground) {
+		ret = serve_here(dir, &m.o);
+	} else {
+		ret = mount_start(dir, &m.o) < 0 ? EXIT_FAIL : EXIT_OK;
 	}
-	snprintf(name, sizeof(name), "fathom:%s", argv[optind]);
-	o.name = name;
-	if (o.foreground) {
-		opt = serve(argv[optind], dir, &o);
-		free(dir);
-		return opt;
-	}
-	child = fork();
-	if (child == 0) {
-		setsid();
-		if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout))
-			_exit(EXIT_FAIL);
-		_exit(serve(argv[optind], dir, &o));
-	}
-	opt = child < 0 ? EXIT_FAIL : wait_mounted(child, dir, st.st_dev);
 	free(dir);
-	return opt;
+	return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c -- fathom record: boot a kernel under QEMU and trace it, or recover the rings from its memory. */
+/* record.c -- fathom record: trace a kernel under QEMU or a live target, or recover the rings from a kernel's memory. */
 #include "cmd/cmd.h"
 #include "base/diag.h"
 #include "capture/record.h"
@@ -12,33 +12,39 @@
 #include <unistd.h>
 
 static const char usage_text[] =
-	"usage: fathom record --qemu KERNEL [OPTIONS]\n"
+	"usage: fathom record --target TARGET [OPTIONS] [COMMAND [ARGUMENT]...]\n"
+	"       fathom record --qemu KERNEL [OPTIONS]\n"
 	"       fathom record --from-memory IMAGE --kernel ELF [-o FILE]\n"
 	"\n"
-	"Boots KERNEL (an ELF file, or `demo` for the demo kernel) under QEMU, runs commands in "
-	"its shell,\n"
-	"pulls its trace over the second serial port and writes a trace.dat. Or finds the rings in "
-	"a raw memory\n"
-	"image (QEMU's pmemsave) or an ELF core (dump-guest-memory) of a kernel that hung or "
-	"panicked.\n"
+	"Writes a trace.dat. From a live TARGET (a pid, unix:PATH, tcp:HOST:PORT, a serial "
+	"device,\n"
+	"or the directory where its tree is mounted): while COMMAND runs, for --time seconds, or\n"
+	"until it is interrupted. Or boots KERNEL (an ELF file, or `demo` for the demo kernel)\n"
+	"under QEMU, runs commands in its shell and pulls its trace over the second serial port.\n"
+	"Or finds the rings in a raw memory image (QEMU's pmemsave) or an ELF core\n"
+	"(dump-guest-memory) of a kernel that hung or panicked.\n"
 	"\n"
 	"  -o, --output FILE     the trace (trace.dat)\n"
-	"  -r, --run COMMAND     a line for the kernel's shell; may be given several times\n"
 	"  -e, --event PATTERN   events to record: system:event, system:*, *; several times (*)\n"
+	"  -t, --time SECONDS    QEMU: give up after (60); TARGET: record so long\n"
+	"  -k, --kernel ELF      the kernel whose symbols the trace gets (IMAGE, TARGET)\n"
+	"      --json            the counters of each CPU's ring for a script\n"
+	"  -h, --help            this text\n"
+	"with --target:\n"
+	"  -p, --tracer NAME     current_tracer meanwhile; events then only those given with -e\n"
+	"with --qemu:\n"
+	"  -r, --run COMMAND     a line for the kernel's shell; may be given several times\n"
 	"  -s, --smp N           CPUs of the guest (4)\n"
 	"  -m, --memory MIB      memory of the guest (256)\n"
 	"  -a, --append TEXT     the kernel's command line\n"
 	"  -c, --console FILE    keep what the console said\n"
-	"  -t, --time SECONDS    give up after (60)\n"
 	"      --via WAY         line: pages over the serial port; memory: out of the guest's "
-	"memory (line)\n"
-	"  -k, --kernel ELF      the kernel whose image it is\n"
-	"      --json            the counters of each CPU's ring for a script\n"
-	"  -h, --help            this text\n";
+	"memory (line)\n";
 
 enum {
 	OPT_QEMU = 256,
 	OPT_MEMORY,
+	OPT_TARGET,
 	OPT_VIA,
 	OPT_JSON,
 };
@@ -46,6 +52,8 @@ enum {
 static const struct option options[] = {
 	{"qemu", required_argument, NULL, OPT_QEMU},
 	{"from-memory", required_argument, NULL, OPT_MEMORY},
+	{"target", required_argument, NULL, OPT_TARGET},
+	{"tracer", required_argument, NULL, 'p'},
 	{"via", required_argument, NULL, OPT_VIA},
 	{"output", required_argument, NULL, 'o'},
 	{"run", required_argument, NULL, 'r'},
@@ -104,12 +112,13 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 {
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "o:r:e:s:m:a:c:t:k:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+o:r:e:s:m:a:c:t:k:p:h", options, NULL)) != -1) {
 		bool good = true;
 
 		switch (opt) {
 		case OPT_QEMU: *qemu = optarg; break;
 		case OPT_MEMORY: *image = optarg; break;
+		case OPT_TARGET: o->target = optarg; break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_VIA:
 			o->by_memory = !strcmp(optarg, "memory");
@@ -124,12 +133,25 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 		case 'c': o->console = optarg; break;
 		case 't': good = number(optarg, 86400, &o->seconds); break;
 		case 'k': o->kernel = optarg; break;
+		case 'p': o->tracer = optarg; break;
+		case 'h': o->help = true; return true;
 		default: good = false;
 		}
 		if (!good)
 			return false;
 	}
-	return optind == argc;
+	if (o->target && optind < argc)
+		o->command = argv + optind;
+	return o->target || optind == argc;
+}
+
+/* One of the three ways, and only options that it has. */
+static bool sensible(const struct record_options *o, const char *qemu, const char *image)
+{
+	bool qemu_only = o->nr_run || o->append || o->console || o->by_memory;
+
+	return !!o->target + !!qemu + !!image == 1 && (!image || o->kernel) &&
+	       (qemu || !qemu_only) && (o->target || !o->tracer);
 }
 
 /* One object per CPU: what the ring counted, what is in the file, and what the file says is missing. */
@@ -170,24 +192,26 @@ static void print_summary(const struct record_options *o, const struct capture *
 
 int cmd_record(int argc, char **argv)
 {
-	struct record_options o = {
-		.output = "trace.dat", .smp = 4, .memory_mib = 256, .seconds = 60};
+	struct record_options o = {.output = "trace.dat", .smp = 4, .memory_mib = 256};
 	const char *qemu = NULL, *image = NULL;
 	struct capture c = {0};
+	int err;
 
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			fputs(usage_text, stdout);
-			return EXIT_OK;
-		}
-	if (!parse(argc, argv, &o, &qemu, &image) || !qemu == !image || (image && !o.kernel)) {
+	if (!parse(argc, argv, &o, &qemu, &image) || (!o.help && !sensible(&o, qemu, image))) {
 		fputs(usage_text, stderr);
 		return EXIT_USAGE;
 	}
-	if (qemu)
+	if (o.help) {
+		fputs(usage_text, stdout);
+		return EXIT_OK;
+	}
+	if (qemu) {
 		o.kernel = strcmp(qemu, "demo") ? qemu : demo_kernel();
-	int err = qemu ? record_qemu(&o, &c) : record_memory(&o, image, &c);
-
+		o.seconds = o.seconds ? o.seconds : 60;
+		err = record_qemu(&o, &c);
+	} else {
+		err = o.target ? record_tree(&o, &c) : record_memory(&o, image, &c);
+	}
 	if (!err)
 		(o.json ? print_json : print_summary)(&o, &c);
 	capture_free(&c);

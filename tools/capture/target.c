@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* target.c -- how a target is reached: a process by its pid, a socket, a serial line. */
+#include "capture/p9.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <unistd.h>
+#include "base/diag.h"
+
+static int connect_unix(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(at.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int connect_tcp(const char *where)
+{
+	struct addrinfo hint = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+	const char *colon = strrchr(where, ':');
+	char host[256];
+	int fd = -1;
+
+	if (!colon || (size_t)(colon - where) >= sizeof(host)) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(host, where, (size_t)(colon - where));
+	host[colon - where] = '\0';
+	if (getaddrinfo(host, colon + 1, &hint, &list)) {
+		errno = EADDRNOTAVAIL;
+		return -1;
+	}
+	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(list);
+	return fd;
+}
+
+static speed_t baud_of(long rate)
+{
+	static const struct {
+		long rate;
+		speed_t code;
+	} table[] = {{9600, B9600},	  {19200, B19200},    {38400, B38400},	 {57600, B57600},
+		     {115200, B115200},	  {230400, B230400},  {460800, B460800}, {921600, B921600},
+		     {1500000, B1500000}, {3000000, B3000000}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].rate == rate)
+			return table[i].code;
+	return B0;
+}
+
+/* `DEVICE` or `DEVICE:BAUD`; names of devices may have colons of their own. The device's part of it, and the speed. */
+static char *serial_parts(const char *target, speed_t *speed)
+{
+	const char *colon = strrchr(target, ':');
+
+	*speed = B115200;
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+		return strdup(target);
+	*speed = baud_of(atol(colon + 1));
+	return strndup(target, (size_t)(colon - target));
+}
+
+/* Raw, at the speed, and ours alone: a second client would take half of the answers. -1 with the reason told. */
+static int serial_setup(int fd, const char *target, speed_t speed)
+{
+	struct termios t;
+
+	if (tcgetattr(fd, &t)) {
+		diag_error("%s: is no serial line", target);
+	} else if (flock(fd, LOCK_EX | LOCK_NB)) {
+		diag_error("%s: in use by another program", target);
+	} else {
+		cfmakeraw(&t);
+		cfsetspeed(&t, speed);
+		t.c_cflag |= CLOCAL | CREAD;
+		if (!tcsetattr(fd, TCSANOW, &t) && !tcflush(fd, TCIOFLUSH))
+			return 0;
+		diag_error("%s: cannot be set up: %s", target, strerror(errno));
+	}
+	return -1;
+}
+
+/* Opened without waiting for a modem's carrier. */
+static int open_serial(const char *target)
+{
+	speed_t speed;
+	char *path = serial_parts(target, &speed);
+	struct stat st;
+	int fd = -1;
+
+	if (!path)
+		return -1;
+	if (speed == B0) {
+		diag_error("%s: not a speed that serial lines have", target);
+	} else if (stat(path, &st)) {
+		diag_error(
+			"%s: %s (a target is a pid, unix:PATH, tcp:HOST:PORT or a serial device)",
+			target, strerror(errno));
+	} else if (!S_ISCHR(st.st_mode)) {
+		diag_error("%s: neither a socket nor a serial device", target);
+	} else if ((fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+		diag_error("%s: %s", target, strerror(errno));
+	} else if (serial_setup(fd, target, speed)) {
+		close(fd);
+		fd = -1;
+	}
+	free(path);
+	return fd;
+}
+
+/* The socket of a process: where the user port puts it. */
+static int connect_pid(const char *target)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	char path[108], proc[32];
+	struct stat st;
+	int fd = -1;
+
+	snprintf(proc, sizeof(proc), "/proc/%s", target);
+	if (stat(proc, &st)) {
+		diag_error("%s: no such process", target);
+		return -1;
+	}
+	if (run && run[0] == '/' &&
+	    (size_t)snprintf(path, sizeof(path), "%s/fathom/%s", run, target) < sizeof(path))
+		fd = connect_unix(path);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/tmp/fathom-%u/%s", (unsigned int)st.st_uid, target);
+	fd = connect_unix(path);
+	if (fd < 0)
+		diag_error("%s: the process does not serve its tree on %s: %s (it has to call "
+			   "fathom_user_serve())",
+			   target, path, strerror(errno));
+	return fd;
+}
+
+static int connect_socket(const char *target, const char *where, int (*how)(const char *))
+{
+	int fd = how(where);
+
+	if (fd < 0)
+		diag_error("%s: cannot connect: %s", target, strerror(errno));
+	return fd;
+}
+
+struct p9 *p9_connect(const char *target)
+{
+	struct stat st;
+	int fd;
+
+	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11)
+		fd = connect_pid(target);
+	else if (!strncmp(target, "unix:", 5))
+		fd = connect_socket(target, target + 5, connect_unix);
+	else if (!strncmp(target, "tcp:", 4))
+		fd = connect_socket(target, target + 4, connect_tcp);
+	else if (!stat(target, &st) && S_ISSOCK(st.st_mode))
+		fd = connect_socket(target, target, connect_unix);
+	else
+		fd = open_serial(target);
+	return fd < 0 ? NULL : p9_attach(fd, target);
+}

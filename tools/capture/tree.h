@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* tree.h -- a control tree as files: over 9P, or in a directory where one is mounted. */
+#ifndef CAPTURE_TREE_H
+#define CAPTURE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tree;
+
+/* TARGET as in p9_connect(), or a directory: `fathom mount`'s, or the tracefs of this machine. NULL with the reason told. */
+struct tree *tree_open(const char *target);
+void tree_close(struct tree *t);
+
+/* Calls return 0 or a count, or a negative errno value. Paths have no `/` at the front. */
+
+/*
+ * A whole file, NUL-terminated, at most `max` bytes: NULL with *err set. Freed by the caller. Of this machine's tracefs
+ * `kallsyms` is the one in /proc.
+ */
+char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int *err);
+/* As `echo TEXT > PATH` and `echo TEXT >> PATH` do. */
+int tree_write(struct tree *t, const char *path, const char *text);
+int tree_append(struct tree *t, const char *path, const char *text);
+
+typedef int (*tree_each_fn)(void *arg, const char *name, bool is_dir);
+int tree_list(struct tree *t, const char *path, tree_each_fn each, void *arg);
+
+/* An open file; reads do not wait: -EAGAIN. `at` counts only over 9P, and there not for streams. */
+struct tree_file {
+	struct p9 *p9;
+	uint32_t fid;
+	int fd;
+};
+int tree_file_open(struct tree *t, const char *path, struct tree_file *f);
+ssize_t tree_file_read(const struct tree_file *f, void *buf, size_t bytes, uint64_t at);
+void tree_file_close(const struct tree_file *f);
+
+#endif
