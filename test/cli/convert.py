@@ -74,6 +74,10 @@ with Traces() as t:
     chrome = json.loads(fathom("convert", t.path("graph_v7_zstd.dat"), "-", "--form", "json")[1])["traceEvents"]
     count, bad = slices(chrome)
     check("convert_chrome_calls", count["B"] == 4704 and count["E"] == 4704 and not bad, bad or count)
+    graph = [json.loads(line) for line in fathom("query", "-j", t.path("graph_v7_zstd.dat"))[1].splitlines()]
+    exits = sorted(e["time"] for e in graph if e["event"] == "funcgraph_exit")
+    ends = sorted(round(e["ts"] * 1000) for e in chrome if e["ph"] == "E")
+    check("convert_chrome_ends", len(exits) == 4676 and ends[:4676] == exits, "slices do not end when their functions returned")
     chrome = json.loads(fathom("convert", path, "-", "--to", "json")[1])["traceEvents"]
     count, bad = slices(chrome)
     switches = sum(r["event"] == "sched_switch" for r in rows)
