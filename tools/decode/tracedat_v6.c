@@ -125,9 +125,9 @@ static void read_clock(struct source *s, struct reader *r)
 	if (!t->clock[0])
 		return;
 	n = reader_u64(r);
-	text = n < 4096 ? reader_bytes(r, n) : NULL;
+	text = n && n < 4096 ? reader_bytes(r, n) : NULL;
 	if (!text)
-		return;
+		return; /* the option's clock stays */
 	name = tracedat_clock_name(text, n);
 	if (!name)
 		return;
