@@ -30,13 +30,13 @@ $(FUZZ_TRACE:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/fuzz/trac
 
 $(B)/user-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c $< -o $@
+	clang $(USER_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(DEPFLAGS) -c $< -o $@
 $(B)/user-fuzz/%.o: %.S
 	@mkdir -p $(@D)
 	clang $(USER_CFLAGS) -c $< -o $@
 $(FUZZ_TRACE:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(patsubst %,$(B)/user-fuzz/%.o,$(basename $(FUZZ_TRACE_SRC)))
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -Itest $^ -o $@
+	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Itest $^ -o $@
 
 CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
 .PHONY: $(CONTROL_FUZZ)
@@ -45,3 +45,6 @@ $(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
 	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)
+ifneq ($(shell command -v clang),)
+CHECK_DEPS += $(FUZZ_TRACE:%=$(B)/fuzz/%)
+endif

@@ -6,13 +6,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	setup();
 	fathom_set("events/sched/sched_switch/enable", "1");
-	put("events/sched/sched_switch/filter", data, size);
+	put("events/sched/sched_switch/filter", data, size, FATHOM_O_TRUNC);
 	fire();
 	read_all("events/sched/sched_switch/filter");
-	put("events/sched/filter", data, size);
+	put("events/sched/filter", data, size, FATHOM_O_TRUNC);
 	fire();
 	read_all("events/sched/filter");
 	read_all("error_log");
-	fathom_set("events/sched/filter", "0");
 	return 0;
 }

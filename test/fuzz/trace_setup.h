@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_setup.h -- the library set up once for a fuzz target of the control stage, with sched's events. */
+/* trace_setup.h -- the library set up for a fuzz target of the control stage, with sched's events. */
 #ifndef TEST_FUZZ_TRACE_SETUP_H
 #define TEST_FUZZ_TRACE_SETUP_H
 
@@ -11,26 +11,26 @@
 #include "fathom/fs.h"
 #include "fathom/trace.h"
 
+#ifndef FUZZ_MEMORY
+#define FUZZ_MEMORY (256 << 10) /* it is cleared for each input */
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Anew for each input, so that one input alone shows what it found. */
 static inline void setup(void)
 {
-	static char memory[8 << 20] __attribute__((aligned(4096)));
-	static int done;
-	struct fathom_config config = {.memory = memory,
-				       .memory_bytes = sizeof(memory),
-				       .nr_cpus = 1,
-				       .pages_per_cpu = 16};
+	static char memory[FUZZ_MEMORY] __attribute__((aligned(4096)));
+	struct fathom_config config = {
+		.memory = memory, .memory_bytes = sizeof(memory), .nr_cpus = 1, .pages_per_cpu = 4};
 
-	if (done)
-		return;
-	done = 1;
+	fathom_exit();
 	if (fathom_init(&config))
 		abort();
 }
 
-/* Write to a file as `>` does; the answer. */
-static inline int put(const char *path, const uint8_t *data, size_t size)
+/* Write to a file as `>` does, or `>>`; the answer. */
+static inline int put(const char *path, const uint8_t *data, size_t size, uint32_t how)
 {
 	struct fathom_node node;
 	struct fathom_file f;
@@ -38,7 +38,7 @@ static inline int put(const char *path, const uint8_t *data, size_t size)
 
 	if (ret)
 		abort();
-	ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_TRUNC);
+	ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | how);
 	if (ret)
 		return ret;
 	ret = fathom_fs_write(&f, data, size);

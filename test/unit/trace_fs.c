@@ -205,6 +205,8 @@ TEST(errno_table)
 	CHECK(in != NULL);
 	while (in && fgets(line, sizeof(line), in)) {
 		line[strcspn(line, "\n")] = '\0';
+		if (!strcmp(line, "# poll"))
+			break; /* the rest is of system calls: test/control/answers.py */
 		if (!strncmp(line, "   now:", 7)) {
 			if (!left_out(last_file))
 				replay_now(line);
