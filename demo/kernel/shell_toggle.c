@@ -43,7 +43,8 @@ static void print_stats(void)
 	struct fathom_tracer_stats st;
 
 	fathom_tracer_stats(&st);
-	kprintf("returns without a call %lu, calls without a return %lu, too deep %lu, recursion %lu\n",
+	kprintf("returns without a call %lu, calls without a return %lu, too deep %lu, recursion "
+		"%lu\n",
 		st.unmatched, st.unwound, st.shadow_full, st.recursion);
 }
 
