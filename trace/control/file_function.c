@@ -2,6 +2,7 @@
 /* file_function.c -- the function tracer's lists, the stack tracer, the profile. */
 #include "control/control.h"
 #include "control/files.h"
+#include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
 
@@ -165,16 +166,29 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 	return 1;
 }
 
-/* Opening with O_TRUNC clears the set; `!...` written right behind it would then find nothing, so Linux lets it pass. */
+/*
+ * As in Linux, whoever writes edits a copy (f->ptr, of u[3] bytes), empty if the file was opened with O_TRUNC, which
+ * takes the set's place when the file is closed: text is patched once, whatever the number of names.
+ */
 static int function_set_open(struct fathom_file *f)
 {
+	size_t bytes = fathom_function_set_bytes();
+
+	if ((f->flags & FATHOM_O_ACCMODE) == FATHOM_O_RDONLY)
+		return 0;
+	f->ptr = fathom_pool_get(bytes ? bytes : 1);
+	if (!f->ptr)
+		return -FATHOM_ENOMEM;
+	f->u[3] = bytes;
 	if (fathom_ctl_truncates(f))
-		fathom_function_set_clear(function_set_of(f));
+		__builtin_memset(f->ptr, 0, bytes);
+	else
+		fathom_function_set_copy(function_set_of(f), f->ptr);
 	return 0;
 }
 
-/* One word. A snapshot probe needs the snapshot's memory before it runs. */
-static int function_set_word(struct fathom_file *f)
+/* A snapshot probe needs the snapshot's memory before it runs. 1: it was a command, 0: it is a member, or an error. */
+static int function_set_command(struct fathom_file *f)
 {
 	enum fathom_function_set set = function_set_of(f);
 	size_t colon = ctl_find(f->token, f->used, ':');
@@ -184,11 +198,22 @@ static int function_set_word(struct fathom_file *f)
 	    ctl_starts(f->token + colon, f->used - colon, ":snapshot"))
 		ret = fathom_ctl_snapshot_alloc(&fathom_ctl.top);
 	if (!ret)
-		ret = fathom_function_set_write(set, f->token, f->used);
+		ret = fathom_function_command(set, f->token, f->used);
 	if (set == FATHOM_SET_FILTER && colon < f->used)
 		fathom_ctl_function_events();
-	f->used = 0;
 	return ret;
+}
+
+static int function_set_word(struct fathom_file *f)
+{
+	int ret = function_set_command(f);
+
+	if (!ret && f->u[3] != fathom_function_set_bytes())
+		ret = -FATHOM_EINVAL; /* the table was made after the file was opened */
+	if (!ret)
+		ret = fathom_function_set_edit(f->ptr, f->token, f->used);
+	f->used = 0;
+	return ret < 0 ? ret : 0;
 }
 
 static int function_set_write(struct fathom_file *f, const char *buf, size_t bytes)
@@ -203,8 +228,14 @@ static int function_set_write(struct fathom_file *f, const char *buf, size_t byt
 
 static void function_set_close(struct fathom_file *f)
 {
+	if (!f->ptr)
+		return;
 	if (f->used)
 		function_set_word(f);
+	if (f->u[3] == fathom_function_set_bytes())
+		fathom_function_set_replace(function_set_of(f), f->ptr);
+	fathom_pool_put(f->ptr);
+	f->ptr = NULL;
 }
 
 const struct ctl_file_ops fathom_ctl_function_set = {.open = function_set_open,

@@ -24,6 +24,7 @@ struct function_probe {
 };
 
 static struct function_probe probes[PROBES_MAX];
+static uint32_t nr_probes; /* in use; they are few, and the functions that ask many */
 static uint32_t probe_groups;
 static const struct fathom_function_command *commands[COMMANDS_MAX];
 static uint32_t nr_commands;
@@ -135,6 +136,8 @@ void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uint
 
 int fathom_probe_on(uint32_t function)
 {
+	if (!nr_probes)
+		return 0;
 	for (uint32_t i = 0; i < PROBES_MAX; i++)
 		if (probes[i].group && probes[i].function == function)
 			return 1;
@@ -313,12 +316,14 @@ static int probe_add(const struct probe_line *l, void *data)
 		p->left = first_count(l);
 		p->data = data;
 		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
+		nr_probes++;
 	}
 	return found ? 0 : -FATHOM_EINVAL;
 }
 
 static void probe_free(struct function_probe *p)
 {
+	nr_probes--;
 	__atomic_store_n(&p->group, 0, __ATOMIC_RELEASE);
 }
 

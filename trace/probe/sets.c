@@ -16,14 +16,9 @@ static int set_test(enum fathom_function_set set, uint32_t i)
 	return fathom_functions.set[set][i / 32] >> (i % 32) & 1;
 }
 
-static void set_change(enum fathom_function_set set, uint32_t i, int on)
+static uint32_t set_words(void)
 {
-	uint32_t *word = &fathom_functions.set[set][i / 32], bit = 1u << (i % 32);
-
-	if (on == !!(*word & bit))
-		return;
-	*word ^= bit;
-	fathom_functions.set_count[set] += on ? 1u : -1u;
+	return (fathom_functions.nr_sites + 31) / 32;
 }
 
 int fathom_set_has(enum fathom_function_set set, uint32_t index)
@@ -73,44 +68,58 @@ void fathom_match_init(struct function_match *m, const char *pattern, size_t byt
 	m->number = function_number(pattern, bytes);
 	m->glob = has_glob(pattern, bytes);
 	m->hash = fathom_site_hash(pattern, bytes);
-	m->next = 0;
+	m->next = m->glob || m->number ? 0 : fathom_site_first_named(m->hash);
+}
+
+/* A glob looks at all of them, a name at those of its hash, a number at one. The candidate of m->next, or -1. */
+static int match_candidate(const struct function_match *m)
+{
+	if (m->number)
+		return m->next ? -1 : (int)m->number - 1;
+	if (m->next >= fathom_functions.nr_sites)
+		return -1;
+	if (m->glob)
+		return (int)m->next;
+	return fathom_functions.named[m->next].hash == m->hash
+		       ? (int)fathom_functions.named[m->next].site
+		       : -1;
 }
 
 int fathom_match_next(struct function_match *m)
 {
-	for (; m->next < fathom_functions.nr_sites; m->next++) {
-		const struct site *s = &fathom_functions.site[m->next];
+	int i;
+
+	for (; (i = match_candidate(m)) >= 0; m->next++) {
 		const char *name;
 
-		if (s->flags & SITE_GONE)
+		if (fathom_functions.site[i].flags & SITE_GONE)
 			continue;
-		if (m->number) {
-			if (m->next + 1 == m->number)
-				return (int)m->next++;
-			continue;
+		name = fathom_function_name((uint32_t)i);
+		if (m->number || (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name)
+						   : same_name(name, m->pattern, m->bytes)))) {
+			m->next++;
+			return i;
 		}
-		if (!m->glob && s->hash != m->hash)
-			continue;
-		name = fathom_function_name(m->next);
-		if (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name)
-				     : same_name(name, m->pattern, m->bytes)))
-			return (int)m->next++;
 	}
 	return -1;
 }
 
-int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes)
+size_t fathom_function_set_bytes(void)
+{
+	return set_words() * sizeof(uint32_t);
+}
+
+void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy)
+{
+	for (uint32_t i = 0; i < set_words(); i++)
+		copy[i] = fathom_functions.set[set][i];
+}
+
+int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes)
 {
 	struct function_match m;
 	int on = 1, found = 0, i;
 
-	if (set >= FATHOM_SET_NR)
-		return -FATHOM_EINVAL;
-	if (set == FATHOM_SET_FILTER || set == FATHOM_SET_NOTRACE)
-		for (size_t k = 0; k < bytes; k++)
-			if (token[k] == ':')
-				return set == FATHOM_SET_FILTER ? fathom_probe_write(token, bytes)
-								: -FATHOM_EINVAL;
 	if (bytes && token[0] == '!') {
 		on = 0;
 		token++;
@@ -120,19 +129,83 @@ int fathom_function_set_write(enum fathom_function_set set, const char *token, s
 		return -FATHOM_EINVAL;
 	fathom_match_init(&m, token, bytes);
 	while ((i = fathom_match_next(&m)) >= 0) {
-		set_change(set, (uint32_t)i, on);
+		uint32_t bit = 1u << (i % 32);
+
+		copy[i / 32] = on ? copy[i / 32] | bit : copy[i / 32] & ~bit;
 		found = 1;
 	}
-	return found ? fathom_tracer_refresh() : -FATHOM_EINVAL;
+	return found ? 0 : -FATHOM_EINVAL;
+}
+
+/* Members of a word. */
+static uint32_t set_ones(uint32_t word)
+{
+	uint32_t n = 0;
+
+	for (; word; word &= word - 1)
+		n++;
+	return n;
+}
+
+/* Who tests the set meanwhile sees each function's old or new membership, and never "empty" in between. */
+int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy)
+{
+	uint32_t count = 0;
+
+	if (set >= FATHOM_SET_NR)
+		return -FATHOM_EINVAL;
+	for (uint32_t i = 0; i < set_words(); i++)
+		count += set_ones(copy[i]);
+	if (!count)
+		fathom_store(&fathom_functions.set_count[set], 0);
+	for (uint32_t i = 0; i < set_words(); i++)
+		fathom_store(&fathom_functions.set[set][i], copy[i]);
+	fathom_store(&fathom_functions.set_count[set], count);
+	return fathom_tracer_refresh();
+}
+
+static int has_colon(const char *s, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (s[i] == ':')
+			return 1;
+	return 0;
+}
+
+int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes)
+{
+	int err;
+
+	if (set != FATHOM_SET_FILTER && set != FATHOM_SET_NOTRACE)
+		return 0;
+	if (!has_colon(token, bytes))
+		return 0;
+	if (set == FATHOM_SET_NOTRACE)
+		return -FATHOM_EINVAL;
+	err = fathom_probe_write(token, bytes);
+	return err ? err : 1;
+}
+
+int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes)
+{
+	int err;
+
+	if (set >= FATHOM_SET_NR)
+		return -FATHOM_EINVAL;
+	err = fathom_function_command(set, token, bytes);
+	if (err)
+		return err < 0 ? err : 0;
+	err = fathom_function_set_edit(fathom_functions.set[set], token, bytes);
+	return err ? err : fathom_function_set_replace(set, fathom_functions.set[set]);
 }
 
 void fathom_function_set_clear(enum fathom_function_set set)
 {
 	if (set >= FATHOM_SET_NR || !fathom_functions.nr_sites)
 		return;
-	for (uint32_t i = 0; i < (fathom_functions.nr_sites + 31) / 32; i++)
-		fathom_functions.set[set][i] = 0;
-	fathom_functions.set_count[set] = 0;
+	fathom_store(&fathom_functions.set_count[set], 0);
+	for (uint32_t i = 0; i < set_words(); i++)
+		fathom_store(&fathom_functions.set[set][i], 0);
 	fathom_tracer_refresh();
 }
 

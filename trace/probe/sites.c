@@ -55,7 +55,7 @@ static uint32_t table_entries(const uint8_t *from, const uint8_t *to)
 	return (uint32_t)((size_t)(to - from) / sizeof(uintptr_t));
 }
 
-/* Sort by the address that both kinds of element begin with: heapsort, since nothing may recurse or allocate. */
+/* Sort by the number that every kind of element begins with: heapsort, since nothing may recurse or allocate. */
 static uintptr_t element_at(const uint8_t *base, size_t size, uint32_t i)
 {
 	return *(const uintptr_t *)(base + size * i);
@@ -175,20 +175,35 @@ static size_t name_length(const char *name)
 	return n;
 }
 
+uint32_t fathom_site_first_named(uint32_t hash)
+{
+	uint32_t lo = 0, hi = fathom_functions.nr_sites;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (fathom_functions.named[mid].hash < hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* gcc moves unlikely code of `f` away and calls it `f.cold`: returns there belong to f. */
 static int cold_owner(const char *name)
 {
 	size_t n = name_length(name);
-	uint32_t hash;
+	uint32_t hash, at;
 
 	if (n < 6 || name[n - 5] != '.' || name[n - 4] != 'c' || name[n - 3] != 'o' ||
 	    name[n - 2] != 'l' || name[n - 1] != 'd')
 		return -1;
 	hash = fathom_site_hash(name, n - 5);
-	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
-		if (fathom_functions.site[i].hash == hash)
-			return (int)i;
-	return -1;
+	at = fathom_site_first_named(hash);
+	if (at == fathom_functions.nr_sites || fathom_functions.named[at].hash != hash)
+		return -1;
+	return (int)fathom_functions.named[at].site;
 }
 
 static int return_owner(uintptr_t at)
@@ -232,6 +247,7 @@ static void returns_collect(void)
 /* Names, and without the library's own functions. */
 static void sites_name(void)
 {
+	struct named_site *named = fathom_functions.named;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
@@ -240,10 +256,12 @@ static void sites_name(void)
 		if (name && fathom_name_is_own(name))
 			continue;
 		fathom_functions.site[kept] = fathom_functions.site[i];
-		fathom_functions.site[kept++].hash =
-			name ? fathom_site_hash(name, name_length(name)) : 0;
+		named[kept].hash = name ? fathom_site_hash(name, name_length(name)) : 0;
+		named[kept].site = kept;
+		kept++;
 	}
 	fathom_functions.nr_sites = kept;
+	element_sort(named, sizeof(*named), kept);
 }
 
 /* ---- patching ---- */
@@ -373,6 +391,7 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
 
 	fathom_functions.site = block_piece(block, &at, nr_sites * sizeof(struct site));
 	fathom_functions.ret = block_piece(block, &at, nr_rets * sizeof(struct return_site));
+	fathom_functions.named = block_piece(block, &at, nr_sites * sizeof(struct named_site));
 	for (int i = 0; i < FATHOM_SET_NR; i++)
 		fathom_functions.set[i] = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
 	return at;

@@ -25,10 +25,15 @@ enum site_flag {
 
 struct site {
 	uintptr_t at;
-	uint32_t hash; /* of its name */
 	uint8_t users; /* enum site_user: read by fathom_function_any() on any CPU */
 	uint8_t entry; /* enum fathom_entry that is in the text now */
 	uint8_t flags;
+};
+
+/* The functions by the hash of their name, for names that come by the thousand. */
+struct named_site {
+	uintptr_t hash;
+	uint32_t site;
 };
 
 struct return_site {
@@ -38,11 +43,12 @@ struct return_site {
 };
 
 /*
- * S1. site[] and ret[] ascend by address; nr_* never change after init.
+ * S1. site[] and ret[] ascend by address, named[] by hash; nr_* never change after init.
  * S2. users is set before the text leads to fathom_function_any() and cleared after the text has left it.
  */
 struct fathom_functions {
 	struct site *site;
+	struct named_site *named; /* as many */
 	uint32_t nr_sites;
 	struct return_site *ret;
 	uint32_t nr_rets;
@@ -59,6 +65,8 @@ extern struct fathom_functions fathom_functions;
 /* The site whose entry is `ip`, or -1. Any context. */
 int fathom_site_find(uintptr_t ip);
 uint32_t fathom_site_hash(const char *name, size_t bytes);
+/* The first of named[] whose hash is not below; nr_sites if there is none. */
+uint32_t fathom_site_first_named(uint32_t hash);
 /* A function of the library: its inline ones get sites too where a traced file keeps a copy. */
 int fathom_name_is_own(const char *name);
 

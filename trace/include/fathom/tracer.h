@@ -107,7 +107,17 @@ enum fathom_function_set {
  * -EBUSY: set_graph_function has no room. Takes effect on the running tracer at once.
  */
 int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes);
-/* What opening with O_TRUNC does; function probes stay, as in Linux. */
+/*
+ * The same in two steps, for many tokens at once: a copy of the set (fathom_function_set_bytes(), the caller's) is edited
+ * and then put in its place, which patches once. A `glob:command` is no member: fathom_function_command() takes it at
+ * once and returns 1, 0 if the token is none, or an error.
+ */
+size_t fathom_function_set_bytes(void);
+void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy);
+int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes);
+int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy);
+int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes);
+/* Empty the set; function probes stay, as in Linux. */
 void fathom_function_set_clear(enum fathom_function_set set);
 int fathom_function_set_is_empty(enum fathom_function_set set);
 /* The first member with index >= from, or -1. */
