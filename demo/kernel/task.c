@@ -141,6 +141,7 @@ int task_spawn(const struct spawn *s)
 	int pid = t->pid;
 
 	trace_sched_process_fork(current_task()->name, current_task()->pid, t->name, pid);
+	fathom_note_fork(current_task()->pid, pid);
 	sched_start(t);
 	return pid;
 }
@@ -173,6 +174,7 @@ void task_exit(int code)
 	struct task *t = current_task();
 
 	trace_sched_process_exit(t->name, t->pid, t->prio);
+	fathom_note_exit(t->pid);
 	if (t->vm.pml4)
 		sample_map(t->pid, t->name, 1);
 	abandon_children(t->pid);

@@ -130,5 +130,7 @@ int user_options_parse(const char *text, struct user_options *o, char why[128])
 		if (err)
 			return err;
 	}
-	return o->events[0] || o->tracer[0] || o->sample_us ? 0 : add_pattern(o->events, "events", "*", why);
+	return o->events[0] || o->tracer[0] || o->sample_us
+		       ? 0
+		       : add_pattern(o->events, "events", "*", why);
 }

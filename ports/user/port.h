@@ -14,10 +14,10 @@ struct user_options {
 	uint32_t buffer_kb;
 	uint32_t cpus;
 	uint32_t sample_us; /* look at the stacks that often; 0: never */
-	uint8_t dump;	 /* text to stderr at the end */
-	uint8_t discard; /* keep the oldest events, not the newest */
-	uint8_t off;	 /* start with recording off */
-	uint8_t serve;	 /* the control tree can be mounted: fathom_serve.h */
+	uint8_t dump;	    /* text to stderr at the end */
+	uint8_t discard;    /* keep the oldest events, not the newest */
+	uint8_t off;	    /* start with recording off */
+	uint8_t serve;	    /* the control tree can be mounted: fathom_serve.h */
 };
 
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */

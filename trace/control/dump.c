@@ -43,9 +43,14 @@ static void dump_limit(struct fathom_view *v, uint32_t count)
 
 void fathom_dump(uint32_t count)
 {
+	fathom_dump_cpu(-1, count);
+}
+
+void fathom_dump_cpu(int32_t cpu, uint32_t count)
+{
 	struct fathom_view_config config = {.rings = fathom_core.ring,
 					    .nr_cpus = fathom_core.nr_cpus,
-					    .cpu = -1,
+					    .cpu = cpu,
 					    .options = FATHOM_TEXT_DEFAULT,
 					    .start = fathom_core.boot};
 	struct fathom_view *v;

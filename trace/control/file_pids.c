@@ -113,7 +113,7 @@ static int function_pids_show(struct fathom_file *f, struct fathom_text *t)
 	enum fathom_pid_set set = (enum fathom_pid_set)f->node.entry->arg;
 	int32_t pid = fathom_function_pid_at(set, 0);
 
-	if (pid < 0)
+	if (!fathom_function_pid_is_active(set))
 		fathom_text_str(t, "no pid\n");
 	for (uint32_t i = 0; (pid = fathom_function_pid_at(set, i)) >= 0; i++) {
 		fathom_text_u64(t, (uint32_t)pid, 0, ' ');

@@ -112,13 +112,13 @@ static int latency_begin(uint32_t want, int (*gate)(void))
 	if (err)
 		return err;
 	fathom_want_change(want, 0);
+	fathom_want_switches();
 	return 0;
 }
 
 static void latency_end(void)
 {
-	fathom_want_change(0, FATHOM_WANT_SWITCH | FATHOM_WANT_WAKEUP | FATHOM_WANT_IRQS |
-				      FATHOM_WANT_PREEMPT);
+	fathom_want_change(0, FATHOM_WANT_WAKEUP | FATHOM_WANT_IRQS | FATHOM_WANT_PREEMPT);
 	fathom_tracer_want_sites(0, 0, 0);
 }
 
@@ -240,7 +240,7 @@ static int wakeup_begin(uint8_t rt_only, uint8_t dl_only)
 	waking.active = 0;
 	wakeup_rt_only = rt_only;
 	wakeup_dl_only = dl_only;
-	return latency_begin(FATHOM_WANT_SWITCH | FATHOM_WANT_WAKEUP, wakeup_gate);
+	return latency_begin(FATHOM_WANT_WAKEUP, wakeup_gate);
 }
 
 int fathom_wakeup_start(void)

@@ -55,10 +55,16 @@ static void command_dump(uintptr_t ip, uintptr_t parent_ip, void *data)
 	fathom_dump(0);
 }
 
+static void command_cpudump(uintptr_t ip, uintptr_t parent_ip, void *data)
+{
+	(void)ip, (void)parent_ip, (void)data;
+	fathom_dump_cpu((int32_t)fathom_port_cpu(), 0);
+}
+
 static const struct fathom_function_command built_in[] = {
 	{"traceon", 0, 0, command_traceon, 0, 0},	{"traceoff", 0, 0, command_traceoff, 0, 0},
 	{"stacktrace", 0, 0, command_stacktrace, 0, 0}, {"dump", 0, 0, command_dump, 0, 0},
-	{"cpudump", 0, 0, command_dump, 0, 0},
+	{"cpudump", 0, 0, command_cpudump, 0, 0},
 };
 
 static void commands_init(void)
@@ -253,17 +259,10 @@ static int parse_probe(const char *s, size_t bytes, struct probe_line *l)
 	return parse_rest(s, bytes, l);
 }
 
-/* dump and cpudump have one group, counted or not; a dump without a count runs once. */
-static int is_dump(uint8_t command)
-{
-	return commands[command]->run == command_dump;
-}
-
+/* A dump without a count runs once, as in Linux; a cpudump always. */
 static int32_t first_count(const struct probe_line *l)
 {
-	return !l->counted && commands[l->command]->name[0] == 'd' && is_dump(l->command)
-		       ? 1
-		       : l->count;
+	return !l->counted && commands[l->command]->run == command_dump ? 1 : l->count;
 }
 
 static int same_group(const struct function_probe *p, const struct probe_line *l, void *data)

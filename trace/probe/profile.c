@@ -78,6 +78,7 @@ int fathom_profile_set(int on)
 	if (on && !profile.on)
 		profile_clear();
 	profile.on = on != 0;
+	fathom_want_switches();
 	return fathom_tracer_refresh();
 }
 

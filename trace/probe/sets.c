@@ -6,9 +6,14 @@
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
+/*
+ * P1. A slot holds a pid + 1, or 0; slots from `high` on are 0. A list that is active and empty (its tasks have ended)
+ *     is not the same as none.
+ */
 static struct {
-	int32_t pid[FATHOM_PIDS_MAX];
-	uint32_t nr;
+	int32_t slot[FATHOM_PIDS_MAX];
+	uint32_t high;
+	uint32_t active; /* something was written to it since it was cleared */
 } pid_sets[FATHOM_PIDS_NR];
 
 static int set_test(enum fathom_function_set set, uint32_t i)
@@ -226,36 +231,65 @@ int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
 
 /* ---- tasks ---- */
 
+static int pid_in(enum fathom_pid_set set, int32_t pid)
+{
+	uint32_t high = fathom_load(&pid_sets[set].high);
+
+	for (uint32_t i = 0; i < high; i++)
+		if (fathom_load(&pid_sets[set].slot[i]) == pid + 1)
+			return 1;
+	return 0;
+}
+
+/* A slot is taken and given back by one exchange, so that forks on any CPU can do it too. Keeps P1. */
+static int pid_put(enum fathom_pid_set set, int32_t pid)
+{
+	if (pid_in(set, pid))
+		return 0;
+	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
+		int32_t none = 0;
+		uint32_t high = fathom_load(&pid_sets[set].high);
+
+		if (!__atomic_compare_exchange_n(&pid_sets[set].slot[i], &none, pid + 1, 0,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		while (high <= i &&
+		       !__atomic_compare_exchange_n(&pid_sets[set].high, &high, i + 1, 0,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			;
+		return 0;
+	}
+	return -FATHOM_ENOSPC;
+}
+
+static void pid_take(enum fathom_pid_set set, int32_t pid)
+{
+	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
+		int32_t was = pid + 1;
+
+		__atomic_compare_exchange_n(&pid_sets[set].slot[i], &was, 0, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	}
+}
+
 int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
 {
-	uint32_t i, nr;
+	int err;
 
-	if (set >= FATHOM_PIDS_NR || pid < 0)
+	if (set >= FATHOM_PIDS_NR || pid < 0 || pid == 0x7fffffff)
 		return -FATHOM_EINVAL;
-	nr = pid_sets[set].nr;
-	for (i = 0; i < nr && pid_sets[set].pid[i] < pid; i++)
-		;
-	if (i < nr && pid_sets[set].pid[i] == pid)
-		return 0;
-	if (nr == FATHOM_PIDS_MAX)
-		return -FATHOM_ENOSPC;
-	for (uint32_t k = nr; k > i; k--)
-		pid_sets[set].pid[k] = pid_sets[set].pid[k - 1];
-	pid_sets[set].pid[i] = pid;
-	__atomic_store_n(&pid_sets[set].nr, nr + 1, __ATOMIC_RELEASE);
+	err = pid_put(set, pid);
+	if (err)
+		return err;
+	fathom_store(&pid_sets[set].active, 1);
 	return fathom_tracer_refresh();
 }
 
 void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid)
 {
-	uint32_t kept = 0;
-
 	if (set >= FATHOM_PIDS_NR)
 		return;
-	for (uint32_t i = 0; i < pid_sets[set].nr; i++)
-		if (pid_sets[set].pid[i] != pid)
-			pid_sets[set].pid[kept++] = pid_sets[set].pid[i];
-	__atomic_store_n(&pid_sets[set].nr, kept, __ATOMIC_RELEASE);
+	pid_take(set, pid);
 	fathom_tracer_refresh();
 }
 
@@ -263,36 +297,65 @@ void fathom_function_pid_clear(enum fathom_pid_set set)
 {
 	if (set >= FATHOM_PIDS_NR)
 		return;
-	__atomic_store_n(&pid_sets[set].nr, 0, __ATOMIC_RELEASE);
+	fathom_store(&pid_sets[set].active, 0);
+	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++)
+		fathom_store(&pid_sets[set].slot[i], 0);
+	fathom_store(&pid_sets[set].high, 0);
 	fathom_tracer_refresh();
 }
 
+/* The smallest that is larger than the one before, as often as it takes. */
 int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index)
 {
-	if (set >= FATHOM_PIDS_NR || index >= pid_sets[set].nr)
+	int64_t last = -1;
+
+	if (set >= FATHOM_PIDS_NR)
 		return -1;
-	return pid_sets[set].pid[index];
+	do {
+		int64_t best = -1;
+
+		for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
+			int64_t pid = (int64_t)fathom_load(&pid_sets[set].slot[i]) - 1;
+
+			if (pid > last && (best < 0 || pid < best))
+				best = pid;
+		}
+		last = best;
+	} while (last >= 0 && index--);
+	return (int32_t)last;
+}
+
+int fathom_function_pid_is_active(enum fathom_pid_set set)
+{
+	return set < FATHOM_PIDS_NR && fathom_load(&pid_sets[set].active);
 }
 
 int fathom_pids_any(void)
 {
-	return pid_sets[FATHOM_PIDS_TRACE].nr || pid_sets[FATHOM_PIDS_NOTRACE].nr;
+	return fathom_load(&pid_sets[FATHOM_PIDS_TRACE].active) ||
+	       fathom_load(&pid_sets[FATHOM_PIDS_NOTRACE].active);
 }
 
 /* Any context; a list that changes meanwhile answers for the old or the new one. */
-static int pid_in(enum fathom_pid_set set, int32_t pid)
-{
-	uint32_t nr = __atomic_load_n(&pid_sets[set].nr, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < nr; i++)
-		if (pid_sets[set].pid[i] == pid)
-			return 1;
-	return 0;
-}
-
 int fathom_pid_traced(int32_t pid)
 {
-	if (pid_sets[FATHOM_PIDS_TRACE].nr && !pid_in(FATHOM_PIDS_TRACE, pid))
+	if (fathom_load(&pid_sets[FATHOM_PIDS_TRACE].active) && !pid_in(FATHOM_PIDS_TRACE, pid))
 		return 0;
-	return !pid_sets[FATHOM_PIDS_NOTRACE].nr || !pid_in(FATHOM_PIDS_NOTRACE, pid);
+	return !fathom_load(&pid_sets[FATHOM_PIDS_NOTRACE].active) ||
+	       !pid_in(FATHOM_PIDS_NOTRACE, pid);
+}
+
+/* function-fork: a child is in the lists that its parent is in, until it ends. Context: where the kernel forks. */
+void fathom_note_fork_slow(int32_t parent, int32_t child)
+{
+	for (int set = 0; set < FATHOM_PIDS_NR; set++)
+		if (pid_in((enum fathom_pid_set)set, parent) &&
+		    pid_put((enum fathom_pid_set)set, child))
+			fathom_counts()->forks_lost++;
+}
+
+void fathom_note_exit_slow(int32_t pid)
+{
+	for (int set = 0; set < FATHOM_PIDS_NR; set++)
+		pid_take((enum fathom_pid_set)set, pid);
 }

@@ -25,6 +25,15 @@ void fathom_want_change(uint32_t set, uint32_t clear)
 	fathom_store(&fathom_want, (fathom_want & ~clear) | set);
 }
 
+/* Task switches are told while calls are followed (sleep-time) or a wakeup tracer runs. */
+void fathom_want_switches(void)
+{
+	int wanted = fathom_tracer_wants.graph || fathom_profile_is_on() ||
+		     fathom_wanted(FATHOM_WANT_WAKEUP);
+
+	fathom_want_change(wanted ? FATHOM_WANT_SWITCH : 0, wanted ? 0 : FATHOM_WANT_SWITCH);
+}
+
 /* ---- sites ---- */
 
 static uint8_t wanted_users(uint32_t index)
@@ -98,6 +107,7 @@ int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 	fathom_tracer_wants.function = function;
 	fathom_tracer_wants.graph = graph;
 	fathom_tracer_wants.gate = gate;
+	fathom_want_switches();
 	return fathom_tracer_refresh();
 }
 
@@ -111,14 +121,12 @@ static int function_start(void)
 static int graph_start(void)
 {
 	fathom_graph_reset();
-	fathom_want_change(FATHOM_WANT_SWITCH, 0);
 	return fathom_tracer_want_sites(0, 1, 0);
 }
 
 static void sites_stop(void)
 {
 	fathom_tracer_want_sites(0, 0, 0);
-	fathom_want_change(0, FATHOM_WANT_SWITCH);
 	fathom_graph_reset();
 }
 
@@ -130,7 +138,6 @@ static int sel4_start(void)
 	if (!fathom_stream_cpus())
 		return -FATHOM_ENODEV;
 	fathom_graph_reset();
-	fathom_want_change(FATHOM_WANT_SWITCH, 0);
 	fathom_stream_reset();
 	fathom_stream_start();
 	err = fathom_tracer_want_sites(0, 1, fathom_stream_is_on);
@@ -252,6 +259,8 @@ int fathom_tracer_option_set(uint32_t bit, int on)
 	if (bits == fathom_tracer_option_bits)
 		return 0;
 	fathom_store(&fathom_tracer_option_bits, bits);
+	if (bit == FATHOM_OPT_FUNCTION_FORK)
+		fathom_want_change(on ? FATHOM_WANT_FORK : 0, FATHOM_WANT_FORK);
 	if (tracer_now->changed)
 		err = tracer_now->changed(bit);
 	if (err) {
@@ -291,6 +300,7 @@ void fathom_tracer_stats(struct fathom_tracer_stats *out)
 		out->unmatched += fathom_tracer_counts[i].unmatched;
 		out->unwound += fathom_tracer_counts[i].unwound;
 		out->recursion += fathom_tracer_counts[i].recursion;
+		out->forks_lost += fathom_tracer_counts[i].forks_lost;
 	}
 }
 

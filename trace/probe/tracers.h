@@ -39,6 +39,7 @@ struct tracer_counts {
 	uint64_t unmatched;
 	uint64_t unwound;
 	uint64_t recursion;
+	uint64_t forks_lost;
 } __attribute__((aligned(64)));
 extern struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
 
@@ -189,6 +190,7 @@ static inline void fathom_ring_try_commit(struct fathom_ring *r, uint32_t bytes,
 int fathom_tracer_refresh(void);
 extern uint32_t fathom_tracer_option_bits;
 void fathom_want_change(uint32_t set, uint32_t clear);
+void fathom_want_switches(void);
 
 /* What the current tracer wants of the function sites; tracers set it in start() and refresh. */
 struct tracer_wants {

@@ -56,6 +56,7 @@ enum fathom_want {
 	FATHOM_WANT_WAKEUP = 2,
 	FATHOM_WANT_IRQS = 4,
 	FATHOM_WANT_PREEMPT = 8,
+	FATHOM_WANT_FORK = 16,
 };
 extern uint32_t fathom_want; /* written by the tracers in task context, read relaxed everywhere */
 
@@ -76,6 +77,8 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 			     const struct fathom_sched_task *woken, uint32_t cpu);
 void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);
 void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip);
+void fathom_note_fork_slow(int32_t parent, int32_t child);
+void fathom_note_exit_slow(int32_t pid);
 
 static inline int fathom_wanted(uint32_t what)
 {
@@ -110,6 +113,19 @@ static inline void fathom_note_preempt(int off, uintptr_t ip, uintptr_t parent_i
 {
 	if (fathom_wanted(FATHOM_WANT_PREEMPT))
 		fathom_note_preempt_slow(off, ip, parent_ip);
+}
+
+/* Task `parent` made `child`, which has not run yet; a task is about to end. For the option function-fork. */
+static inline void fathom_note_fork(int32_t parent, int32_t child)
+{
+	if (fathom_wanted(FATHOM_WANT_FORK))
+		fathom_note_fork_slow(parent, child);
+}
+
+static inline void fathom_note_exit(int32_t pid)
+{
+	if (fathom_wanted(FATHOM_WANT_FORK))
+		fathom_note_exit_slow(pid);
 }
 
 #endif

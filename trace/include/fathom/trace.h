@@ -141,6 +141,7 @@ int fathom_printk_format_line(uint32_t index, struct fathom_text *out);
 
 /* The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. */
 void fathom_dump(uint32_t count);
+void fathom_dump_cpu(int32_t cpu, uint32_t count); /* of one CPU; -1: all */
 
 /* The control tree by path: "events/sched/enable", "1". 0 or -errno. Context: task. (control/) */
 int fathom_set(const char *path, const char *value);

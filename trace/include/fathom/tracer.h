@@ -152,7 +152,7 @@ int fathom_function_command_add(const struct fathom_function_command *command);
 /* ---- limits ---- */
 
 /* set_ftrace_pid and set_ftrace_notrace_pid: -ENOSPC behind FATHOM_PIDS_MAX. Empty: every task. */
-#define FATHOM_PIDS_MAX 64
+#define FATHOM_PIDS_MAX 256
 enum fathom_pid_set {
 	FATHOM_PIDS_TRACE,
 	FATHOM_PIDS_NOTRACE,
@@ -163,6 +163,8 @@ void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid);
 void fathom_function_pid_clear(enum fathom_pid_set set);
 /* The index-th pid, ascending, or -1. */
 int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index);
+/* Pids were written; with function-fork the last of them may have ended, and then no task is left. */
+int fathom_function_pid_is_active(enum fathom_pid_set set);
 
 /* max_graph_depth; 0: no limit but the shadow stack's. */
 void fathom_graph_depth_set(uint32_t depth);
@@ -195,8 +197,9 @@ struct fathom_tracer_stats {
 		shadow_full; /* calls not followed: the task's shadow stack was full (funcgraph overrun) */
 	uint64_t
 		unmatched; /* returns without a recorded call: tracing began inside, or a longjmp left it */
-	uint64_t unwound;   /* recorded calls that were left without a return */
-	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
+	uint64_t unwound;    /* recorded calls that were left without a return */
+	uint64_t recursion;  /* calls not recorded: the tracer itself was running in that context */
+	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
 	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
 };
 void fathom_tracer_stats(struct fathom_tracer_stats *out);

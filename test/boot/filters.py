@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""filters.py -- which functions and tasks are traced on the demo kernel, function commands, and the function tracer's options."""
+# slow
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from demo import EXIT_OK, Checks, Demo, need_qemu
+
+need_qemu("filters")
+c = Checks()
+d = Demo(smp=2, timeout=100)
+sh = d.ask
+
+
+def traced(*before, run="run ipc 5", tracer="function", after=()):
+    """What `trace` shows of a run with the set-up given."""
+    for line in ["echo 0 > tracing_on", f"echo {tracer} > current_tracer", *before, "echo > trace", "echo 1 > tracing_on", run, "echo 0 > tracing_on"]:
+        sh(line)
+    text = sh("cat trace")
+    for line in after:
+        sh(line)
+    return text
+
+
+def lines(text):
+    """(pid, cpu, what) of each line."""
+    return re.findall(r"^ *\S+-(\d+) +\[(\d+)\] \S{5} +[\d.]+: (.*)$", text, re.M)
+
+
+def functions(text):
+    return {m[2].split(" ")[0] for m in lines(text)}
+
+
+# names, globs, removal, what is patched
+text = traced("echo schedule switch_tasks > set_ftrace_filter")
+c.check("filter_names", functions(text) == {"schedule", "switch_tasks"}, str(functions(text)))
+c.check("filter_enabled", sh("cat enabled_functions").split() == ["schedule", "(1)", "switch_tasks", "(1)"] or
+        sorted(sh("cat enabled_functions").split()) == ["(1)", "(1)", "schedule", "switch_tasks"], sh("cat enabled_functions"))
+text = traced("echo sched_* > set_ftrace_filter", "echo !sched_tick >> set_ftrace_filter")
+c.check("filter_glob", functions(text) and all(f.startswith("sched_") for f in functions(text)) and "sched_tick" not in functions(text), str(functions(text)))
+text = traced("echo > set_ftrace_filter", "echo sched_* > set_ftrace_notrace", after=["echo > set_ftrace_notrace"])
+c.check("filter_notrace", len(functions(text)) > 20 and not any(f.startswith("sched_") for f in functions(text)), str(functions(text)))
+before = sh("cat set_ftrace_filter")
+c.check("filter_unknown", "error" in sh("echo nosuchfunction >> set_ftrace_filter") and sh("cat set_ftrace_filter") == before, before)
+
+# tasks
+text = traced("echo 2 > set_ftrace_pid", run="run short 3")
+c.check("filter_pid", {x[0] for x in lines(text)} == {"2"}, str({x[0] for x in lines(text)}))
+text = traced("echo 1 > options/function-fork", run="run many 3")
+pids = {x[0] for x in lines(text)}
+c.check("filter_fork", "2" in pids and len(pids) >= 4 and "0" not in pids, str(pids))
+c.check("filter_fork_exit", sh("cat set_ftrace_pid") == "2\n", sh("cat set_ftrace_pid"))
+sh("echo 0 > options/function-fork")
+text = traced("echo 2 > set_ftrace_pid", run="run many 3", after=["echo > set_ftrace_pid"])
+c.check("filter_no_fork", {x[0] for x in lines(text)} == {"2"}, str({x[0] for x in lines(text)}))
+text = traced("echo 0 > set_ftrace_notrace_pid", after=["echo > set_ftrace_notrace_pid"])
+c.check("filter_notrace_pid", lines(text) and "0" not in {x[0] for x in lines(text)})
+
+# what a line shows
+sh("echo schedule > set_ftrace_filter")
+c.check("filter_parent", re.search(r": schedule <-\w+\n", traced()))
+c.check("filter_noparent", re.search(r": schedule\n", traced("echo 0 > options/print-parent", after=["echo 1 > options/print-parent"])))
+c.check("filter_sym_offset", re.search(r": schedule\+0x0/0x[0-9a-f]+ <-\w+\+0x[0-9a-f]+/0x[0-9a-f]+\n",
+        traced("echo 1 > options/sym-offset", after=["echo 0 > options/sym-offset"])))
+c.check("filter_sym_addr", re.search(r": schedule <ffffffff80[0-9a-f]{6}> <-\w+ <ffffffff80[0-9a-f]{6}>\n",
+        traced("echo 1 > options/sym-addr", after=["echo 0 > options/sym-addr"])))
+text = traced("echo 1 > options/func_stack_trace", after=["echo 0 > options/func_stack_trace"])
+c.check("filter_stack", re.search(r": schedule <-(\w+)\n.*: <stack trace>\n => schedule\n => \1\n => ", text), text[-600:])
+text = traced("echo apic_eoi > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50", after=["echo 0 > options/func-no-repeats"])
+repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: +\d+\.\d{6}\)", text)]
+plain = len(re.findall(r": apic_eoi <-interrupt\n", text))
+c.check("filter_no_repeats", plain <= 4, f"{plain} lines, repeats {repeats}")
+text = traced("echo apic_eoi sched_resched serial_interrupt sched_tick > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50",
+              after=["echo 0 > options/func-no-repeats"])
+repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: +\d+\.\d{6}\)", text)]
+c.check("filter_repeats_told", repeats and max(repeats) >= 5, f"repeats {repeats}: {text[-500:]}")
+
+# commands
+sh("echo > set_ftrace_filter")
+text = traced("echo switch_tasks:traceoff:1 > set_ftrace_filter", "echo schedule switch_tasks >> set_ftrace_filter")
+c.check("command_traceoff", lines(text)[-1][2].startswith("schedule") or lines(text)[-1][2].startswith("switch_tasks"), text[-300:])
+c.check("command_counts_down", "switch_tasks:traceoff:count=0\n" in sh("cat set_ftrace_filter"), sh("cat set_ftrace_filter"))
+c.check("command_remove_uncounted", "error 19" in sh("echo !switch_tasks:traceoff >> set_ftrace_filter"))
+sh("echo !switch_tasks:traceoff:0 >> set_ftrace_filter")
+c.check("command_removed", ":traceoff" not in sh("cat set_ftrace_filter"), sh("cat set_ftrace_filter"))
+for line in ["echo 0 > tracing_on", "echo > trace", "echo vm_exec:traceon >> set_ftrace_filter", "run short 1"]:
+    sh(line)
+c.check("command_traceon", sh("cat tracing_on") == "1\n")
+sh("echo !vm_exec:traceon >> set_ftrace_filter")
+text = traced("echo schedule > set_ftrace_filter", "echo vm_exec:stacktrace:2 >> set_ftrace_filter", run="run many 4")
+c.check("command_stacktrace", text.count(": <stack trace>\n => vm_exec\n") == 2, text[-800:])
+sh("echo !vm_exec:stacktrace:0 >> set_ftrace_filter")
+traced("echo vm_exec:snapshot:1 >> set_ftrace_filter", run="run short 1")
+snap = sh("cat snapshot")
+c.check("command_snapshot", "schedule" in functions(snap) and "Snapshot is" not in snap, snap[:400])
+sh("echo !vm_exec:snapshot:0 >> set_ftrace_filter")
+for command, cpus in (("dump", 2), ("cpudump", 1)):
+    for line in ["echo nop > current_tracer", "echo > trace", "echo 1 > events/sched/enable", "echo 1 > tracing_on", "run ipc 5"]:
+        sh(line)
+    sh(f"echo vm_exec:{command} >> set_ftrace_filter")
+    out = sh("run short 1")
+    seen = {x[1] for x in lines(out)}
+    c.check(f"command_{command}", len(seen) == cpus and "sched_switch: " in out, f"CPUs {seen}: {out[-400:]}")
+    sh(f"echo !vm_exec:{command} >> set_ftrace_filter")
+    sh("echo 0 > events/sched/enable")
+c.check("command_all_gone", ":" not in sh("cat set_ftrace_filter"), sh("cat set_ftrace_filter"))
+c.check("filters_exit", d.leave() == EXIT_OK, d.text()[-300:])
+c.done()
