@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* schemas.c -- event types by id and by name, and the names a source knows: symbols, tasks, printk formats. */
 #include "decode/source.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -216,4 +217,23 @@ const char *source_printk(struct source *s, uint64_t addr)
 {
 	want_tasks(s);
 	return printks_find(s->printks, addr);
+}
+
+bool source_field(struct source *s, const struct event *e, const char *name, uint64_t *out)
+{
+	const struct format *f = source_format(s, e->type);
+	const struct format_field *k = f ? format_field(f, name) : NULL;
+	const uint8_t *p;
+
+	if (!k || k->offset > e->size || k->size > e->size - k->offset)
+		return false;
+	p = e->data + k->offset;
+	switch (k->size) {
+	case 1: *out = *p; break;
+	case 2: *out = get_u16(p, s->big_endian); break;
+	case 4: *out = get_u32(p, s->big_endian); break;
+	case 8: *out = get_u64(p, s->big_endian); break;
+	default: return false;
+	}
+	return true;
 }

@@ -338,6 +338,8 @@ bool source_symbol(struct source *s, uint64_t addr, struct symbol *out);
 const char *source_comm(struct source *s, int32_t pid);
 /* The thread group; -1 if not known. */
 int32_t source_tgid(struct source *s, int32_t pid);
+/* A field that is a number of 1, 2, 4 or 8 bytes, by name. False: the event has none such, or its record is cut. */
+bool source_field(struct source *s, const struct event *e, const char *name, uint64_t *out);
 /* The text of a trace_printk() format or string that lies at the address; NULL if not known. */
 const char *source_printk(struct source *s, uint64_t addr);
 

@@ -154,27 +154,12 @@ static void push_group(struct walk *w, const struct event *e)
 
 /* ---- fields ---- */
 
-static uint64_t field(const struct source *s, const struct event *e, const struct format_field *f)
-{
-	const uint8_t *p = e->data + f->offset;
-
-	if (f->offset + f->size > e->size)
-		return 0;
-	switch (f->size) {
-	case 1: return *p;
-	case 2: return get_u16(p, s->big_endian);
-	case 4: return get_u32(p, s->big_endian);
-	case 8: return get_u64(p, s->big_endian);
-	default: return 0;
-	}
-}
-
 static uint64_t named(struct walk *w, const struct event *e, const char *name)
 {
-	const struct format *f = source_format(w->s, e->type);
-	const struct format_field *k = f ? format_field(f, name) : NULL;
+	uint64_t v = 0;
 
-	return k ? field(w->s, e, k) : 0;
+	source_field(w->s, e, name, &v);
+	return v;
 }
 
 /* ---- graph ---- */
@@ -259,18 +244,17 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 {
 	uint32_t size = w->s->long_bytes == 4 ? 4 : 8, at = f->offset;
 	uint64_t limit = e->size;
-	const struct format *fmt = source_format(w->s, e->type);
-	const struct format_field *count = fmt ? format_field(fmt, "size") : NULL;
+	uint64_t count;
 	size_t n = 0;
 
 	if (f->flags & FORMAT_DYNAMIC) {
-		uint32_t loc = (uint32_t)field(w->s, e, f);
+		uint32_t loc = (uint32_t)named(w, e, "caller");
 
 		at = (loc & 0xffff) + (f->flags & FORMAT_REL_LOC ? f->offset + f->size : 0);
 		limit = at + (loc >> 16) < e->size ? at + (loc >> 16) : e->size;
 	}
-	if (count && field(w->s, e, count) < max)
-		max = field(w->s, e, count);
+	if (source_field(w->s, e, "size", &count) && count < max)
+		max = count;
 	for (; n < max && at + size <= limit; at += size) {
 		uint64_t a = size == 8 ? get_u64(e->data + at, w->s->big_endian)
 				       : get_u32(e->data + at, w->s->big_endian);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline.c -- fathom timeline: a trace over time, as a page for a browser. */
+#include "cmd/cmd.h"
+#include "cmd/select.h"
+#include "view/timeline.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *output, *title;
+static uint64_t max = 200000;
+
+static const struct option_spec own[] = {
+	{"output", 'o', "FILE", "where to write (FILE.html beside the trace; - is stdout)",
+	 OPTION_STRING, &output, NULL},
+	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &title, NULL},
+	{"max", 0, "N", "slices and marks on the page (200000)", OPTION_NUMBER, &max, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "timeline",
+	.args = "FILE",
+	.about = "Draw a trace over time, as one page for a browser: which task ran on which CPU "
+		 "and how "
+		 "long it had\nwaited, interrupts, calls of function_graph, every other event as a "
+		 "mark. "
+		 "Zoom, move, search.",
+	.more = "examples:\n"
+		"  fathom timeline trace.dat -o trace.html\n"
+		"  fathom timeline trace.dat --from 12.5 --to 12.6 --cpu 0-3",
+	.own = own,
+	.trace = true,
+	.min_args = 1,
+	.max_args = 1,
+};
+
+struct chosen {
+	const struct options *o;
+	struct select *select;
+};
+
+static bool keep(const struct event *e, void *arg)
+{
+	const struct chosen *c = arg;
+
+	return options_time(c->o, e->time) && select_match(c->select, e);
+}
+
+/* DIR/NAME.html for DIR/NAME.dat. */
+static char *beside(const char *in)
+{
+	const char *slash = strrchr(in, '/'), *dot = strrchr(slash ? slash : in, '.');
+	char *out = NULL;
+
+	if (asprintf(&out, "%.*s.html", dot ? (int)(dot - in) : (int)strlen(in), in) < 0)
+		return NULL;
+	return out;
+}
+
+static int write_page(struct source *s, struct merge *m, const struct timeline_options *o,
+		      const char *path)
+{
+	FILE *out = strcmp(path, "-") ? fopen(path, "wb") : stdout;
+	struct timeline_result r;
+	int err;
+
+	if (!out) {
+		diag_error("%s: %s", path, strerror(errno));
+		return EXIT_FAIL;
+	}
+	setvbuf(out, NULL, _IOFBF, 1 << 20);
+	err = timeline_html(s, m, o, out, &r);
+	if (!err && (ferror(out) || fflush(out)))
+		err = -EIO;
+	if (out != stdout && fclose(out) && !err)
+		err = -errno;
+	if (err) {
+		diag_error("%s: %s", err == -ENODATA ? s->path : path,
+			   err == -ENODATA ? "no event to show" : strerror(-err));
+		if (out != stdout)
+			remove(path);
+		return EXIT_FAIL;
+	}
+	if (r.left_out)
+		diag_warn("%" PRIu64 " of %" PRIu64
+			  " events are left out: the page is full. --from, --to, "
+			  "--cpu and --filter choose others, --max allows more",
+			  r.left_out, r.events);
+	if (out != stdout)
+		fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " slices and marks\n", path,
+			r.events - r.left_out, r.shown);
+	return EXIT_OK;
+}
+
+int cmd_timeline(int argc, char **argv)
+{
+	struct options o;
+	struct chosen c = {.o = &o};
+	struct timeline_options t = {.keep = keep, .arg = &c};
+	struct source *s;
+	struct merge *m = NULL;
+	char *named = NULL;
+	int rc = options_parse(&spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	s = options_open(&o);
+	if (!s)
+		return EXIT_FAIL;
+	rc = EXIT_FAIL;
+	c.select = select_open(s, &o);
+	if (c.select)
+		m = merge_open(s, options_keep, &o);
+	if (m && !output)
+		named = beside(o.args[0]);
+	t.title = title ? title : strrchr(o.args[0], '/') ? strrchr(o.args[0], '/') + 1 : o.args[0];
+	t.max = max;
+	t.from = o.from;
+	if (m && (output || named))
+		rc = write_page(s, m, &t, output ? output : named);
+	diag_flush();
+	free(named);
+	merge_close(m);
+	select_close(c.select);
+	source_close(s);
+	options_close(&o);
+	return rc;
+}
