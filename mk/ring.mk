@@ -15,12 +15,18 @@ $(B)/test/model/model: test/model/model.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(RING_CFLAGS) -DRINGPORT_STEP -DFATHOM_PARANOID $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model
+# The same with a writer that gives up at once, so that the roads behind giving up are walked too.
+$(B)/test/model/model_hasty: test/model/model.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) -DRINGPORT_STEP -DFATHOM_PARANOID -DFATHOM_RING_RETRIES=1 $< $(RING_SRC) -o $@
+CHECK_FAST_DEPS += $(B)/test/model/model_hasty
 
 RING_PLANTS := $(shell test/model/plant --list | cut -f1)
 $(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
 	@test/model/plant $* $(@D)
-	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE -DRINGPORT_STEP -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
+	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE -DRINGPORT_STEP $(PLANT_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
 		$(CURDIR)/test/model/model.c $(RING_SRC) -o model
+$(B)/test/plant/lag-%/model: PLANT_CFLAGS := -DFATHOM_RING_RETRIES=1
 .PHONY: ring-plants
 ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)
 CHECK_DEPS += ring-plants

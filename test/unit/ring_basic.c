@@ -379,6 +379,40 @@ TEST(ring_resize_busy)
 	CHECK_EQ(fathom_ring_resize(r, 2), 0);
 }
 
+/* Resize while writers run: who holds the ring takes the tail away; a writer that was faster keeps it. */
+TEST(ring_seize)
+{
+	struct fathom_ring *r = fresh(4);
+	struct fathom_record rec;
+	struct fathom_slot slot;
+	unsigned long tail;
+
+	CHECK(put(r, 1, 8));
+	CHECK(fathom_ring_reserve(r, 4, &slot) != NULL);
+	fathom_ring_hold(r, 1);
+	CHECK_EQ(fathom_ring_seize(r), -FATHOM_EBUSY);
+	CHECK_EQ(fathom_ring_resize_seized(r, 2), -FATHOM_EBUSY);
+	memcpy(slot.data, &(uint32_t){2}, 4);
+	fathom_ring_commit(r, &slot);
+	CHECK(!put(r, 3, 8));
+	tail = r->tail;
+	CHECK_EQ(fathom_ring_seize(r), 0);
+	CHECK(!put(r, 3, 8));
+	r->tail = tail; /* as by the exchange of a writer that did not see the ring held */
+	CHECK_EQ(fathom_ring_resize_seized(r, 2), -FATHOM_EBUSY);
+	CHECK_EQ(fathom_ring_seize(r), 0);
+	CHECK_EQ(fathom_ring_seize(r), 0);
+	CHECK_EQ(fathom_ring_resize_seized(r, 1), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_ring_resize_seized(r, 2), 0);
+	CHECK_EQ(fathom_ring_pages(r), 2);
+	CHECK_EQ(fathom_ring_seize(r), 0);
+	fathom_ring_hold(r, 0); /* given up: as it was */
+	CHECK(put(r, 3, 8));
+	for (uint32_t i = 1; i <= 3; i++)
+		CHECK(fathom_ring_consume(r, &rec) && tag_of(&rec) == i);
+	CHECK_EQ(stats().disabled, 2);
+}
+
 TEST(ring_snapshot)
 {
 	static struct fathom_ring other;

@@ -60,18 +60,29 @@ static struct fathom_ring *buffer_spare(const struct ctl_instance *tr, uint32_t 
 }
 
 /* The snapshot's ring follows, as far as it can: after the next exchange it is the live one. */
-static void buffer_resize_all(void *arg)
+static void buffer_resize_by(struct buffer_resize *r,
+			     int (*resize)(struct fathom_ring *ring, uint32_t pages))
 {
-	struct buffer_resize *r = arg;
-
+	r->err = 0;
 	for (uint32_t cpu = r->first; cpu <= r->last && !r->err; cpu++) {
 		struct fathom_ring *spare = buffer_spare(r->tr, cpu);
 		uint32_t most = spare ? fathom_ring_pages_max(spare) : 0;
 
-		r->err = fathom_ring_resize(fathom_ctl_ring(r->tr, cpu), r->pages);
+		r->err = resize(fathom_ctl_ring(r->tr, cpu), r->pages);
 		if (spare && !r->err)
-			r->err = fathom_ring_resize(spare, r->pages < most ? r->pages : most);
+			r->err = resize(spare, r->pages < most ? r->pages : most);
 	}
+}
+
+static void buffer_resize_stopped(void *arg)
+{
+	buffer_resize_by(arg, fathom_ring_resize);
+}
+
+static int buffer_seize(struct fathom_ring *ring, uint32_t pages)
+{
+	(void)pages;
+	return fathom_ring_seize(ring);
 }
 
 #define BUFFER_TRIES \
@@ -79,7 +90,7 @@ static void buffer_resize_all(void *arg)
 
 #define BUFFER_SETTLE 100000 /* loads: far longer than a store waits for its turn in any CPU */
 
-/* A writer that did not see that its ring is held must show as open. A port without `sync` is given time instead. */
+/* All CPUs see what was stored before. A port without `sync` is given time instead. */
 static void buffer_settle(struct fathom_ring *r)
 {
 	if (fathom_core.config.sync) {
@@ -87,7 +98,7 @@ static void buffer_settle(struct fathom_ring *r)
 		return;
 	}
 	for (int i = 0; fathom_core.nr_cpus > 1 && i < BUFFER_SETTLE; i++)
-		(void)__atomic_load_n(&r->depth, __ATOMIC_SEQ_CST);
+		(void)__atomic_load_n(&r->flags, __ATOMIC_SEQ_CST);
 }
 
 /*
@@ -102,7 +113,7 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		if (pages > fathom_ring_pages_max(fathom_ctl_ring(tr, cpu)))
 			return -FATHOM_ENOMEM;
 	if (fathom_core.config.stop_cpus) {
-		fathom_core.config.stop_cpus(buffer_resize_all, &r);
+		fathom_core.config.stop_cpus(buffer_resize_stopped, &r);
 		return r.err;
 	}
 	for (uint32_t cpu = first; cpu <= last; cpu++) {
@@ -112,8 +123,11 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 	}
 	buffer_settle(fathom_ctl_ring(tr, first));
 	for (int i = 0; i < BUFFER_TRIES; i++) {
-		r.err = 0;
-		buffer_resize_all(&r);
+		buffer_resize_by(&r, buffer_seize);
+		if (!r.err) {
+			buffer_settle(fathom_ctl_ring(tr, first));
+			buffer_resize_by(&r, fathom_ring_resize_seized);
+		}
 		if (r.err != -FATHOM_EBUSY)
 			break;
 		if (fathom_core.config.sync)

@@ -259,7 +259,8 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
 	fathom_guard_leave(task, 0);
 	fathom_local_barrier();
-	fathom_ring_try_commit(ring, ENTRY_BYTES, at, time);
+	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
+	fathom_ring_try_commit(ring, fathom_ring_end(at, fathom_ring_words(ENTRY_BYTES)), time);
 	return 1;
 }
 
@@ -461,7 +462,8 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 	task->depth = depth;
 	fathom_guard_leave(task, 0);
 	fathom_local_barrier();
-	fathom_ring_try_commit(ring, EXIT_BYTES, at, time);
+	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
+	fathom_ring_try_commit(ring, fathom_ring_end(at, fathom_ring_words(EXIT_BYTES)), time);
 	return 1;
 }
 

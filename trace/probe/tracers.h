@@ -25,14 +25,6 @@ static inline struct fathom_task *fathom_port_task_state(void)
 #define FATHOM_TASK_PER_CPU 1
 #endif
 
-/*
- * The CPU's number where the fast entries ask. A port whose fathom_port_cpu() may call something defines this one too: a
- * number out of range sends the call to the general entry, which asks fathom_port_cpu().
- */
-#ifndef fathom_port_cpu_quick
-#define fathom_port_cpu_quick fathom_port_cpu
-#endif
-
 /* Counters of fathom_tracer_stats(), per CPU to keep writers apart; the last one is for CPUs that do not exist. */
 struct tracer_counts {
 	uint64_t shadow_full;
@@ -128,60 +120,12 @@ static inline uint64_t fathom_to_ns(uint64_t ticks)
 #endif
 }
 
-/* Keep the compiler from taking a pointer apart into a base and an index again at every use. */
-#define FATHOM_OPAQUE(p) __asm__("" : "+r"(p))
-
 /* The ring of the running CPU, NULL if it has none. The caller is pinned. */
 static inline struct fathom_ring *fathom_tracer_ring(void)
 {
 	uint32_t cpu = fathom_port_cpu();
 
 	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_core.ring[cpu]) : 0;
-}
-
-/*
- * fathom_ring_reserve() for callers that have another way when it is not simple: NULL, with nothing changed or counted,
- * if a reservation is open, recording is off, the page ends, the delta is long, or an interrupt came in between. It makes
- * no call and keeps little, so the function around it needs no frame. End it with fathom_ring_try_commit().
- *
- * All but the flags is looked at before `depth` rises. If an interrupt writes after that look, the tail is not `at` any
- * more and the exchange fails; it leaves `depth` as it found it, so it can be put back. The flags come after it, so that
- * who holds the ring and sees no reservation has none (R9 of ring.c).
- */
-static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
-				    uint64_t *time)
-{
-	uint32_t words = fathom_ring_words(bytes), page, *data;
-	uint64_t delta;
-
-	*at = fathom_load(&r->tail);
-	if (fathom_unlikely(r->depth != 0 || *at != r->last_pos ||
-			    FATHOM_POS_WORDS(*at) + words > FATHOM_RING_WORDS))
-		return 0;
-	*time = fathom_port_clock();
-	delta = *time - r->last_time;
-	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
-		return 0;
-	fathom_store(&r->depth, 1);
-	fathom_local_barrier();
-	if (fathom_unlikely(
-		    fathom_load(&r->flags) != 0 ||
-		    !fathom_local_cmpxchg(&r->tail, *at, *at + FATHOM_POS_COUNT_UNIT + words))) {
-		fathom_store(&r->depth, 0);
-		return 0;
-	}
-	page = FATHOM_SLOT_PAGE(fathom_load(&r->slots[FATHOM_POS_INDEX(*at)]));
-	data = (uint32_t *)(void *)(fathom_ring_page_at(r, page) + WIRE_PAGE_HEADER);
-	return fathom_ring_header(data + FATHOM_POS_WORDS(*at), words, (uint32_t)delta);
-}
-
-static inline void fathom_ring_try_commit(struct fathom_ring *r, uint32_t bytes, unsigned long at,
-					  uint64_t time)
-{
-	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
-	r->last_time = time;
-	r->last_pos = at + FATHOM_POS_COUNT_UNIT + fathom_ring_words(bytes);
-	fathom_ring_close(r);
 }
 
 /* ---- tracer.c ---- */

@@ -41,6 +41,14 @@ static void free_slots(struct fathom_ring *r, uint32_t from)
 		fathom_store(&r->slots[i], FATHOM_SLOT_FREE + FATHOM_SLOT_PAGE(r->slots[i]));
 }
 
+/* Put the tail there. No writer runs, and the latest record before it is of `time`. */
+static void place(struct fathom_ring *r, unsigned long pos, uint64_t time)
+{
+	r->tail = pos;
+	r->commit = pos;
+	time_forget(r, pos, time);
+}
+
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu)
 {
 	uint32_t n = pages_that_fit(bytes);
@@ -63,9 +71,7 @@ int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cp
 	r->reader.page = n;
 	free_slots(r, 1);
 	r->slots[0] = slot_next_lap(r->slots[0]);
-	r->tail = FATHOM_POS_LAP_UNIT;
-	r->commit = r->tail;
-	r->last_pos = ~0ul;
+	place(r, FATHOM_POS_LAP_UNIT, 0);
 	return 0;
 }
 
@@ -89,12 +95,15 @@ int fathom_ring_is_enabled(const struct fathom_ring *r)
 
 void fathom_ring_hold(struct fathom_ring *r, int on)
 {
+	if (!on && r->tail == FATHOM_POS_NOWHERE)
+		r->tail = r->commit; /* seized, then given up */
 	set_flag(r, FATHOM_RING_HELD, on);
 }
 
 void fathom_ring_exchange(struct fathom_ring **live, struct fathom_ring **spare)
 {
 	fathom_ring_reset(*spare);
+	fathom_ring_hold(*spare, 0);
 	fathom_store(&(*spare)->overwrite, fathom_load(&(*live)->overwrite));
 	fathom_store(&(*spare)->flags, fathom_load(&(*live)->flags));
 	fathom_ring_swap(live, spare);
@@ -227,19 +236,12 @@ static uint32_t sort_pages(const struct fathom_ring *r, unsigned long *order)
 	return n;
 }
 
-int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
+/* No reservation is open, and none can be granted: the ring is the caller's. */
+static void resize_own(struct fathom_ring *r, uint32_t nr_pages)
 {
 	unsigned long *order = r->slots + r->max_pages;
-	uint32_t held, drop;
+	uint32_t held = sort_pages(r, order), drop;
 
-	if (nr_pages < FATHOM_RING_PAGES_MIN || nr_pages > r->max_pages)
-		return -FATHOM_EINVAL;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (fathom_load(&r->depth))
-		return -FATHOM_EBUSY;
-	if (r->commit != r->tail)
-		fathom_ring_publish(r);
-	held = sort_pages(r, order);
 	drop = held > nr_pages ? held - nr_pages : 0;
 	for (uint32_t i = 0; i < drop; i++)
 		r->overwritten += slot_unread(r, order[i]);
@@ -255,11 +257,53 @@ int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
 	}
 	r->nr_pages = nr_pages;
 	free_slots(r, held);
-	r->tail = FATHOM_POS_LAP_UNIT + ((unsigned long)(held - 1) << FATHOM_POS_PAGE_SHIFT) +
-		  (r->tail & ((1ul << FATHOM_POS_PAGE_SHIFT) - 1));
-	r->commit = r->tail;
-	r->last_pos = ~0ul;
+	place(r,
+	      FATHOM_POS_LAP_UNIT + ((unsigned long)(held - 1) << FATHOM_POS_PAGE_SHIFT) +
+		      (r->commit & ((1ul << FATHOM_POS_PAGE_SHIFT) - 1)),
+	      r->commit == r->vague ? r->seen_time : r->last_time);
 	r->reader.hint = 0;
+}
+
+static int resize_check(const struct fathom_ring *r, uint32_t nr_pages)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return nr_pages < FATHOM_RING_PAGES_MIN || nr_pages > r->max_pages ? -FATHOM_EINVAL : 0;
+}
+
+int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
+{
+	int err = resize_check(r, nr_pages);
+
+	if (err)
+		return err;
+	fathom_ring_catch_up(r);
+	if (r->commit != r->tail)
+		return -FATHOM_EBUSY;
+	resize_own(r, nr_pages);
+	return 0;
+}
+
+int fathom_ring_seize(struct fathom_ring *r)
+{
+	unsigned long tail = fathom_load_acquire(&r->tail);
+
+	if (tail == FATHOM_POS_NOWHERE)
+		return 0;
+	if (tail != fathom_load(&r->commit))
+		return -FATHOM_EBUSY;
+	__atomic_store_n(&r->tail, FATHOM_POS_NOWHERE, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int fathom_ring_resize_seized(struct fathom_ring *r, uint32_t nr_pages)
+{
+	int err = resize_check(r, nr_pages);
+
+	if (err)
+		return err;
+	if (fathom_load_acquire(&r->tail) != FATHOM_POS_NOWHERE)
+		return -FATHOM_EBUSY;
+	resize_own(r, nr_pages);
 	return 0;
 }
 

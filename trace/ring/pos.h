@@ -10,9 +10,10 @@
  * A slot                        | lap | free | read | page |        page: 17 (10), read: 10 (9)
  *
  * (in brackets: 32-bit targets). A slot's lap grows by one whenever the owner puts its tail there, so its low bits are the
- * lap of the position. A position's lap needs to tell neighbours apart only: see R5 in ring.c.
+ * lap of the position. A position's lap has fewer bits, and need not have more: see R9 in ring.c.
  */
 #define FATHOM_POS_LAP_UNIT   (1ul << FATHOM_POS_LAP_SHIFT)
+#define FATHOM_POS_NOWHERE    (~0ul) /* no position: more words than a page has */
 #define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
 #define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
 #define FATHOM_SLOT_LAP_UNIT  (FATHOM_SLOT_FREE << 1)
@@ -83,6 +84,23 @@ static inline struct wire_page *slot_page(const struct fathom_ring *r, unsigned 
 	return (struct wire_page *)(void *)fathom_ring_page_at(r, FATHOM_SLOT_PAGE(slot));
 }
 
+static inline uint32_t *slot_data(const struct fathom_ring *r, unsigned long slot)
+{
+	return (uint32_t *)(void *)slot_page(r, slot)->data;
+}
+
+/* Added to a time it makes one that no clock reads within WIRE_DELTA_MAX: last_time when it is not known. */
+#define FATHOM_TIME_FAR (1ull << 63)
+
+/* The time of the record that ends at `pos`, where commit will be, is not known; `time` is of one before it. */
+static inline void time_forget(struct fathom_ring *r, unsigned long pos, uint64_t time)
+{
+	r->last_time = time + FATHOM_TIME_FAR;
+	r->vague = pos;
+	if (time > r->seen_time)
+		r->seen_time = time;
+}
+
 /* Records of a complete page that nobody has read. */
 static inline uint32_t slot_unread(const struct fathom_ring *r, unsigned long slot)
 {
@@ -90,5 +108,8 @@ static inline uint32_t slot_unread(const struct fathom_ring *r, unsigned long sl
 
 	return (uint32_t)m->entries - m->discards - slot_read(slot);
 }
+
+/* ring.c: if a writer gave up publishing what nested ones left (`lagging`), do it now. */
+void fathom_ring_catch_up(struct fathom_ring *r);
 
 #endif

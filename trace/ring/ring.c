@@ -26,15 +26,22 @@
  * look and the grab, so the time delta computed in between is right. If it fails, an interrupt has just written its own
  * records; look again. After RETRIES failures in a row the event is refused and counted, so a writer always ends.
  *
- * `depth` counts open reservations. Plain adds do: whoever interrupts puts it back. The outermost writer (depth 1) is alone
- * with `commit`, `last_pos`, `last_time` and the page numbering; nested ones never touch them. When the outermost commits,
- * everyone above it is done, so everything before the tail is whole and `commit` moves there (R3).
+ * Who is the outermost writer? The one that found commit == tail: then no reservation was open. While its own is, the two
+ * differ, so whoever interrupts it knows that it is nested, and leaves `commit`, `last_time` and the page numbering alone.
+ * A nested commit has nothing to do: when the outermost one commits, everyone above it is done, and everything before
+ * the tail is whole (R3).
  *
- *	reserve:  depth++  A  look at tail  B  clock  C  compare-and-exchange  D  header, payload
- *	commit:   E  commit = tail  F  depth = 0  G  tail moved between E and F? publish again
+ *	reserve:  A  look at tail, commit  B  clock  C  compare-and-exchange tail  D  header, payload
+ *	commit:   E  commit = end of my record  F  is that the tail? if not, nested records stand behind it: publish
+ *	publish:  K  look at commit, tail  L  number the pages in between, commit = tail  M  again, until they are equal
+ *
+ * An interrupt between D and E is nested, one behind E is outermost itself, for commit == tail again: F then finds a tail
+ * that is not its own, and publish() finds nothing left to do. Should interrupts write at L so often that publish() gives
+ * up, it says so in `lagging`: the next writer finishes the work before it looks who is outermost.
  *
  * Time: outermost records carry deltas from the outermost record before them. A nested record cannot know the time of
- * the open one below it, so it carries an absolute stamp; so does the next outermost record, which finds last_pos != tail.
+ * the open one below it, so it carries an absolute stamp; so does the outermost record behind nested ones: publish() makes
+ * last_time a time that no clock is near, and every path that computes a delta ends in stamp_for().
  * The first record of a page needs neither: its time is the page's.
  *
  * At the end of a page:    H  prepare the next slot  I  compare-and-exchange tail into it  J  close the old page
@@ -44,23 +51,26 @@
  * once per page. What the reader read of a page before it was full is counted in the slot as well, so a page that is
  * overwritten tells exactly how many unread records went with it.
  *
- * R1  tail only grows while any reservation is open, except that discard takes back the last record, to where it was.
+ * R1  tail only grows, except that discard takes back the last record, to where it began.
  * R2  A page holds records only in [0, words of tail); the winner of the exchange owns what it added.
  * R3  Everything before commit is complete. Only an outermost writer moves it, only forward, with release.
- * R4  When depth is 0, commit == tail, or a writer is about to make it so (G), or it gave up (the next one does it).
- * R5  Pages from commit to tail are never overwritten. So while a writer is open the tail moves less than one lap, and a
- *     position cannot come back to the same value by going round: two lap bits would do.
+ * R4  commit == tail, or a reservation is open, or a writer is on its way to make them equal, or `lagging` is set.
+ * R5  Pages from commit to tail are never overwritten, so while a writer is open the tail moves less than one lap.
  * R6  A page is in exactly one slot, or is the reader's.
  * R7  The reader takes pages only before commit; its word of the slot proves that the page is still the one it saw.
  * R8  meta of a page is written by who closes it (used, entries) and by publish (first, missed, discards), before commit
  *     passes it; from then on it is constant until the owner's tail is in that page again.
- * R9  A writer looks at HELD after it raised depth, and touches neither tail nor commit if it is set. So who sets it, makes
- *     all CPUs see that, and finds depth 0, has the ring to itself.
+ * R9  A position never comes back: between the look and the exchange an interrupt can write whole laps, but not as many as
+ *     the lap bits count (2^28; 16 on a 32-bit target, where it must also hit the very word and count).
+ * R10 While the ring is HELD no reservation is granted and nobody touches tail or commit, but who looked at the flags before:
+ *     its exchange is the last. Whoever holds the ring puts NOWHERE into the tail, makes all CPUs see it, and looks: if it
+ *     still stands there, no exchange that was under way succeeded, none to come will, and the ring is its own.
  */
 
-enum {
-	RETRIES = 16, /* each means an interrupt that wrote, inside a window of ten instructions */
-};
+/* How often in a row an interrupt may write inside a window of ten instructions before a writer gives in. */
+#ifndef FATHOM_RING_RETRIES
+#define FATHOM_RING_RETRIES 16
+#endif
 
 /* A page is behind us: number the next one, so a reader can tell what is missing before it. Keeps R8. Context: outermost. */
 static void publish_page(struct fathom_ring *r, unsigned long from, unsigned long to)
@@ -94,9 +104,9 @@ static void publish_page(struct fathom_ring *r, unsigned long from, unsigned lon
 	r->missed_noted = missed;
 }
 
-static void publish_to(struct fathom_ring *r, unsigned long to)
+static void publish_to(struct fathom_ring *r, unsigned long pos, unsigned long to)
 {
-	unsigned long pos = r->commit, next;
+	unsigned long next;
 
 	for (; !pos_same_page(pos, to); pos = next) {
 		next = pos_next_page(r, pos);
@@ -106,24 +116,51 @@ static void publish_to(struct fathom_ring *r, unsigned long to)
 	fathom_store_release(&r->commit, to);
 }
 
-/* Commit everything before the tail, page ends included, and leave. Context: outermost, depth 1 or just 0. Keeps R3, R4. */
-void fathom_ring_publish(struct fathom_ring *r)
+/* The record that ends at `end` has this time; is it the last one before `to`, where commit will be? Context: outermost. */
+static void note_time(struct fathom_ring *r, unsigned long to, unsigned long end, uint64_t time)
 {
-	unsigned long tail;
+	if (to == end)
+		r->last_time = time;
+	else
+		time_forget(r, to, time);
+}
 
-	for (int i = 0; i < RETRIES; i++) {
-		fathom_store(&r->depth, 1);
-		fathom_local_barrier();
-		FATHOM_STEP(K);
-		tail = fathom_load(&r->tail);
-		publish_to(r, tail);
-		fathom_local_barrier();
+/*
+ * Is something before the tail not committed, with nobody open to do it? Asked by who has just closed the outermost
+ * record. If commit moves between the looks, an interrupt was outermost meanwhile: then nothing was left to do.
+ */
+static int pending(struct fathom_ring *r, unsigned long *from, unsigned long *to)
+{
+	*from = fathom_load(&r->commit);
+	fathom_local_barrier();
+	FATHOM_STEP(K);
+	*to = fathom_load(&r->tail);
+	fathom_local_barrier();
+	return *from != *to && fathom_load(&r->commit) == *from;
+}
+
+/*
+ * Commit everything before the tail, page ends included. `end` and `time` are those of the outermost record (FATHOM_POS_NOWHERE: it
+ * was given back). Context: outermost, its record complete. While it is pending every interrupt is nested, so this is alone
+ * with commit. Keeps R3, R4, R8.
+ */
+void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time)
+{
+	unsigned long from, to;
+
+	/* An interrupt before this line that finds it set does all the work; behind it, every one is nested. */
+	fathom_store(&r->lagging, 0);
+	fathom_local_barrier();
+	for (int i = 0; pending(r, &from, &to); i++) {
+		if (i == FATHOM_RING_RETRIES) {
+			fathom_store(&r->lagging, 1);
+			return;
+		}
+		note_time(r, to, end, time);
 		FATHOM_STEP(L);
-		fathom_store(&r->depth, 0);
+		publish_to(r, from, to);
 		fathom_local_barrier();
 		FATHOM_STEP(M);
-		if (fathom_load(&r->tail) == tail)
-			return;
 	}
 }
 
@@ -131,6 +168,7 @@ enum next_result {
 	NEXT_READY,
 	NEXT_FULL,
 	NEXT_LAPPED,
+	NEXT_STALE, /* interrupts have come round to it: `to` is in the past */
 };
 
 /* Make the slot of `to`, the page behind the tail's, ready to be written. Any number of times, by anyone. Keeps R5, R6. */
@@ -143,8 +181,8 @@ static enum next_result prepare_next(struct fathom_ring *r, unsigned long to)
 	/* The reader can take this slot from under us once; nested writers can prepare it once. */
 	for (int i = 0; i < 4; i++) {
 		FATHOM_STEP(H);
-		if (slot_lap_ahead(slot, to) == 0)
-			return NEXT_READY;
+		if (slot_lap_ahead(slot, to) >= 0)
+			return slot_lap_ahead(slot, to) ? NEXT_STALE : NEXT_READY;
 		unread = 0;
 		if (!(slot & FATHOM_SLOT_FREE)) {
 			if (FATHOM_POS_INDEX(r->commit) == FATHOM_POS_INDEX(to))
@@ -174,29 +212,30 @@ static uint64_t time_forward(uint64_t time, uint64_t before)
 	return time < before && before - time <= WIRE_DELTA_MAX ? before : time;
 }
 
-static struct stamp stamp_for(struct fathom_ring *r, unsigned long tail, uint32_t flags,
-			      uint64_t *time)
+/* For a record at `at` that is reserved when the tail was `before`. */
+static struct stamp stamp_for(struct fathom_ring *r, unsigned long at, unsigned long before,
+			      uint32_t flags, uint64_t *time)
 {
 	struct stamp s = {0, 0, 0};
-	int outermost = r->depth == 1, known = outermost && r->last_pos == tail;
-	uint64_t before = r->last_time;
+	int outermost = r->commit == before, known = outermost && before != r->vague;
+	uint64_t last = r->commit == r->vague ? 0 : r->last_time;
 
 	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
-	if (sizeof(long) == 8 && !known && r->nested_time > before)
-		before = r->nested_time;
 	if (outermost || sizeof(long) == 8) {
-		s.back = *time < before;
-		*time = time_forward(*time, before);
+		if (!known && r->seen_time > last)
+			last = r->seen_time;
+		s.back = *time < last;
+		*time = time_forward(*time, last);
 	}
 	s.value = *time;
 	if (flags & FATHOM_RING_ABSOLUTE) {
 		s.type = WIRE_TYPE_STAMP;
-	} else if (FATHOM_POS_WORDS(tail) == 0) {
+	} else if (FATHOM_POS_WORDS(at) == 0) {
 		s.value = 0; /* the page's own time says it */
-	} else if (!known || *time < before) {
+	} else if (!known || *time < last) {
 		s.type = WIRE_TYPE_STAMP;
 	} else {
-		s.value = *time - before;
+		s.value = *time - last;
 		s.type = s.value > WIRE_DELTA_MAX ? WIRE_TYPE_EXTEND : 0;
 	}
 	return s;
@@ -208,7 +247,7 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 {
 	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->at)]);
 	struct wire_page *page = slot_page(r, word);
-	uint32_t *to = (uint32_t *)(void *)page->data + FATHOM_POS_WORDS(slot->at);
+	uint32_t *to = slot_data(r, word) + FATHOM_POS_WORDS(slot->at);
 	uint32_t delta = (uint32_t)s.value;
 
 	if (FATHOM_POS_WORDS(slot->at) == 0)
@@ -221,8 +260,11 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 		to += 2;
 		delta = 0;
 	}
-	if (sizeof(long) == 8 && r->depth > 1 && slot->time > r->nested_time)
-		r->nested_time = slot->time;
+	if (r->commit == slot->before)
+		r->here =
+			slot_data(r, word); /* the next one may be granted there by the fast path */
+	else if (sizeof(long) == 8 && slot->time > r->seen_time)
+		r->seen_time = slot->time;
 	slot->data = fathom_ring_header(to, words, delta);
 }
 
@@ -230,25 +272,21 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 			struct fathom_slot *slot)
 {
-	unsigned long was = slot->at, to = pos_next_page(r, was);
+	unsigned long was = slot->before, to = pos_next_page(r, was);
+	enum next_result res = prepare_next(r, to);
 	struct fathom_page_meta *m;
 	struct stamp s;
-	enum next_result res;
 
-	if (r->depth ==
-	    1) /* all before the tail is complete: do not let a lagging commit look like an open writer */
-		publish_to(r, was);
-	res = prepare_next(r, to);
 	if (res != NEXT_READY)
-		return res == NEXT_FULL ? -NEXT_FULL : -NEXT_LAPPED;
-	s = stamp_for(r, to, flags, &slot->time);
+		return res == NEXT_STALE ? 0 : -(int)res;
+	s = stamp_for(r, to, was, flags, &slot->time);
 	slot->at = to;
-	slot->end = to + FATHOM_POS_COUNT_UNIT + words + (s.type ? 2 : 0);
-	m = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(was)]));
+	slot->end = fathom_ring_end(to, words + (s.type ? 2 : 0));
 	FATHOM_STEP(I);
 	if (!fathom_local_cmpxchg(&r->tail, was, slot->end))
 		return 0;
 	FATHOM_STEP(J);
+	m = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(was)]));
 	m->used = FATHOM_POS_WORDS(was) * 4;
 	m->entries = (uint16_t)pos_count(was);
 	write_head(r, slot, words, s);
@@ -258,66 +296,59 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
 			struct fathom_slot *slot)
 {
-	struct stamp s = stamp_for(r, slot->at, flags, &slot->time);
+	struct stamp s = stamp_for(r, slot->before, slot->before, flags, &slot->time);
 	uint32_t need = words + (s.type ? 2 : 0);
 
-	if (FATHOM_POS_WORDS(slot->at) + need > FATHOM_RING_WORDS)
+	if (FATHOM_POS_WORDS(slot->before) + need > FATHOM_RING_WORDS)
 		return reserve_next(r, words, flags, slot);
-	slot->end = slot->at + FATHOM_POS_COUNT_UNIT + need;
+	slot->at = slot->before;
+	slot->end = fathom_ring_end(slot->at, need);
 	FATHOM_STEP(C);
-	if (!fathom_local_cmpxchg(&r->tail, slot->at, slot->end))
+	if (!fathom_local_cmpxchg(&r->tail, slot->before, slot->end))
 		return 0;
 	FATHOM_STEP(D);
 	write_head(r, slot, words, s);
 	return 1;
 }
 
-static void refuse(struct fathom_ring *r, struct fathom_slot *slot, unsigned long *cause)
+static void refuse(struct fathom_slot *slot, unsigned long *cause)
 {
 	fathom_local_add(cause, 1);
 	slot->data = NULL;
-	fathom_ring_close(r);
 }
 
-/*
- * Whoever holds the ring may be changing tail and commit, so the end of this attempt looks at neither. What a nested
- * writer left to it to publish is published by the holder, or with the next record.
- */
-static void refuse_held(struct fathom_ring *r, struct fathom_slot *slot)
+void fathom_ring_catch_up(struct fathom_ring *r)
 {
-	fathom_local_add(&r->disabled, 1);
-	slot->data = NULL;
-	fathom_local_barrier();
-	fathom_store(&r->depth, r->depth - 1);
+	if (fathom_unlikely(fathom_load(&r->lagging)))
+		fathom_ring_publish(r, FATHOM_POS_NOWHERE, r->seen_time);
 }
 
-/* reserve() when anything is out of the ordinary. depth is raised already. Context: any. */
+/* reserve() when anything is out of the ordinary. Context: any. */
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
 {
 	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags);
 	int got = 0;
 
-	if (flags & FATHOM_RING_HELD) {
-		refuse_held(r, slot);
-		return;
-	}
-	if (flags & FATHOM_RING_OFF) {
-		refuse(r, slot, &r->disabled);
+	if (flags & (FATHOM_RING_OFF | FATHOM_RING_HELD)) {
+		refuse(slot, &r->disabled);
 		return;
 	}
 	/* With stamps on every record the first of a page has one too. */
 	if (bytes > FATHOM_RING_EVENT_MAX - (flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
-		refuse(r, slot, &r->too_big);
+		refuse(slot, &r->too_big);
 		return;
 	}
-	for (int i = 0; i < RETRIES && !got; i++) {
-		slot->at = fathom_load(&r->tail);
+	for (int i = 0; i < FATHOM_RING_RETRIES && !got; i++) {
+		slot->before = fathom_load(&r->tail);
+		fathom_local_barrier();
 		FATHOM_STEP(B);
+		/* Behind the look: if commit lags again, or begins to, the tail has moved and the exchange fails. */
+		fathom_ring_catch_up(r);
 		slot->time = fathom_port_clock();
 		got = reserve_here(r, words, flags, slot);
 	}
 	if (got <= 0)
-		refuse(r, slot, got == -NEXT_FULL ? &r->full : &r->nested);
+		refuse(slot, got == -NEXT_FULL ? &r->full : &r->nested);
 }
 
 /*
@@ -328,7 +359,7 @@ void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot)
 {
 	uint32_t words = FATHOM_POS_WORDS(slot->end) - FATHOM_POS_WORDS(slot->at), type, delta;
 	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->at)]);
-	uint32_t *head = (uint32_t *)(void *)slot_page(r, word)->data + FATHOM_POS_WORDS(slot->at);
+	uint32_t *head = slot_data(r, word) + FATHOM_POS_WORDS(slot->at);
 
 	fathom_local_add(&r->discarded, 1);
 	FATHOM_STEP(N);
@@ -343,5 +374,7 @@ void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot)
 		head[1] = (words - 1) * 4;
 		fathom_local_add(&r->in_place, 1);
 	}
-	fathom_ring_close(r);
+	/* If it was outermost: records of others, or the end of the page before, are left to publish. */
+	if (fathom_load(&r->commit) == slot->before)
+		fathom_ring_publish(r, FATHOM_POS_NOWHERE, slot->time);
 }

@@ -190,29 +190,49 @@
 		.setup = fathom_evsetup_##event,                                                    \
 		.print = fathom_evprint_##event};                                                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                                     \
-	__attribute__((noinline)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__))     \
-	{                                                                                         \
-		uint32_t fathom_state = fathom_event_state(&fathom_ev_##event);                \
-		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);                      \
-		uint32_t fathom_at __attribute__((unused)) =                                      \
-			offsetof(struct fathom_evshort_##event, __data);                            \
-		fathom_evraw_##event *fathom_rec;                                        \
-		struct fathom_emit fathom_e;                                                      \
-                                                                                                  \
-		FATHOM_HOOKS(event, fathom_state, FATHOM_SHORT_HOOK(__VA_ARGS__),                 \
-			     FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))                        \
-		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)                                     \
-		fathom_rec = fathom_emit_start(&fathom_ev_##event, fathom_state, fathom_bytes, \
-					       &fathom_e);                                        \
-		if (!fathom_rec)                                                                  \
-			return;                                                                   \
-		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)                                   \
-		fathom_emit_end(&fathom_ev_##event, &fathom_e);                                \
+	static __attribute__((noinline, cold)) void fathom_evslow_##event(			\
+		FATHOM_SHORT_PARAMS(__VA_ARGS__))						\
+	{											\
+		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
+		uint32_t fathom_at __attribute__((unused)) =					\
+			offsetof(struct fathom_evshort_##event, __data);			\
+		fathom_evraw_##event *fathom_rec;						\
+		struct fathom_emit fathom_e;							\
+												\
+		FATHOM_HOOKS(event, FATHOM_SHORT_HOOK(__VA_ARGS__),				\
+			     FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))			\
+		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
+		fathom_rec = fathom_emit_far(&fathom_ev_##event, fathom_bytes, &fathom_e);	\
+		if (!fathom_rec)								\
+			return;									\
+		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
+		fathom_emit_far_end(&fathom_ev_##event, &fathom_e);				\
+	}											\
+	__attribute__((noinline)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__))	\
+	{											\
+		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
+		uint32_t fathom_at __attribute__((unused)) =					\
+			offsetof(struct fathom_evshort_##event, __data);			\
+		fathom_evraw_##event *fathom_rec;						\
+		struct fathom_try fathom_t;							\
+												\
+		if (FATHOM_UNLIKELY(fathom_event_state(&fathom_ev_##event) != FATHOM_EVENT_ON)) { \
+			fathom_evslow_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));			\
+			return;									\
+		}										\
+		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
+		fathom_rec = fathom_emit_try(&fathom_ev_##event, fathom_bytes, &fathom_t);	\
+		if (FATHOM_UNLIKELY(!fathom_rec)) {						\
+			fathom_evslow_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));			\
+			return;									\
+		}										\
+		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
+		fathom_emit_try_end(&fathom_t, fathom_bytes);					\
 	}
 
 /* Functions attached by register_trace_<event>(). `args` begins with a comma. Pairs with release in fathom_event_hook(). */
-#define FATHOM_HOOKS(event, state, type, args...)                                          \
-	if (FATHOM_UNLIKELY((state)&FATHOM_EVENT_HOOK))                                    \
+#define FATHOM_HOOKS(event, type, args...)                                                 \
+	if (fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK)                    \
 		for (struct fathom_hook *fathom_h =                                        \
 			     __atomic_load_n(&fathom_ev_##event.hooks, __ATOMIC_ACQUIRE); \
 		     fathom_h;                                                             \

@@ -51,8 +51,47 @@ static inline void fathom_emit_common(void *record, uint16_t id)
 #endif
 }
 
+/* What an event holds from try to try_end: in registers, so that its function needs no frame. */
+struct fathom_try {
+	struct fathom_ring *ring;
+	unsigned long at;
+	uint64_t time;
+	uintptr_t pin;
+};
+
 /*
- * Room for a record of `bytes`, its common fields filled in; NULL if it was refused (and counted). Pair with
+ * The ordinary case of an event that is on and has nothing attached: room for a record of `bytes`, its common fields
+ * filled in. NULL if anything is out of the ordinary; nothing was changed or counted then, and fathom_emit_far() does
+ * it. Pair with fathom_emit_try_end() if not NULL. Context: any.
+ */
+static inline void *fathom_emit_try(const struct fathom_event *ev, uint32_t bytes,
+				    struct fathom_try *t)
+{
+	void *record = NULL;
+	uint32_t cpu;
+
+	t->pin = fathom_port_pin();
+	cpu = fathom_port_cpu_quick();
+	if (FATHOM_LIKELY(cpu < fathom_core.nr_cpus)) {
+		t->ring = fathom_load(&fathom_core.ring[cpu]);
+		record = fathom_ring_try(t->ring, bytes, &t->at, &t->time);
+	}
+	if (FATHOM_LIKELY(record))
+		fathom_emit_common(record, ev->id);
+	else
+		fathom_port_unpin(t->pin);
+	return record;
+}
+
+static inline void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
+{
+	FATHOM_OPAQUE(t->at); /* add again rather than keep the sum */
+	fathom_ring_try_commit(t->ring, fathom_ring_end(t->at, fathom_ring_words(bytes)), t->time);
+	fathom_port_unpin(t->pin);
+}
+
+/*
+ * Any case: room for a record of `bytes`, its common fields filled in; NULL if it was refused (and counted). Pair with
  * fathom_emit_end() if not NULL. `state` is the event's, read by the caller. Context: any.
  */
 static inline void *fathom_emit_start(struct fathom_event *ev, uint32_t state, uint32_t bytes,
@@ -74,7 +113,7 @@ static inline void *fathom_emit_start(struct fathom_event *ev, uint32_t state, u
 		fathom_emit_refused();
 		goto out;
 	}
-	e->ring = fathom_core.ring[cpu];
+	e->ring = fathom_load(&fathom_core.ring[cpu]);
 	e->scratch = NULL;
 	record = fathom_ring_reserve(e->ring, bytes, &e->slot);
 	if (FATHOM_LIKELY(record)) {
@@ -92,7 +131,7 @@ static inline void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
 	return fathom_emit_start(ev, fathom_event_state(ev), bytes, e);
 }
 
-/* The same two out of line, for writers that count bytes, not nanoseconds. */
+/* begin and end out of line, for writers that count bytes, not nanoseconds, and for what fathom_emit_try() refused. */
 void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e);
 void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e);
 

@@ -71,6 +71,8 @@ static inline void fathom_local_add(unsigned long *at, unsigned long n)
 		fathom_store(p, v);                      \
 	} while (0)
 #endif
+/* Keep the compiler from keeping a sum, or from taking a pointer apart into base and index at every use. */
+#define FATHOM_OPAQUE(x)   __asm__("" : "+r"(x))
 #define fathom_likely(x)   __builtin_expect(!!(x), 1)
 #define fathom_unlikely(x) __builtin_expect(!!(x), 0)
 

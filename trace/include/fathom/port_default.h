@@ -12,7 +12,8 @@
  *	#define fathom_port_cpu fathom_port_cpu
  *	static inline uint32_t fathom_port_cpu(void) { return my_cpu()->number; }
  *
- * Required: fathom_port_cpu, fathom_port_clock. They are called once per event, from any context, NMI included.
+ * Required: fathom_port_cpu, fathom_port_clock. They are called once per event (cpu: twice
+ * where the event leaves the fast path), from any context, NMI included.
  */
 #include "fathom_port.h"
 
@@ -21,6 +22,14 @@
 #endif
 #ifndef fathom_port_clock
 #error "fathom_port.h must define fathom_port_clock(): a clock that is monotonic on each CPU, in ticks of config.clock_hz"
+#endif
+
+/*
+ * The CPU's number where the fast paths ask. A port whose fathom_port_cpu() may call something defines this one too: a
+ * number out of range sends the event to the general path, which asks fathom_port_cpu().
+ */
+#ifndef fathom_port_cpu_quick
+#define fathom_port_cpu_quick fathom_port_cpu
 #endif
 
 /* The task that runs, as the pid shown in traces; 0 is idle. Default: there are no tasks. */

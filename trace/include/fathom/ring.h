@@ -91,22 +91,23 @@ struct fathom_reader {
 
 struct fathom_ring {
 	/* The owner's cache line: all that the fast path touches. */
-	unsigned long tail;	/* position: everything before it is reserved */
-	unsigned long commit;	/* position: everything before it is written; the reader's limit */
-	unsigned long last_pos; /* where last_time holds: the end of the last outermost record */
-	uint64_t last_time;
-	uint32_t depth; /* open reservations */
-	uint32_t flags; /* enum fathom_ring_flags: control writes, owner reads */
-	unsigned long *slots;
-	uint8_t *pages;
-	struct fathom_page_meta *meta; /* by page */
+	unsigned long tail;   /* position: everything before it is reserved */
+	unsigned long commit; /* position: everything before it is written; the reader's limit */
+	uint64_t last_time;   /* of the record that ends at commit; far from any time if unknown */
+	uint32_t *here;	      /* data of the page of the last outermost record */
+	uint32_t flags;	      /* enum fathom_ring_flags: control writes, owner reads */
+	uint32_t lagging;     /* commit is not at the tail, but no reservation is open */
+	unsigned long vague;  /* the commit position at which last_time is not known */
+	uint64_t seen_time;   /* latest time known of records that last_time does not cover */
 
 	/* The owner's slow path. Counters only grow and may be hit by nested writers: local adds. */
 	uint32_t nr_pages;  /* in the ring now, without the reader's */
 	uint32_t max_pages; /* that the memory gives */
 	uint32_t overwrite; /* control writes, owner reads */
 	uint32_t cpu;
-	uint64_t nested_time; /* latest time of a nested record; 64-bit targets only */
+	unsigned long *slots;
+	uint8_t *pages;
+	struct fathom_page_meta *meta; /* by page */
 	unsigned long overwritten, full, nested, too_big, disabled, discarded;
 	unsigned long in_place; /* discards that had to stay as padding */
 	unsigned long in_place_noted, missed_noted;
@@ -122,10 +123,11 @@ struct fathom_ring {
 
 /* A reservation; lives on the writer's stack (in registers, mostly) between reserve and commit. */
 struct fathom_slot {
-	void *data;	   /* where the payload goes; NULL if it was not granted (and counted) */
-	uint64_t time;	   /* of the record, in ticks */
-	unsigned long at;  /* position before and ... */
-	unsigned long end; /* ... behind it */
+	void *data;	      /* where the payload goes; NULL if it was not granted (and counted) */
+	uint64_t time;	      /* of the record, in ticks */
+	unsigned long before; /* the tail when it was granted */
+	unsigned long at;     /* where it begins: there, or at the start of the next page ... */
+	unsigned long end;    /* ... and ends */
 };
 
 /*
@@ -169,7 +171,7 @@ int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cp
 
 /* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot);
-void fathom_ring_publish(struct fathom_ring *r);
+void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time);
 
 static inline uint8_t *fathom_ring_page_at(const struct fathom_ring *r, uint32_t page)
 {
@@ -198,6 +200,55 @@ static inline void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t de
 	return to + 2;
 }
 
+/* The position behind a record of `words` that begins at `at`. */
+static inline unsigned long fathom_ring_end(unsigned long at, uint32_t words)
+{
+	return at + FATHOM_POS_COUNT_UNIT + words;
+}
+
+/*
+ * The ordinary case of reserve, for callers that have another way when it is not: NULL, with nothing changed or counted,
+ * if a reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes
+ * no call and keeps little, so the function around it needs no frame. End it with fathom_ring_try_commit().
+ */
+static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
+				    uint64_t *time)
+{
+	uint32_t words = fathom_ring_words(bytes);
+	uint64_t delta;
+
+	FATHOM_STEP(A);
+	*at = fathom_load(&r->tail);
+	FATHOM_STEP(B);
+	if (fathom_unlikely(*at != fathom_load(&r->commit) || fathom_load(&r->flags) != 0 ||
+			    bytes > FATHOM_RING_EVENT_MAX ||
+			    FATHOM_POS_WORDS(*at) + words > FATHOM_RING_WORDS))
+		return NULL;
+	*time = fathom_port_clock();
+	delta = *time - r->last_time;
+	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
+		return NULL;
+	FATHOM_STEP(C);
+	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, *at, fathom_ring_end(*at, words))))
+		return NULL;
+	FATHOM_STEP(D);
+	return fathom_ring_header(r->here + FATHOM_POS_WORDS(*at), words, (uint32_t)delta);
+}
+
+/* Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. */
+static inline void fathom_ring_try_commit(struct fathom_ring *r, unsigned long end, uint64_t time)
+{
+	r->last_time = time;
+	fathom_local_barrier();
+	FATHOM_STEP(E);
+	/* Pairs with the acquire in the reader's look at `commit`. */
+	fathom_store_release(&r->commit, end);
+	fathom_local_barrier();
+	FATHOM_STEP(F);
+	if (fathom_unlikely(fathom_load(&r->tail) != end))
+		fathom_ring_publish(r, end, time);
+}
+
 /*
  * Reserve room for a payload of `bytes` on the ring of the running CPU. Returns slot->data, NULL if it was refused
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
@@ -206,80 +257,33 @@ static inline void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t de
 static inline void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
 					struct fathom_slot *slot)
 {
-	uint32_t depth = r->depth, words = fathom_ring_words(bytes);
-	struct fathom_slot slow;
 	unsigned long at;
-	uint64_t delta;
+	uint64_t time;
+	void *data = fathom_ring_try(r, bytes, &at, &time);
 
-	fathom_store(&r->depth, depth + 1);
-	fathom_local_barrier();
-	FATHOM_STEP(A);
-	at = fathom_load(&r->tail);
-	FATHOM_STEP(B);
-	if (fathom_unlikely((depth | fathom_load(&r->flags)) != 0 || at != r->last_pos ||
-			    bytes > FATHOM_RING_EVENT_MAX ||
-			    FATHOM_POS_WORDS(at) + words > FATHOM_RING_WORDS))
-		goto slow;
-	slot->time = fathom_port_clock();
-	delta = slot->time - r->last_time;
-	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
-		goto slow;
-	FATHOM_STEP(C);
-	slot->at = at;
-	slot->end = at + FATHOM_POS_COUNT_UNIT + words;
-	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, slot->end)))
-		goto slow;
-	FATHOM_STEP(D);
-	slot->data = fathom_ring_header(
-		(uint32_t *)(void *)(fathom_ring_page_at(
-					     r, FATHOM_SLOT_PAGE(fathom_load(
-							&r->slots[FATHOM_POS_INDEX(at)]))) +
-				     WIRE_PAGE_HEADER) +
-			FATHOM_POS_WORDS(at),
-		words, (uint32_t)delta);
-	return slot->data;
-slow:
-	fathom_ring_reserve_slow(r, bytes, &slow);
-	*slot = slow;
+	if (fathom_likely(data)) {
+		slot->data = data;
+		slot->time = time;
+		slot->before = slot->at = at;
+		slot->end = fathom_ring_end(at, fathom_ring_words(bytes));
+	} else {
+		struct fathom_slot slow; /* so that *slot can live in registers */
+
+		fathom_ring_reserve_slow(r, bytes, &slow);
+		*slot = slow;
+	}
 	return slot->data;
 }
 
-/* The end of commit and discard: the outermost writer publishes everything up to the tail. Keeps R3, R4. */
-static inline void fathom_ring_close(struct fathom_ring *r)
-{
-	uint32_t depth = r->depth;
-	unsigned long tail;
-
-	if (fathom_unlikely(depth != 1)) {
-		fathom_local_barrier();
-		fathom_store(&r->depth, depth - 1);
-		return;
-	}
-	FATHOM_STEP(E);
-	tail = fathom_load(&r->tail);
-	if (fathom_unlikely((tail ^ r->commit) >> FATHOM_POS_PAGE_SHIFT)) {
-		fathom_ring_publish(r);
-		return;
-	}
-	/* Pairs with the acquire in the reader's look at `commit`. */
-	fathom_store_release(&r->commit, tail);
-	fathom_local_barrier();
-	FATHOM_STEP(F);
-	fathom_store(&r->depth, 0);
-	fathom_local_barrier();
-	FATHOM_STEP(G);
-	if (fathom_unlikely(fathom_load(&r->tail) != tail))
-		fathom_ring_publish(r);
-}
-
-/* Publish the record. Context: the one that reserved. */
+/* Publish the record. Nested ones are published by the outermost, which finds commit where it was. Context: the one that reserved. */
 static inline void fathom_ring_commit(struct fathom_ring *r, const struct fathom_slot *slot)
 {
-	if (fathom_likely(r->depth == 1)) {
-		r->last_time = slot->time;
-		r->last_pos = slot->end;
-	}
-	fathom_ring_close(r);
+	if (fathom_unlikely(fathom_load(&r->commit) != slot->before))
+		return;
+	if (fathom_likely(slot->at == slot->before))
+		fathom_ring_try_commit(r, slot->end, slot->time);
+	else
+		fathom_ring_publish(r, slot->end, slot->time);
 }
 
 /* Give the record back: it is as if it had never been reserved, but for the count. Context: the one that reserved. */
@@ -328,9 +332,15 @@ void fathom_ring_reset(struct fathom_ring *r);
  * Change the number of pages (without the reader's), within the memory given at init. Keeps the newest records that fit.
  * 0, -EINVAL (below 2 or above what the memory holds), -EBUSY (a reservation is open: try again).
  * Context: task, and no writer may start meanwhile: call it on the ring's own CPU with interrupts off, or inside
- * config.stop_cpus(), or while it is held. Serialised with the reader.
+ * config.stop_cpus(). Serialised with the reader.
  */
 int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages);
+/*
+ * The same while writers run: hold the ring, make all CPUs see that, seize, make all CPUs see that, resize_seized. Both are
+ * -EBUSY if a writer is open or was faster: seize again. Letting the ring go gives an unused tail back.
+ */
+int fathom_ring_seize(struct fathom_ring *r);
+int fathom_ring_resize_seized(struct fathom_ring *r, uint32_t nr_pages);
 uint32_t fathom_ring_pages(const struct fathom_ring *r);
 uint32_t fathom_ring_pages_max(const struct fathom_ring *r);
 

@@ -19,12 +19,17 @@
 						    .reg = fn_on,                       \
 						    .unreg = fn_off};                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                           \
-	__attribute__((noinline)) void fathom_evprobe_##event(proto)                      \
+	static __attribute__((noinline, cold)) void fathom_evslow_##event(proto)        \
 	{                                                                               \
-		uint32_t fathom_state = fathom_event_state(&fathom_ev_##event);      \
-                                                                                        \
-		FATHOM_HOOKS(event, fathom_state, void (*)(void *, proto), , args)      \
-		fathom_evrecord_##class(&fathom_ev_##event, fathom_state, args);       \
+		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
+		fathom_evfar_##class(&fathom_ev_##event, args);                         \
+	}                                                                               \
+	__attribute__((noinline)) void fathom_evprobe_##event(proto)                    \
+	{                                                                               \
+		if (FATHOM_LIKELY(fathom_event_state(&fathom_ev_##event) == FATHOM_EVENT_ON)) \
+			fathom_evrecord_##class(&fathom_ev_##event, args);              \
+		else                                                                    \
+			fathom_evslow_##event(args);                                    \
 	}
 
 #undef DEFINE_EVENT
@@ -45,7 +50,7 @@
 						    .name = #event};                    \
 	void fathom_evprobe_##event(proto)                                                \
 	{                                                                               \
-		FATHOM_HOOKS(event, FATHOM_EVENT_HOOK, void (*)(void *, proto), , args) \
+		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
 	}
 
 #undef TRACE_DEFINE_ENUM

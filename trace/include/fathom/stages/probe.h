@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h -- stage 6: fathom_record_<class>(): reserve, assign, commit. */
+/* probe.h -- stage 6: fathom_evrecord_<class>() and fathom_evfar_<class>(): reserve, assign, commit. */
 /* clang-format off */
 #include "fathom/stages/undef.h"
 
@@ -69,19 +69,36 @@
 #define __perf_task(t)	(t)
 #define __perf_addr(a)	(a)
 
+/* The second is called when the event is on and nothing else: if that is not all, the first does it. */
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                          \
-	static __attribute__((unused)) void fathom_evrecord_##call(struct fathom_event *fathom_ev, \
-								 uint32_t fathom_state, proto)  \
+	static __attribute__((unused, noinline, cold)) void fathom_evfar_##call(                \
+		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
 		struct fathom_emit fathom_e;                                                    \
-		struct fathom_evoffsets_##call fathom_offsets __attribute__((unused));            \
-		fathom_evraw_##call *__entry;                                         \
+		struct fathom_evoffsets_##call fathom_offsets __attribute__((unused));          \
+		fathom_evraw_##call *__entry;                                                   \
                                                                                                 \
-		__entry = fathom_emit_start(                                                    \
-			fathom_ev, fathom_state,                                                \
+		__entry = fathom_emit_far(                                                      \
+			fathom_ev,                                                              \
 			(uint32_t)sizeof(*__entry) + fathom_evsize_##call(&fathom_offsets, args), \
 			&fathom_e);                                                             \
 		if (!__entry)                                                                   \
 			return;                                                                 \
-		tstruct {assign;} fathom_emit_end(fathom_ev, &fathom_e);                        \
+		tstruct {assign;} fathom_emit_far_end(fathom_ev, &fathom_e);                    \
+	}                                                                                       \
+	static __attribute__((unused)) void fathom_evrecord_##call(                             \
+		struct fathom_event *fathom_ev, proto)                                          \
+	{                                                                                       \
+		struct fathom_evoffsets_##call fathom_offsets __attribute__((unused));          \
+		fathom_evraw_##call *__entry;                                                   \
+		uint32_t fathom_bytes = (uint32_t)sizeof(*__entry) +                            \
+					fathom_evsize_##call(&fathom_offsets, args);            \
+		struct fathom_try fathom_t;                                                     \
+                                                                                                \
+		__entry = fathom_emit_try(fathom_ev, fathom_bytes, &fathom_t);                  \
+		if (FATHOM_UNLIKELY(!__entry)) {                                                \
+			fathom_evfar_##call(fathom_ev, args);                                   \
+			return;                                                                 \
+		}                                                                               \
+		tstruct {assign;} fathom_emit_try_end(&fathom_t, fathom_bytes);                 \
 	}
