@@ -140,6 +140,14 @@ static inline uint64_t item_number(const struct writer *w, const struct item *i,
 
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);
 void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i);
+/* The event's print fmt. */
+void print_format(struct writer *w, const struct printer *p, const struct item *i);
+/* plugins_more.c */
+void print_futex(struct writer *w, const struct printer *p, const struct item *i);
+void print_tlb_flush(struct writer *w, const struct printer *p, const struct item *i);
+void print_kvm_exit(struct writer *w, const struct printer *p, const struct item *i);
+void print_kvm_inject(struct writer *w, const struct printer *p, const struct item *i);
+void print_kvm_insn(struct writer *w, const struct printer *p, const struct item *i);
 /* fields.c: what -R and broken print fmts show. */
 void print_fields(struct writer *w, const struct printer *p, const struct item *i);
 void print_broken(struct writer *w, const struct printer *p, const struct item *i);

@@ -200,7 +200,7 @@ static void print_hrtimer_start(struct writer *w, const struct printer *p, const
 
 /* ---- the choice ---- */
 
-static void print_format(struct writer *w, const struct printer *p, const struct item *i)
+void print_format(struct writer *w, const struct printer *p, const struct item *i)
 {
 	struct expr_record r = writer_record(w, i);
 
@@ -282,6 +282,31 @@ static const struct plugin {
 	{"kmem", "kmem_cache_alloc", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
 	{"kmem", "kmem_cache_alloc_node", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
 	{"kmem", "kmem_cache_free", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
+	{"syscalls",
+	 "sys_enter_futex",
+	 print_futex,
+	 ITEM_PLAIN,
+	 {"uaddr", "op", "val", "utime", "uaddr2", "val3"},
+	 6},
+	{"tlb", "tlb_flush", print_tlb_flush, ITEM_PLAIN, {"reason", "pages"}, 2},
+	{"kvm",
+	 "kvm_exit",
+	 print_kvm_exit,
+	 ITEM_PLAIN,
+	 {"exit_reason", "guest_rip", "isa", "info1", "info2"},
+	 2},
+	{"kvm",
+	 "kvm_nested_vmexit_inject",
+	 print_kvm_inject,
+	 ITEM_PLAIN,
+	 {"exit_code", "exit_info1", "exit_info2", "exit_int_info", "exit_int_info_err", "isa"},
+	 5},
+	{"kvm",
+	 "kvm_emulate_insn",
+	 print_kvm_insn,
+	 ITEM_PLAIN,
+	 {"rip", "csbase", "len", "insn", "failed"},
+	 5},
 	{"timer",
 	 "hrtimer_expire_entry",
 	 print_hrtimer_expire,
@@ -324,7 +349,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 			}
 			break;
 		}
-		if (!p->print || p->print == print_kmem) {
+		if (!p->print || p->print == print_kmem || p->print == print_futex) {
 			p->fmt = printfmt_new_env(p->format, p->format->print_fmt,
 						  strlen(p->format->print_fmt), long_bytes,
 						  PRINTFMT_TRACE_CMD, env);

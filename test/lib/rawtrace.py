@@ -1,0 +1,33 @@
+"""rawtrace.py -- made-up records as ring pages, converted to a trace.dat and reported by fathom and by trace-cmd."""
+import os
+import struct
+import subprocess
+
+from tracedata import FATHOM
+
+
+def pages(records):
+    """One event a microsecond from 1 s on; a page is closed when the next record does not fit."""
+    out, data, time = b"", b"", 10**9
+    for r in records + [None]:
+        if data and (r is None or len(data) + len(r) + 12 > 4080):
+            out += struct.pack("<QQ", time, len(data)) + data.ljust(4080, b"\0")
+            time, data = time + 10**6, b""
+        if r is not None:
+            r = r.ljust((len(r) + 3) & ~3, b"\0")
+            data += struct.pack("<II", 1000 << 5, len(r) + 4) + r
+    return out
+
+
+def reports(d, records, formats, *args):
+    """The lines of both programs: (fathom's, trace-cmd's)."""
+    files = {"cpu0.raw": pages(records), "current_tracer": b"nop\n", "saved_cmdlines": b"100 bash\n101 work\n",
+             "trace_clock": b"[local] global\n"}
+    raw, dat = os.path.join(d, "raw"), os.path.join(d, "made.dat")
+    os.mkdir(raw)
+    for name, data in files.items():
+        with open(os.path.join(raw, name), "wb") as f:
+            f.write(data)
+    subprocess.run([FATHOM, "convert", "--formats", formats, *args, raw, dat], check=True, stdout=subprocess.DEVNULL)
+    return [subprocess.run([p, "report", dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           check=False).stdout.decode("latin1").split("\n") for p in (FATHOM, "trace-cmd")]
