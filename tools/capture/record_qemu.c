@@ -50,8 +50,32 @@ static int fail(struct session *s, const char *what)
 	return -1;
 }
 
+/*
+ * A program in the background may print behind the prompt. When the console is quiet and something that looks like one has
+ * come, an empty line asks for another.
+ */
+struct quiet {
+	size_t len; /* of the console's text, when it last grew */
+	int64_t since;
+};
+
+static int ask_again(struct session *s, size_t from, struct quiet *q)
+{
+	static const char prompt[] = "\n# ";
+	const char *text = (const char *)s->q.text.data + from;
+
+	if (s->q.text.len != q->len)
+		*q = (struct quiet){s->q.text.len, now_s()};
+	if (now_s() < q->since + 2 || !memmem(text, s->q.text.len - from, prompt, strlen(prompt)))
+		return 0;
+	q->since = now_s();
+	return qemu_type(&s->q, "");
+}
+
 static int wait_prompt(struct session *s, size_t from, bool pull)
 {
+	struct quiet quiet = {0};
+
 	while (!qemu_prompt(&s->q, from)) {
 		struct pollfd pfd = {.fd = s->q.console, .events = POLLIN};
 
@@ -59,6 +83,8 @@ static int wait_prompt(struct session *s, size_t from, bool pull)
 			return fail(s, "the kernel ended before its shell was ready again");
 		if (now_s() > s->end)
 			return fail(s, "the kernel's shell did not answer in time");
+		if (ask_again(s, from, &quiet))
+			return fail(s, "the kernel's shell cannot be reached any more");
 		int came = pull ? link_pages(&s->l, s->c) : 0;
 
 		if (came < 0)
