@@ -72,6 +72,11 @@ enum {
 	TRAIL_MAX = 256,
 	RECORDS_MAX = 64,
 	RUNS_MAX = 30000000,
+#ifdef FATHOM_RING_RETRIES
+	HASTY = 1, /* built for writers that give up at once */
+#else
+	HASTY = 0,
+#endif
 };
 
 uint64_t ringport_now, ringport_tick = 1;
@@ -225,6 +230,8 @@ static void write_one(void)
 			fathom_ring_discard(&ring, &slot);
 		else
 			fathom_ring_commit(&ring, &slot);
+	} else if (level == 1 && sc->overwrite && !HASTY) {
+		FAIL("an outermost record was refused");
 	}
 	level--;
 }

@@ -335,6 +335,10 @@ static int account(struct cpu *c, uint64_t *offered)
 		one.read += r->base.read;
 		one.overwritten += r->base.overwritten;
 		one.discarded += r->base.discarded;
+		one.full += r->base.full;
+		one.nested += r->base.nested;
+		one.disabled += r->base.disabled;
+		one.too_big += r->base.too_big;
 		st.written += one.written;
 		st.read += one.read;
 		st.overwritten += one.overwritten;

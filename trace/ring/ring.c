@@ -277,8 +277,9 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 	struct fathom_page_meta *m;
 	struct stamp s;
 
-	if (res != NEXT_READY)
-		return res == NEXT_STALE ? 0 : -(int)res;
+	if (res !=
+	    NEXT_READY) /* what it says holds only if no interrupt has changed it meanwhile */
+		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
 	s = stamp_for(r, to, was, flags, &slot->time);
 	slot->at = to;
 	slot->end = fathom_ring_end(to, words + (s.type ? 2 : 0));

@@ -134,7 +134,7 @@
 	{                                                                                         \
 		fathom_evprobe_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));                             \
 	}                                                                                         \
-	static inline __attribute__((unused, always_inline)) void trace_##event(                  \
+	static inline __attribute__((unused, always_inline)) void (trace_##event)(                \
 		FATHOM_SHORT_PARAMS(__VA_ARGS__))                                                 \
 	{                                                                                         \
 		if (FATHOM_EVENT_IS_ON(event))                                                    \

@@ -27,17 +27,17 @@
  *	trace_disk_read_enabled()	to skip work that only the event needs
  *	register_trace_disk_read(probe, data), unregister_trace_disk_read(probe, data)
  *
- * trace_disk_read() is an inline function: an argument with a side effect has it even when the event is off, as in
- * Linux; others are computed only when it is on. FATHOM_CALL(disk_read, ...) evaluates no argument when off. A header
- * makes that the meaning of the plain name with one line per event, behind the event:
+ * As in Linux, trace_disk_read() is an inline function: C evaluates its arguments first, and what the compiler cannot
+ * move behind the NOP (a call with side effects, a loop; with clang, loads) runs even when the event is off. FATHOM_CALL()
+ * evaluates nothing then. `trace/lazy_calls` makes that the meaning of the plain name for headers as they stand: it
+ * prints, to be given to the compiler by -include, one line per event:
  *
  *	#define trace_disk_read(...) FATHOM_CALL(disk_read, __VA_ARGS__)
+ *
+ * which a header may also say itself, behind the event, as fathom/events/ do.
  */
-#define FATHOM_CALL(name, ...)                              \
-	do {                                                \
-		if (FATHOM_EVENT_IS_ON(name))               \
-			fathom_evcall_##name(__VA_ARGS__);    \
-	} while (0)
+#define FATHOM_CALL(name, ...) \
+	(FATHOM_EVENT_IS_ON(name) ? fathom_evcall_##name(__VA_ARGS__) : (void)0)
 
 #define PARAMS(args...)	      args
 #define TP_PROTO(args...)     args
@@ -55,7 +55,8 @@
 		if (cond)                                                                         \
 			fathom_evprobe_##name(args);                                                \
 	}                                                                                         \
-	static inline __attribute__((unused, always_inline)) void trace_##name(proto)             \
+	/* In brackets: lazy_calls may have made a macro of it. */                                \
+	static inline __attribute__((unused, always_inline)) void (trace_##name)(proto)           \
 	{                                                                                         \
 		if (FATHOM_EVENT_IS_ON(name))                                                     \
 			fathom_evcall_##name(args);                                                 \
