@@ -54,14 +54,15 @@ struct task {
 	struct fathom_task *trace; /* what tracers keep for it */
 };
 
-/* The kernel stack that `at` is on, [at, *hi); an NMI's own stack is taken page by page. */
+/* The task's kernel stack, [at, *hi), if that is what `at` is on; of an NMI's the tracer takes the page it runs on. */
 static inline void kstack_bounds(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
 	uintptr_t base = (uintptr_t)current_task()->kstack;
 
-	*lo = at;
-	*hi = at >= base && at < base + KSTACK_SIZE ? base + KSTACK_SIZE
-						    : (at | (PAGE_SIZE - 1)) + 1;
+	if (at >= base && at < base + KSTACK_SIZE) {
+		*lo = at;
+		*hi = base + KSTACK_SIZE;
+	}
 }
 
 /* fn runs in the kernel if `program` is NULL. Returns the pid or -errno. */

@@ -67,17 +67,17 @@ static inline struct fathom_task *fathom_port_task_state(void)
 /* Stacks of threads are large; see fathom/task.h. */
 #define FATHOM_STACK_BYTES (1u << 20)
 
-/* The stack that `fp` is on: of a thread that called fathom_user_stack_init(), to its end; else the page. */
+/* The stack that `fp` is on, to its end, if the thread called fathom_user_stack_init(). */
 extern __thread uintptr_t fathom_user_stack_lo, fathom_user_stack_hi;
 void fathom_user_stack_init(void);
 
 #define fathom_port_stack fathom_port_stack
 static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
 {
-	int known = fp >= fathom_user_stack_lo && fp < fathom_user_stack_hi;
-
-	*lo = fp;
-	*hi = known ? fathom_user_stack_hi : (fp | 4095) + 1;
+	if (fp >= fathom_user_stack_lo && fp < fathom_user_stack_hi) {
+		*lo = fp;
+		*hi = fathom_user_stack_hi;
+	}
 }
 
 /* FATHOM_PATCH: a program chooses with -DFATHOM_PATCH=1 or 0; libfathom.a works with both. */

@@ -38,8 +38,8 @@ text = traced("echo schedule switch_tasks > set_ftrace_filter")
 c.check("filter_names", functions(text) == {"schedule", "switch_tasks"}, str(functions(text)))
 c.check("filter_enabled", sh("cat enabled_functions").split() == ["schedule", "(1)", "switch_tasks", "(1)"] or
         sorted(sh("cat enabled_functions").split()) == ["(1)", "(1)", "schedule", "switch_tasks"], sh("cat enabled_functions"))
-text = traced("echo sched_* > set_ftrace_filter", "echo !sched_tick >> set_ftrace_filter")
-c.check("filter_glob", functions(text) and all(f.startswith("sched_") for f in functions(text)) and "sched_tick" not in functions(text), str(functions(text)))
+text = traced("echo sched_* > set_ftrace_filter", "echo !sched_resched >> set_ftrace_filter")
+c.check("filter_glob", functions(text) and all(f.startswith("sched_") for f in functions(text)) and "sched_resched" not in functions(text), str(functions(text)))
 text = traced("echo > set_ftrace_filter", "echo sched_* > set_ftrace_notrace", after=["echo > set_ftrace_notrace"])
 c.check("filter_notrace", len(functions(text)) > 20 and not any(f.startswith("sched_") for f in functions(text)), str(functions(text)))
 before = sh("cat set_ftrace_filter")
@@ -72,7 +72,7 @@ text = traced("echo apic_eoi > set_ftrace_filter", "echo 1 > options/func-no-rep
 repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: +\d+\.\d{6}\)", text)]
 plain = len(re.findall(r": apic_eoi <-interrupt\n", text))
 c.check("filter_no_repeats", plain <= 4, f"{plain} lines, repeats {repeats}")
-text = traced("echo apic_eoi sched_resched serial_interrupt sched_tick > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50",
+text = traced("echo apic_eoi sched_resched serial_interrupt scheduler_tick > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50",
               after=["echo 0 > options/func-no-repeats"])
 repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: +\d+\.\d{6}\)", text)]
 c.check("filter_repeats_told", repeats and max(repeats) >= 5, f"repeats {repeats}: {text[-500:]}")
@@ -97,7 +97,7 @@ snap = sh("cat snapshot")
 c.check("command_snapshot", "schedule" in functions(snap) and "Snapshot is" not in snap, snap[:400])
 sh("echo !vm_exec:snapshot:0 >> set_ftrace_filter")
 for command, cpus in (("dump", 2), ("cpudump", 1)):
-    for line in ["echo nop > current_tracer", "echo > trace", "echo 1 > events/sched/enable", "echo 1 > tracing_on", "run ipc 5"]:
+    for line in ["echo nop > current_tracer", "echo > trace", "echo 1 > events/sched/enable", "echo 1 > tracing_on", "run load 1"]:
         sh(line)
     sh(f"echo vm_exec:{command} >> set_ftrace_filter")
     out = sh("run short 1")

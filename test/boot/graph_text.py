@@ -91,12 +91,12 @@ c.check("graph_text_tail", tails and all(tails), f"{tails.count('')} of {len(tai
 c.check("graph_text_abstime", re.search(r"^ +\d+\.\d{6} \|   \d+\) ", option("funcgraph-abstime", 1), re.M))
 c.check("graph_text_overrun", " (Overruns: 0)\n" in option("funcgraph-overrun", 1))
 hidden = option("funcgraph-irqs", 0)
-c.check("graph_text_noirqs_hides", ARROW_IN not in hidden and "sched_tick()" not in hidden and "sched_tick()" in text and
+c.check("graph_text_noirqs_hides", ARROW_IN not in hidden and "scheduler_tick()" not in hidden and "scheduler_tick()" in text and
         len(drawn(hidden)) < len(plain))
 c.check("graph_text_as_before", drawn(sh("cat trace")) == plain, "options did not go back")
 
 quiet = traced("echo 0 > options/funcgraph-irqs", after=["echo 1 > options/funcgraph-irqs"])
-c.check("graph_text_noirqs_not_recorded", "sched_tick()" not in sh("cat trace") and "interrupt()" not in sh("cat trace"))
+c.check("graph_text_noirqs_not_recorded", "scheduler_tick()" not in sh("cat trace") and "interrupt()" not in sh("cat trace"))
 
 text = traced("echo 2 > max_graph_depth", after=["echo 0 > max_graph_depth"])
 depths = {x[1] for x in calls(text)}

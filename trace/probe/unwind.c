@@ -16,21 +16,28 @@
 #endif
 #define FRAME_BYTES (2 * sizeof(uintptr_t))
 
-/* The running stack, [lo, hi). A port that says nothing gets the page that the frame is on: surely there. */
-#ifndef fathom_port_stack
-static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
+/*
+ * The stack that `at` is on, [*lo, *hi). In code without frame pointers `at` is anything, so what the port does not know
+ * counts only if it is on the page that we stand on ourselves: that one is surely there.
+ */
+static void unwind_bounds(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
-	*lo = fp;
-	*hi = (fp | 4095) + 1;
-}
+	*lo = *hi = 0;
+#ifdef fathom_port_stack
+	fathom_port_stack(at, lo, hi);
 #endif
+	if (!*hi && (at ^ (uintptr_t)__builtin_frame_address(0)) < 4096) {
+		*lo = at;
+		*hi = (at | 4095) + 1;
+	}
+}
 
 void fathom_unwind_kernel(struct fathom_unwind *u, uintptr_t fp)
 {
 	u->fp = fp;
 	u->read = 0;
 	u->fix = fathom_graph_see_through;
-	fathom_port_stack(fp - FRAME_OFFSET, &u->lo, &u->hi);
+	unwind_bounds(fp - FRAME_OFFSET, &u->lo, &u->hi);
 }
 
 void fathom_unwind_user(struct fathom_unwind *u, uintptr_t fp, uintptr_t lo, uintptr_t hi,
