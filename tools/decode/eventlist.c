@@ -97,8 +97,9 @@ bool eventlist_next(struct cursor *c, struct event *e)
 		return false;
 	memcpy(&common, v->list[i].record, sizeof(common));
 	*e = (struct event){.time = v->list[i].time,
-			    .data = v->list[i].record,
-			    .size = EVENTLIST_BYTES,
+			    .data = v->list[i].more ? v->list[i].more : v->list[i].record,
+			    .size = v->list[i].more ? v->list[i].more_bytes : EVENTLIST_BYTES,
+			    .lost = v->list[i].lost,
 			    .stream = c->stream,
 			    .cpu = c->cpu,
 			    .pid = common.pid,

@@ -5,13 +5,16 @@
 
 #include "decode/source.h"
 
-#define EVENTLIST_BYTES 32u   /* of a record, common fields included */
+#define EVENTLIST_BYTES 40u   /* of a record, common fields included */
 #define EVENTLIST_BLOCK 4096u /* events */
 
 struct listed {
 	uint64_t time;
 	uint64_t offset; /* in the file */
+	uint64_t lost;	 /* before it */
 	uint8_t record[EVENTLIST_BYTES];
+	uint8_t *more; /* the whole record, if it is larger than that; its owner is who set it */
+	uint32_t more_bytes;
 };
 
 struct eventlist {

@@ -3,6 +3,7 @@
 SOURCE(tracedat)
 SOURCE(rawpages)
 SOURCE(textlog)
+SOURCE(graphtext)
 SOURCE(sel4)
 SOURCE(sel4_log)
 SOURCE(btb)

@@ -12,9 +12,7 @@
  * takes the lines of its CPU. So nothing is kept per line, and a log of any size needs the memory of one line. Lines that
  * are not events (stacks, markers of several lines) belong to the event before them.
  */
-#define BLOCK	   65536u
-#define RECORD_MAX 65536u
-#define TEXT_MAX   32768u /* of one event; longer ones are cut */
+#define BLOCK 65536u
 
 struct text_cursor {
 	struct cursor c;
@@ -22,7 +20,7 @@ struct text_cursor {
 	const char *
 		limit; /* lines from here on are not looked at: the end of the file, or of a block that is scanned */
 	uint64_t lost;
-	uint8_t *record; /* RECORD_MAX */
+	uint8_t *record; /* TEXT_RECORD_MAX */
 };
 
 static const char *line_end(const char *p, const char *end)
@@ -146,12 +144,8 @@ static int text_open(struct source *s, const struct source_options *o)
 	}
 	if (!p->events) {
 		diag_error("%s: no line of it is an event: \"task-pid [cpu] flags time: name: "
-			   "...\" is "
-			   "expected%s",
-			   s->path,
-			   !strcmp(s->info.tracer, "function_graph")
-				   ? " (the text of function_graph has no times: record trace.dat)"
-				   : "");
+			   "...\" is expected",
+			   s->path);
 		err = -EINVAL;
 	}
 	for (uint32_t i = 0; !err && i < t->nr_types; i++)
@@ -179,7 +173,7 @@ static int text_cursor_init(struct cursor *c)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
 
-	r->record = malloc(RECORD_MAX);
+	r->record = malloc(TEXT_RECORD_MAX);
 	r->at = (const char *)c->source->map;
 	r->limit = r->at + c->source->map_bytes;
 	return r->record ? 0 : -ENOMEM;
@@ -251,76 +245,6 @@ static const char *event_end(const char *p, const char *end)
 	}
 }
 
-struct build {
-	uint8_t *record;
-	uint32_t used;
-};
-
-static void put_string(struct build *b, uint32_t slot, const char *p, size_t n)
-{
-	uint32_t loc;
-
-	if (n > TEXT_MAX)
-		n = TEXT_MAX;
-	if (b->used + n + 1 > RECORD_MAX - 8 || b->used > 0xffff)
-		n = 0;
-	loc = b->used | (uint32_t)(n + 1) << 16;
-	memcpy(b->record + slot, &loc, 4);
-	memcpy(b->record + b->used, p, n);
-	b->record[b->used + n] = 0;
-	b->used += (uint32_t)n + 1;
-}
-
-static const struct text_key *find_key(const struct text_type *k, struct span name)
-{
-	for (uint32_t i = 0; i < k->nr_keys; i++)
-		if (k->keys[i].name.n == name.n && !memcmp(k->keys[i].name.p, name.p, name.n))
-			return &k->keys[i];
-	return NULL;
-}
-
-static void put_keys(struct build *b, const struct text_type *k, struct span info)
-{
-	const char *p = info.p, *end = info.p + info.n, *arrow;
-	struct span name, value;
-
-	arrow = k->function ? memmem(p, info.n, " <-", 3) : NULL;
-	if (arrow) {
-		put_string(b, k->keys[0].offset, p, (size_t)(arrow - p));
-		put_string(b, k->keys[1].offset, arrow + 3, (size_t)(end - arrow - 3));
-		return;
-	}
-	while (!k->function && text_next_pair(&p, end, &name, &value)) {
-		const struct text_key *key = find_key(k, name);
-		int64_t v;
-
-		if (key && key->text)
-			put_string(b, key->offset, value.p, value.n);
-		else if (key && text_number(value, &v))
-			memcpy(b->record + key->offset, &v, 8);
-	}
-}
-
-static void make_record(struct text_cursor *r, const struct text_type *k, const struct text_line *l,
-			const char *text_end, struct event *e)
-{
-	struct build b = {r->record, k->fixed};
-	uint16_t type = (uint16_t)k->id;
-
-	memset(r->record, 0, k->fixed);
-	memcpy(r->record, &type, 2);
-	r->record[2] = l->flags;
-	r->record[3] = l->preempt;
-	memcpy(r->record + 4, &l->pid, 4);
-	put_keys(&b, k, l->info);
-	put_string(&b, 8, l->info.p, (size_t)(text_end - l->info.p));
-	while (b.used % 4)
-		r->record[b.used++] = 0;
-	e->data = r->record;
-	e->size = b.used;
-	e->type = k->id;
-}
-
 static bool text_next(struct cursor *c, struct event *e)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
@@ -344,7 +268,9 @@ static bool text_next(struct cursor *c, struct event *e)
 		k = text_type_of(s->priv, l.name, false);
 		if (!k)
 			continue;
-		make_record(r, k, &l, event_end(stop, end), e);
+		e->size = text_make_record(r->record, k, &l, event_end(stop, end));
+		e->data = r->record;
+		e->type = k->id;
 		e->time = l.time;
 		e->stream = c->stream;
 		e->cpu = c->cpu;

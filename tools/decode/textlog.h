@@ -68,5 +68,15 @@ struct text_type *text_type_of(struct textlog *t, struct span name, bool add);
 /* Learn from an event's info; lay out the record when all are seen. */
 void text_learn(struct text_type *k, struct span info);
 int text_add_schema(struct source *s, struct text_type *k);
+#define TEXT_RECORD_MAX 65536u
+/* The record of a line whose text ends at text_end, into TEXT_RECORD_MAX bytes; its size. */
+uint32_t text_make_record(uint8_t *record, const struct text_type *k, const struct text_line *l,
+			  const char *text_end);
+/* The part of a line behind its columns: name and info. */
+void text_parse_info(const char *p, const char *end, struct text_line *out);
+/* The flags column: irqs, resched, context, preempt depth, migrate-disable. */
+void text_parse_flags(const char *p, const char *end, struct text_line *out);
+/* "comm-pid" with blanks around it. False: it is not. */
+bool text_parse_task(const char *p, const char *end, struct text_line *out);
 
 #endif

@@ -48,7 +48,7 @@ static const char *parse_time(const char *p, const char *end, struct text_line *
 }
 
 /* irqs, resched, context, preempt depth, migrate-disable: as the header of `trace` explains them. */
-static void parse_flags(const char *p, const char *end, struct text_line *out)
+void text_parse_flags(const char *p, const char *end, struct text_line *out)
 {
 	for (const char *q = p; q < end; q++) {
 		switch (*q) {
@@ -71,7 +71,7 @@ static void parse_flags(const char *p, const char *end, struct text_line *out)
 }
 
 /* "comm-pid", with blanks behind; the comm may hold dashes and blanks itself. */
-static bool parse_task(const char *p, const char *end, struct text_line *out)
+bool text_parse_task(const char *p, const char *end, struct text_line *out)
 {
 	const char *q;
 	uint64_t pid;
@@ -107,7 +107,7 @@ static bool parse_lost(const char *p, const char *end, struct text_line *out)
 }
 
 /* "name: info", "function <-parent" or anything a marker wrote. */
-static void parse_info(const char *p, const char *end, struct text_line *out)
+void text_parse_info(const char *p, const char *end, struct text_line *out)
 {
 	const char *q;
 
@@ -141,12 +141,115 @@ static bool parse_rest(const char *p, const char *end, struct text_line *out)
 			q++;
 		if (q - p > 8)
 			return false;
-		parse_flags(p, q, out);
+		text_parse_flags(p, q, out);
 		t = parse_time(blanks(q, end), end, out);
 	}
 	if (!t)
 		return false;
-	parse_info(t, end, out);
+	text_parse_info(t, end, out);
+	out->kind = LINE_EVENT;
+	return true;
+}
+
+/* "1d..2.": the CPU, and four to eight flags. */
+static bool parse_cpu_flags(const char *p, const char *end, struct text_line *out)
+{
+	uint64_t cpu;
+
+	p = number(p, end, &cpu);
+	if (!p || end - p < 4 || end - p > 8 || cpu >= TEXT_CPU_MAX)
+		return false;
+	out->cpu = (uint32_t)cpu;
+	text_parse_flags(p, end, out);
+	return true;
+}
+
+static const char *word_start(const char *p, const char *end)
+{
+	while (end > p && end[-1] != ' ')
+		end--;
+	return end;
+}
+
+static const char *before_blanks(const char *p, const char *end)
+{
+	while (end > p && end[-1] == ' ')
+		end--;
+	return end;
+}
+
+/*
+ *     bash-57        1d..2. 12808us+: sys_exit: NR 257 = 3
+ *     bash-57        1d..2.    2: sys_exit: NR 257 = 3
+ *
+ * The latency format: CPU and flags are one word; times are microseconds from the first event on, with a mark of the delay
+ * behind them, or ticks.
+ */
+static bool parse_latency(const char *p, const char *end, struct text_line *out)
+{
+	for (const char *colon = p; (colon = memchr(colon, ':', (size_t)(end - colon))); colon++) {
+		bool us = colon - p > 4 && colon[-3] == 'u' && colon[-2] == 's';
+		const char *time_end = us ? colon - 3 : colon;
+		const char *time = word_start(p, time_end), *flags_end = before_blanks(p, time);
+		const char *flags = word_start(p, flags_end);
+		uint64_t n;
+
+		if (flags == p || number(time, time_end, &n) != time_end ||
+		    !text_parse_task(p, flags, out) || !parse_cpu_flags(flags, flags_end, out))
+			continue;
+		out->time = us ? n * 1000 : n;
+		out->ticks = !us;
+		text_parse_info(colon + 1, end, out);
+		out->kind = LINE_EVENT;
+		return true;
+	}
+	return false;
+}
+
+static bool parse_hex(const char *p, const char *end, uint64_t *v)
+{
+	const char *start = p;
+
+	for (*v = 0; p < end && isxdigit((unsigned char)*p) && p - start < 16; p++)
+		*v = *v << 4 |
+		     (digit(*p) ? (uint64_t)(*p - '0') : (uint64_t)((*p | 32) - 'a' + 10));
+	return p == end && p > start;
+}
+
+/*
+ *     bash      57   1 0 00000000 00000001 [00555633] 12.866ms (+0.014ms): sys_exit: NR 72 = 0
+ *     comm      pid cpu flags depth  number   time
+ *
+ * The latency format with option verbose; the time is in microseconds.
+ */
+static bool parse_verbose(const char *p, const char *end, struct text_line *out)
+{
+	const char *open = memchr(p, '[', (size_t)(end - p)), *close, *at, *word;
+	uint64_t n[5], us;
+
+	close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
+	at = close ? memmem(close, (size_t)(end - close), "ms): ", 5) : NULL;
+	if (!at || !parse_hex(open + 1, close, &us))
+		return false;
+	/* From the right: number, depth, flags, cpu, pid; what is left is the comm. */
+	for (int i = 0; i < 5; i++) {
+		open = before_blanks(p, open);
+		word = word_start(p, open);
+		if (i < 2 ? !parse_hex(word, open, &n[i]) : number(word, open, &n[i]) != open)
+			return false;
+		open = word;
+	}
+	open = before_blanks(p, open);
+	p = blanks(p, open);
+	if (p == open || n[3] >= TEXT_CPU_MAX || n[4] > INT32_MAX)
+		return false;
+	out->comm = (struct span){p, (uint32_t)(open - p)};
+	out->pid = (int32_t)n[4];
+	out->cpu = (uint32_t)n[3];
+	out->flags = (uint8_t)n[2];
+	out->preempt = (uint8_t)n[1];
+	out->time = us * 1000;
+	text_parse_info(at + 5, end, out);
 	out->kind = LINE_EVENT;
 	return true;
 }
@@ -178,11 +281,12 @@ void text_parse_line(const char *p, const char *end, struct text_line *out)
 				out->tgid = (int32_t)tgid;
 			task_end = open ? open : task_end;
 		}
-		if (parse_task(p, task_end, out) && parse_rest(b, end, out))
+		if (text_parse_task(p, task_end, out) && parse_rest(b, end, out))
 			return;
 		b++;
 	}
-	out->kind = LINE_OTHER;
+	if (!parse_latency(p, end, out) && !parse_verbose(p, end, out))
+		out->kind = LINE_OTHER;
 }
 
 /* ---- key=value ---- */
