@@ -63,8 +63,10 @@ $(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/port.h
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 CHECK_FAST_DEPS += $(B)/test/unit/tracers_instrument
 
-# The same on other CPUs, by qemu-user: test/tracers/other.sh.
+# The same on other CPUs, by qemu-user: test/tracers/other.sh. They have no return sites.
 TRACERS_CROSS := aarch64 riscv64
+TRACED_aarch64 := -fpatchable-function-entry=2 -fno-ipa-ra
+TRACED_riscv64 := -fpatchable-function-entry=4 -fno-ipa-ra -falign-functions=4
 define TRACERS_FOR
 $(B)/user-$(1)/%.o: %.c
 	@mkdir -p $$(@D)
@@ -75,11 +77,17 @@ $(B)/user-$(1)/%.o: %.S
 $(B)/user-$(1)/libfathom.a: $$(patsubst %,$(B)/user-$(1)/%.o,$$(basename $$(FATHOM_SRC) $$(FATHOM_ARCH_SRC_$(1)) $$(WIRE_SRC) $$(USER_SRC)))
 	@rm -f $$@
 	$$(CROSS_$(1))ar rcs $$@ $$^
-$(B)/test/tracers-$(1)/instrument: test/tracers/instrument.c test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h test/tracers/port.h \
-		test/harness.h $(B)/user-$(1)/libfathom.a
+$(B)/tracers-$(1)/traced_cyg.o: TRACED := -finstrument-functions
+$(B)/tracers-$(1)/traced_ret.o $(B)/tracers-$(1)/traced_hij.o: TRACED := $$(TRACED_$(1))
+$(B)/tracers-$(1)/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $$(@D)
-	$$(CROSS_$(1))gcc $$(CSTD) $$(WARN) -O2 -g -finstrument-functions -c test/tracers/traced_cyg.c -o $$@.o
-	$$(CROSS_$(1))gcc $$(USER_CFLAGS) -static -Itest -Itest/tracers $$< $$@.o -Wl,--whole-archive $(B)/user-$(1)/libfathom.a -Wl,--no-whole-archive -o $$@
-CHECK_DEPS += $(B)/test/tracers-$(1)/instrument
+	$$(CROSS_$(1))gcc $$(CSTD) $$(WARN) -O2 -g -fno-omit-frame-pointer $$(TRACED) -c $$< -o $$@
+$(B)/test/tracers-$(1)/instrument: $(B)/tracers-$(1)/traced_cyg.o
+$(B)/test/tracers-$(1)/graph: $(B)/tracers-$(1)/traced_ret.o $(B)/tracers-$(1)/traced_hij.o
+$(B)/test/tracers-$(1)/%: test/tracers/%.c test/tracers/port.h test/harness.h $(B)/user-$(1)/libfathom.a
+	@mkdir -p $$(@D)
+	$$(CROSS_$(1))gcc $$(USER_CFLAGS) -static -Itest -Itest/tracers $$(filter %.c %.o,$$^) \
+		-Wl,--whole-archive $(B)/user-$(1)/libfathom.a -Wl,--no-whole-archive -o $$@
+CHECK_DEPS += $(B)/test/tracers-$(1)/instrument $(B)/test/tracers-$(1)/graph
 endef
 $(foreach a,$(TRACERS_CROSS),$(eval $(call TRACERS_FOR,$(a))))

@@ -20,6 +20,12 @@ enum fathom_entry {
 	FATHOM_ENTRY_EXIT,     /* fathom_graph_leave(slot), at a return site */
 };
 
+/*
+ * The site of a function whose entry is in the compiler's table. What must stand beside it for good, at *where, so that
+ * the site itself is one instruction; its length, 0 if nothing.
+ */
+uintptr_t fathom_arch_site_at(uintptr_t entry);
+size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX], uintptr_t *where);
 /* Whether the bytes at `at` are something a compiler leaves for us. Others are dropped from the table. */
 int fathom_arch_site_ok(uintptr_t at);
 /* The code that makes the site lead to `entry`; its length, 0 if the entry is out of reach. */

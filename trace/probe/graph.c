@@ -532,6 +532,21 @@ void fathom_graph_leave_named(uintptr_t ip)
 	fathom_port_unpin(pin);
 }
 
+/* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */
+static int shadow_above(const struct fathom_task *task, uintptr_t at)
+{
+	int best = -1;
+
+	for (uint32_t i = 0; i < task->depth && i < FATHOM_SHADOW_DEPTH; i++) {
+		const struct fathom_shadow *e = &task->shadow[i];
+
+		if (e->ret && e->slot >= at && e->slot - at < FATHOM_STACK_BYTES &&
+		    (best < 0 || e->slot < task->shadow[best].slot))
+			best = (int)i;
+	}
+	return best;
+}
+
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
 {
 	struct fathom_task *task;
@@ -540,6 +555,6 @@ uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
 	if (!ret || ret != fathom_arch_return_address())
 		return ret;
 	task = fathom_port_task_state();
-	i = task ? shadow_find(task, slot) : -1;
-	return i >= 0 && task->shadow[i].ret ? task->shadow[i].ret : ret;
+	i = task ? shadow_above(task, slot) : -1;
+	return i >= 0 ? task->shadow[i].ret : ret;
 }

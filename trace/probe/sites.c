@@ -147,6 +147,7 @@ static uint32_t sites_collect(const uint8_t *from, const uint8_t *to, struct sit
 
 		if (!at)
 			continue;
+		at = fathom_arch_site_at(at);
 		if (!site_usable(at)) {
 			fathom_functions.dropped++;
 			continue;
@@ -368,9 +369,32 @@ int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
 
 /* ---- set-up ---- */
 
-/* Best NOPs everywhere, while no other CPU runs traced code yet. */
+static uintptr_t fixed_at(const void *arg, uint32_t i, size_t *bytes)
+{
+	uint8_t code[FATHOM_PATCH_BYTES_MAX];
+	uintptr_t where = 0;
+
+	(void)arg;
+	*bytes = fathom_arch_site_fixed(fathom_functions.site[i].at, code, &where);
+	return where;
+}
+
+static size_t fixed_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
+{
+	uintptr_t where;
+
+	(void)arg;
+	return fathom_arch_site_fixed(fathom_functions.site[i].at, out, &where);
+}
+
+/* Best NOPs everywhere, and what stands beside them, while no other CPU runs traced code yet. */
 static int sites_normalise(void)
 {
+	struct fathom_patch_set fixed = {fathom_functions.nr_sites, fixed_at, fixed_code, 0};
+	int err = fathom_arch_patch_many(&fixed);
+
+	if (err < 0)
+		return err;
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
 		fathom_functions.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
 	return entries_patch();

@@ -1,26 +1,94 @@
 /* SPDX-License-Identifier: MIT */
-/* site.c -- riscv64: function sites are not traced yet, so none is ever accepted and the tracers say -ENOSYS. */
+/* site.c -- riscv64: the eight bytes at a function's entry, and the call they become. */
 #include "arch/arch.h"
+
+/*
+ * -fpatchable-function-entry=4 (compressed instructions) or =2 leaves eight bytes of NOPs. The first four become
+ * `auipc t0` for good, the upper part of the way to the entry; the other four are the site: a NOP, or `jalr t0, t0`,
+ * which leaves ra alone. One aligned store turns it, so functions must be aligned: -falign-functions=4. There is one
+ * entry for all, since the upper part is one.
+ */
+#define OP_NOP	    0x00000013u
+#define OP_C_NOPS   0x00010001u
+#define OP_AUIPC_T0 0x00000297u
+#define OP_JALR_T0  0x000282e7u
+#define SITE_BYTES  4
+
+/* entry.S */
+void fathom_arch_entry_any(void);
+void fathom_arch_return(void);
+
+static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
+{
+	for (int i = 0; i < SITE_BYTES; i++)
+		out[i] = (uint8_t)(word >> 8 * i);
+}
+
+/* From the auipc to the entry. The lower 12 bits are signed. */
+static int64_t site_distance(uintptr_t at)
+{
+	return (int64_t)((uintptr_t)fathom_arch_entry_any - (at - SITE_BYTES));
+}
+
+static int64_t site_upper(int64_t distance)
+{
+	return (distance + 0x800) & ~(int64_t)0xfff;
+}
+
+uintptr_t fathom_arch_site_at(uintptr_t entry)
+{
+	return entry + SITE_BYTES;
+}
+
+size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX], uintptr_t *where)
+{
+	*where = at - SITE_BYTES;
+	site_put(out, OP_AUIPC_T0 | (uint32_t)site_upper(site_distance(at)));
+	return SITE_BYTES;
+}
+
+static uint32_t site_word(uintptr_t at)
+{
+	const uint16_t *half =
+		(const uint16_t *)at; /* the compiler may have aligned it to two bytes only */
+
+	return half[0] | (uint32_t)half[1] << 16;
+}
+
+static int site_is_nop(uint32_t word)
+{
+	return word == OP_NOP || word == OP_C_NOPS;
+}
 
 int fathom_arch_site_ok(uintptr_t at)
 {
-	(void)at;
-	return 0;
+	uint32_t fixed = site_word(at - SITE_BYTES), word = site_word(at);
+
+	return !(at % 4) && (site_is_nop(fixed) || (fixed & 0xfff) == OP_AUIPC_T0) &&
+	       (site_is_nop(word) || (word & 0xfffff) == OP_JALR_T0);
 }
 
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			     uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	(void)at, (void)entry, (void)out;
-	return 0;
+	int64_t distance = site_distance(at), upper = site_upper(distance);
+
+	if (entry == FATHOM_ENTRY_OFF) {
+		site_put(out, OP_NOP);
+		return SITE_BYTES;
+	}
+	if (upper != (int32_t)upper)
+		return 0;
+	site_put(out, OP_JALR_T0 | (uint32_t)(distance - upper) << 20);
+	return SITE_BYTES;
 }
 
 size_t fathom_arch_site_bytes(void)
 {
-	return 4;
+	return SITE_BYTES;
 }
 
 uintptr_t fathom_arch_return_address(void)
 {
-	return 0;
+	return (uintptr_t)fathom_arch_return;
 }

@@ -26,6 +26,17 @@ static int site_equals(const uint8_t *a, const uint8_t *b)
 	return 1;
 }
 
+uintptr_t fathom_arch_site_at(uintptr_t entry)
+{
+	return entry;
+}
+
+size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX], uintptr_t *where)
+{
+	(void)at, (void)out, (void)where;
+	return 0;
+}
+
 /* -mnop-mcount, -fpatchable-function-entry=5, an older 5-byte NOP, or a call (to __fentry__ or to us). */
 int fathom_arch_site_ok(uintptr_t at)
 {
