@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""plugins.py -- futex calls, TLB flushes and exits of guests print as trace-cmd's plugins print them."""
+"""plugins.py -- futex calls, TLB flushes, exits of guests and SCSI commands print as trace-cmd's plugins print them."""
 import os
+import shutil
 import struct
 import sys
 import tempfile
@@ -75,13 +76,43 @@ def records():
     return made
 
 
-for case, made in records().items() if need("trace-cmd", "trace-cmd", "plugins") else ():
+SCSI = """name: scsi_dispatch_cmd_start
+ID: 700
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:unsigned int cmd_len;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:__data_loc unsigned char[] cmnd;\toffset:12;\tsize:4;\tsigned:0;
+
+print fmt: "cmnd=(%s raw=%s)", scsi_trace_parse_cdb(p, __get_dynamic_array(cmnd), REC->cmd_len), __print_hex(__get_dynamic_array(cmnd), REC->cmd_len)
+"""
+
+
+def commands():
+    """Every SCSI command, and every service action of those that have them."""
+    cdbs = [bytes([op, 0x29, *range(2, 32)]) for op in range(256)]
+    cdbs += [bytes([0x9E, action, *range(2, 16)]) for action in range(32)]
+    cdbs += [bytes([0x7F, 0, 0, 0, 0, 0, 0, 24, 0, action, 0xE9, 0, *range(12, 32)]) for action in range(20)]
+    cdbs += [bytes([0x08, 5, 2, 3, 0, 0]), bytes([0x42, 0, 0, 0, 0, 0, 0, 0, 7, 0])]
+    return [struct.pack("<HBBiII", 700, 0, 0, 100, len(c), 16 | len(c) << 16) + c for c in cdbs]
+
+
+def compare(case, file, text, made):
     with tempfile.TemporaryDirectory() as d:
-        system, name, number, fields = EVENTS[case]
         os.mkdir(os.path.join(d, "formats"))
-        with open(os.path.join(d, "formats", f"{system}-{name}.format"), "w", encoding="ascii") as f:
-            f.write(format_text(name, number, fields))
+        with open(os.path.join(d, "formats", file), "w", encoding="ascii") as f:
+            f.write(text)
         ours, theirs = reports(d, made, os.path.join(d, "formats"))
-        bad = [f"want {b[40:]!r} got {a[40:]!r}" for a, b in zip(ours, theirs) if a != b]
-        check(f"plugin_{case}", not bad and len(ours) == len(theirs) == len(made) + 2, "; ".join(bad[:3]) or (len(ours), len(theirs)))
+    bad = [f"want {b[40:]!r} got {a[40:]!r}" for a, b in zip(ours, theirs) if a != b]
+    check(f"plugin_{case}", not bad and len(ours) == len(theirs) == len(made) + 2, "; ".join(bad[:3]) or (len(ours), len(theirs)))
+
+
+for case, made in records().items() if need("trace-cmd", "trace-cmd", "plugins") else ():
+    system, name, number, fields = EVENTS[case]
+    compare(case, f"{system}-{name}.format", format_text(name, number, fields), made)
+if shutil.which("trace-cmd"):
+    compare("scsi", "scsi-scsi_dispatch_cmd_start.format", SCSI, commands())
 done()

@@ -19,6 +19,7 @@ enum call_kind {
 	CALL_SWAP,  /* a: bytes */
 	CALL_ZERO,  /* 0, the argument is not looked at */
 	CALL_FIRST, /* the first of two arguments */
+	CALL_CDB,   /* a SCSI command: where to write, its bytes, their number */
 };
 
 static const struct call {
@@ -61,6 +62,7 @@ static const struct call {
 	{"__fswab64", CALL_SWAP, 8},
 	{"ntohs", CALL_SWAP, 2},
 	{"ntohl", CALL_SWAP, 4},
+	{"scsi_trace_parse_cdb", CALL_CDB, 0},
 };
 
 static bool table_value(struct compiler *c, uint64_t *value)
@@ -197,6 +199,20 @@ static bool call_hex_dump(struct compiler *c, uint8_t *type)
 	return compiler_expect(c, ')');
 }
 
+/* scsi_trace_parse_cdb(p, bytes, length): `p` is the kernel's buffer for the text. */
+static bool call_cdb(struct compiler *c, uint8_t *type)
+{
+	if (!token_word(&c->t, "p"))
+		return compiler_fail(c, "expected p");
+	compiler_advance(c);
+	if (!compiler_expect(c, ',') || !bytes_argument(c) || !compiler_expect(c, ',') ||
+	    !number_argument(c))
+		return false;
+	emit(c, (struct insn){OP_CDB, 0, 0, 0, 0}, 2, 1);
+	*type = TYPE_STRING;
+	return compiler_expect(c, ')');
+}
+
 static const struct format_field *field_argument(struct compiler *c)
 {
 	const struct format_field *f = compile_find_field(c, &c->t);
@@ -284,6 +300,7 @@ bool compile_call(struct compiler *c, const struct token *name, uint8_t *type)
 	case CALL_HEX: return call_hex(c, call->a, type);
 	case CALL_ARRAY: return call_array(c, call->a, type);
 	case CALL_HEX_DUMP: return call_hex_dump(c, type);
+	case CALL_CDB: return call_cdb(c, type);
 	case CALL_DYNAMIC:
 	case CALL_DYNAMIC_LEN:
 	case CALL_BITMASK:

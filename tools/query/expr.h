@@ -77,6 +77,7 @@ enum op {
 	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
 	OP_ARRAY,    /* pop element size, pop count, pop bytes */
 	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix */
+	OP_CDB,	     /* pop length, pop bytes: a SCSI command as text */
 	OP_BITMASK,  /* bytes as `hex,hex` words */
 	OP_NS_SECS,  /* a / 1e9 */
 	OP_NS_REST,  /* a % 1e9 */

@@ -50,6 +50,14 @@ static struct value made(struct maker *m)
 	return (struct value){0, m->begin, (uint32_t)(m->at - m->begin)};
 }
 
+struct value strings_text(struct expr_record *r, const char *s, size_t n)
+{
+	struct maker m = make(r);
+
+	put(&m, s, n);
+	return made(&m);
+}
+
 struct value strings_flags(const struct program *p, const struct insn *i, struct expr_record *r,
 			   uint64_t v)
 {

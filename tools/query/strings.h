@@ -13,6 +13,10 @@ struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t 
 struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
 			   uint64_t size);
 struct value strings_bitmask(struct expr_record *r, const struct value *v);
+/* A copy in the scratch. */
+struct value strings_text(struct expr_record *r, const char *s, size_t n);
+/* scsi.c: the bytes of a SCSI command in words. */
+struct value strings_cdb(struct expr_record *r, const struct value *v);
 /* args: prefix type, rowsize, groupsize, bytes, length, ascii. */
 struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
 			      const struct value *args);

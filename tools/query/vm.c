@@ -266,6 +266,12 @@ struct value expr_run(const struct program *p, uint32_t begin, uint32_t end, str
 			top--;
 			top[-1] = strings_hex(r, &top[-1], top->n, i->b);
 			break;
+		case OP_CDB:
+			top--;
+			if (top->n < top[-1].len)
+				top[-1].len = (uint32_t)top->n;
+			top[-1] = strings_cdb(r, &top[-1]);
+			break;
 		case OP_ARRAY:
 			top -= 2;
 			top[-1] = strings_array(r, &top[-1], top[0].n, top[1].n);
