@@ -29,7 +29,7 @@ static int transfer(char *to, size_t room, uint64_t lba, uint32_t length, uint8_
 	int n = snprintf(to, room, "lba=%" PRIu64 " txlen=%u protect=%u", lba, length, flags >> 5);
 
 	if (unmap)
-		n += snprintf(to + n, room - (size_t)n, " unmap=%u", flags >> 3 & 1);
+		n += snprintf(to + n, room - (size_t)n, " unmap=%u", flags >> 3 & 1u);
 	return n;
 }
 
@@ -46,7 +46,7 @@ static int variable_length(char *to, size_t room, const uint8_t *c)
 	n = snprintf(to, room, "%s lba=%" PRIu64 " txlen=%u protect=%u ei_lbrt=%u", name,
 		     be64(c + 12), be32(c + 28), c[10] >> 5, be32(c + 20));
 	if (action == 13)
-		n += snprintf(to + n, room - (size_t)n, " unmap=%u", c[10] >> 3 & 1);
+		n += snprintf(to + n, room - (size_t)n, " unmap=%u", c[10] >> 3 & 1u);
 	return n;
 }
 
