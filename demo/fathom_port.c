@@ -64,6 +64,12 @@ static int name_of(int32_t pid, char buf[16])
 		copy_name(buf, name, 16);
 	return name ? 0 : -ESRCH;
 }
+
+/* A task has one thread: its group is itself. */
+static int32_t group_of(int32_t pid)
+{
+	return pid;
+}
 #endif
 
 #if LEVEL >= \
@@ -101,6 +107,7 @@ void port_init(uint32_t cpus)
 #if LEVEL >= 3
 		.sink = to_console,
 		.task_name = name_of,
+		.task_group = group_of,
 #endif
 #if LEVEL >= 4
 		.symbol = ksym_name,

@@ -1,33 +1,20 @@
 #!/usr/bin/env python3
-"""mount.py -- a process's control tree over 9P and through FUSE: files, waiting reads, interrupts, poll, unmount."""
+"""mount.py -- a process's control tree over 9P and through FUSE: files, waiting reads, interrupts, poll, unmount, privacy,
+and what happens to readers when the mount or the target goes away."""
 import errno
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-FATHOM = "build/fathom"
-failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from targets import FATHOM, Checks, Mount, Process, error_of, is_mounted, no_fuse, read, write  # noqa: E402
 
-
-def check(name, good, why=""):
-    global failed
-    if good:
-        print(f"ok control_{name}")
-    else:
-        failed = 1
-        print(f"not ok control_{name}: {why}")
-
-
-def err(fn):
-    try:
-        fn()
-        return 0
-    except OSError as e:
-        return e.errno
+check = Checks("mount")
+NOBODY = 65534
 
 
 def fs(pid, *args):
@@ -44,54 +31,58 @@ def over_9p(pid):
     fs(pid, "write", "tracing_on", "1")
     r = fs(pid, "cat", "nosuch")
     check("fs_missing", r.returncode == 1 and "No such file" in r.stderr, r.stderr)
-    r = subprocess.run([FATHOM, "fs", "unix:/nonexistent", "ls"], capture_output=True, text=True, timeout=20)
-    check("fs_unreachable", r.returncode == 1 and "cannot connect" in r.stderr, r.stderr)
 
 
-def read(path):
-    with open(path) as f:
-        return f.read()
-
-
-def write(path, text, flags=os.O_WRONLY | os.O_TRUNC):
-    fd = os.open(path, flags)
-    try:
-        return os.write(fd, text.encode())
-    finally:
-        os.close(fd)
+def wrong_targets():
+    for name, target, words in [("socket", "unix:/nonexistent", "cannot connect"), ("pid", "4194303", "no such process"),
+                                ("not_served", str(os.getpid()), "fathom_user_serve"), ("name", "/nonexistent", "a target is a pid"),
+                                ("tcp", "tcp:127.0.0.1:1", "cannot connect")]:
+        r = fs(target, "ls")
+        check(f"no_{name}", r.returncode == 1 and words in r.stderr, r.stderr)
+    for path in ("/tmp/fathom-not-a-line", "/dev/null"):
+        if path.startswith("/tmp"):
+            with open(path, "w") as f:
+                f.write("precious\n")
+        r = fs(path, "ls")
+        check(f"no_line_{os.path.basename(path)}", r.returncode == 1 and "serial" in r.stderr, r.stderr)
+    check("file_untouched", read("/tmp/fathom-not-a-line") == "precious\n")
+    os.unlink("/tmp/fathom-not-a-line")
 
 
 def files(d):
-    check("mount_list", "trace_pipe" in os.listdir(d) and "sched_switch" in os.listdir(d + "/events/sched"))
+    check("list", "trace_pipe" in os.listdir(d) and "sched_switch" in os.listdir(d + "/events/sched"))
     st = os.stat(d + "/trace_marker")
-    check("mount_mode", st.st_mode & 0o777 == 0o220 and st.st_size == 0, oct(st.st_mode))
-    check("mount_einval", err(lambda: write(d + "/buffer_percent", "101\n")) == errno.EINVAL)
-    check("mount_create", err(lambda: os.open(d + "/new", os.O_CREAT | os.O_WRONLY)) == errno.EACCES)
-    check("mount_unlink", err(lambda: os.unlink(d + "/tracing_on")) == errno.EPERM)
-    check("mount_short_write", write(d + "/set_ftrace_filter", "sys_read sys_write\n") == 9)
-    check("mount_filter", read(d + "/set_ftrace_filter") == "sys_read\n", read(d + "/set_ftrace_filter"))
+    check("mode", st.st_mode & 0o777 == 0o220 and st.st_size == 0, oct(st.st_mode))
+    check("einval", error_of(lambda: write(d + "/buffer_percent", "101\n")) == errno.EINVAL)
+    check("create", error_of(lambda: os.open(d + "/new", os.O_CREAT | os.O_WRONLY)) == errno.EACCES)
+    check("unlink", error_of(lambda: os.unlink(d + "/tracing_on")) == errno.EPERM)
+    check("short_write", write(d + "/set_ftrace_filter", "sys_read sys_write\n") == 9)
+    check("filter", read(d + "/set_ftrace_filter") == "sys_read\n", read(d + "/set_ftrace_filter"))
     write(d + "/set_ftrace_filter", "\n")
     os.mkdir(d + "/instances/foo")
-    check("mount_instance", "trace" in os.listdir(d + "/instances/foo"))
-    check("mount_instance_exists", err(lambda: os.mkdir(d + "/instances/foo")) == errno.EEXIST)
+    check("instance", "trace" in os.listdir(d + "/instances/foo"))
+    check("instance_exists", error_of(lambda: os.mkdir(d + "/instances/foo")) == errno.EEXIST)
     with open(d + "/instances/foo/tracing_on"):
-        check("mount_instance_busy", err(lambda: os.rmdir(d + "/instances/foo")) == errno.EBUSY)
+        check("instance_busy", error_of(lambda: os.rmdir(d + "/instances/foo")) == errno.EBUSY)
     os.rmdir(d + "/instances/foo")
-    check("mount_instance_gone", not os.path.exists(d + "/instances/foo"))
-    check("mount_mkdir_elsewhere", err(lambda: os.mkdir(d + "/foo")) == errno.EPERM)
+    check("instance_gone", not os.path.exists(d + "/instances/foo"))
+    check("mkdir_elsewhere", error_of(lambda: os.mkdir(d + "/foo")) == errno.EPERM)
     write(d + "/trace", "")
     write(d + "/trace_marker", "first\n")
     write(d + "/trace_marker", "kept\n", os.O_WRONLY)
     write(d + "/trace", "ignored\n", os.O_WRONLY | os.O_APPEND)
-    check("mount_marker", "first" in read(d + "/trace") and "kept" in read(d + "/trace"), read(d + "/trace"))
-    check("mount_marker_pid", f"-{os.getpid()} " in read(d + "/trace"), read(d + "/trace"))
+    check("marker", "first" in read(d + "/trace") and "kept" in read(d + "/trace"), read(d + "/trace"))
+    check("marker_pid", f"-{os.getpid()} " in read(d + "/trace"), read(d + "/trace"))
+    check("marker_part", write(d + "/trace_marker", "x" * 3000 + "\n") == 1024)
     write(d + "/trace", "")
-    check("mount_truncate_clears", "first" not in read(d + "/trace"))
+    check("truncate_clears", "first" not in read(d + "/trace"))
+    names = [line.split()[2] for line in read(d + "/kallsyms").splitlines()]
+    check("kallsyms", "schedule" in names and "tracing_mark_write" in names, names[:5])
 
 
 def waiting(d):
     fd = os.open(d + "/trace_pipe", os.O_RDONLY)
-    check("pipe_second", err(lambda: os.open(d + "/trace_pipe", os.O_RDONLY)) == errno.EBUSY)
+    check("pipe_second", error_of(lambda: os.open(d + "/trace_pipe", os.O_RDONLY)) == errno.EBUSY)
     p = select.poll()
     p.register(fd, select.POLLIN)
     check("pipe_poll_empty", p.poll(100) == [])
@@ -105,7 +96,7 @@ def waiting(d):
     check("pipe_reads", b"wake up" in os.read(fd, 4096))
     os.waitpid(child, 0)
     os.set_blocking(fd, False)  # later, with fcntl, as trace-cmd does
-    check("pipe_nonblock", err(lambda: os.read(fd, 4096)) == errno.EAGAIN)
+    check("pipe_nonblock", error_of(lambda: os.read(fd, 4096)) == errno.EAGAIN)
     os.close(fd)
     cat = subprocess.Popen(["cat", d + "/trace_pipe"], stdout=subprocess.PIPE)
     time.sleep(0.3)
@@ -118,31 +109,137 @@ def waiting(d):
     check("alive_after_interrupt", read(d + "/tracing_on") == "1\n")
 
 
-def main():
-    machine = subprocess.Popen(["build/control/machine", "120"], stdout=subprocess.PIPE, text=True)
-    pid = int(machine.stdout.readline())
+def waiting_cat(d):
+    """A cat that waits in trace_pipe."""
+    cat = subprocess.Popen(["cat", d + "/trace_pipe"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, "LC_ALL": "C"})
+    time.sleep(0.4)
+    return cat
+
+
+def ended(cat):
+    """How a reader ended, and after how long."""
+    t = time.time()
     try:
-        over_9p(pid)
-        if not os.path.exists("/dev/fuse"):
-            print("skip control_mount: this machine has no /dev/fuse")
-            return
-        d = tempfile.mkdtemp(prefix="fathom-mount-")
-        r = subprocess.run([FATHOM, "mount", str(pid), d], capture_output=True, text=True, timeout=30)
-        if r.returncode and "cannot mount" in r.stderr:
-            print("skip control_mount: this machine does not let us mount FUSE")
-            return
-        check("mount", r.returncode == 0, r.stderr)
+        _, err = cat.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        cat.kill()
+        return "it hangs", 10
+    return err.strip(), time.time() - t
+
+
+def servers(d):
+    r = subprocess.run(["pgrep", "-f", f"mount .*{d}"], capture_output=True, text=True, check=False)
+    return r.stdout.split()
+
+
+def end_while_reading(pid):
+    m = Mount(pid)
+    cat = waiting_cat(m.dir)
+    m.end()
+    check("unmount_with_reader", m.ended and not is_mounted(m.dir), m.why)
+    err, seconds = ended(cat)
+    if os.geteuid() == 0:
+        check("reader_thrown_out", "abort" in err or "not connected" in err, err)
+        check("reader_at_once", seconds < 3, seconds)
+    for _ in range(30):
+        if not servers(m.dir):
+            break
+        time.sleep(0.1)
+    check("server_gone", not servers(m.dir), servers(m.dir))
+    r = subprocess.run([FATHOM, "mount", "-u", m.dir], capture_output=True, text=True, timeout=20)
+    check("unmount_twice", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
+    os.rmdir(m.dir)
+    r = subprocess.run([FATHOM, "mount", "-u", "/"], capture_output=True, text=True, timeout=20)
+    check("unmount_other", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
+
+
+def target_dies():
+    victim = Process(60)
+    m = Mount(victim.target)
+    cat = waiting_cat(m.dir)
+    victim.kill()
+    err, seconds = ended(cat)
+    check("dead_reader_eio", "Input/output error" in err and seconds < 3, (err, seconds))
+    for _ in range(30):
+        if not is_mounted(m.dir):
+            break
+        time.sleep(0.1)
+    check("dead_unmounted", not is_mounted(m.dir) and os.listdir(m.dir) == [])
+    os.rmdir(m.dir)
+
+
+def as_nobody(fn):
+    """Exit code of fn in a process of another user."""
+    child = os.fork()
+    if child == 0:
         try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os._exit(fn())
+        finally:
+            os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def hello(path):
+    """0 if a 9P server answers there, else the errno, or 200 if it hangs up."""
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(5)
+        s.connect(path)
+        s.sendall(bytes.fromhex("13000000 64 ffff 00200000 0600") + b"9P2000")
+        return 0 if s.recv(100) else 200
+    except ConnectionError:
+        return 200
+    except OSError as e:
+        return e.errno or 98
+
+
+def privacy(machine, d):
+    path = machine.socket()
+    mode = lambda p: os.stat(p).st_mode & 0o777  # noqa: E731
+    check("socket_mode", mode(path) == 0o600 and mode(os.path.dirname(path)) == 0o700, oct(mode(path)))
+    if os.geteuid():
+        return
+    os.chmod(d, 0o755)
+    check("mount_is_private", as_nobody(lambda: error_of(lambda: os.listdir(d))) == errno.EACCES)
+    check("socket_is_private", as_nobody(lambda: hello(path)) == errno.EACCES)
+    os.chmod(os.path.dirname(path), 0o711)  # even who reaches the socket is asked who he is
+    os.chmod(path, 0o666)
+    check("peer_is_asked", as_nobody(lambda: hello(path)) == 200)
+    check("owner_is_let_in", hello(path) == 0)
+    os.chmod(path, 0o600)
+    os.chmod(os.path.dirname(path), 0o700)
+
+
+def main():
+    machine = Process(120)
+    try:
+        over_9p(machine.target)
+        wrong_targets()
+        why = no_fuse()
+        m = Mount(machine.target) if not why else None
+        if m and not m.ok and "cannot mount" in m.why:
+            why = "this machine does not let us mount FUSE"
+        if why:
+            print(f"skip mount: {why}")
+            return
+        check("mount", m.ok, m.why)
+        with m as d:
             files(d)
             waiting(d)
-        finally:
-            r = subprocess.run([FATHOM, "mount", "-u", d], capture_output=True, text=True, timeout=20)
-        check("unmount", r.returncode == 0 and os.listdir(d) == [], r.stderr)
-        os.rmdir(d)
+            privacy(machine, d)
+            with Mount(machine.target) as second:
+                write(d + "/tracing_on", "0\n")
+                check("second_mount", read(second + "/tracing_on") == "0\n")
+                write(d + "/tracing_on", "1\n")
+        check("unmount", m.ended, m.why)
+        end_while_reading(machine.target)
+        target_dies()
     finally:
         machine.kill()
-        machine.wait()
 
 
 main()
-sys.exit(failed)
+sys.exit(check.failed)

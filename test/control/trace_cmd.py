@@ -1,108 +1,222 @@
 #!/usr/bin/env python3
 # slow
-"""trace_cmd.py -- unmodified trace-cmd on the mount of a live process: list, stat, start, stop, show, extract, record;
-its report of what it extracted is compared with the text of `trace`, line by line."""
+"""trace_cmd.py -- unmodified trace-cmd on a live process and on the demo kernel, whose machine it takes for its own
+(fathom mount TARGET DIR COMMAND). Its report of what it wrote is compared with the text of `trace`, line by line.
+`trace_cmd.py [process|demo]` for one of them."""
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-FATHOM = os.path.abspath("build/fathom")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from targets import FATHOM, Checks, Kernel, Process, no_fuse, read, write  # noqa: E402
+
+EVENTS = ["-e", "sched", "-e", "raw_syscalls"]
 
 
-def check(name, good, why=""):
-    print(f"ok trace_cmd_{name}" if good else f"not ok trace_cmd_{name}: {str(why)[:600]}")
-    return good
-
-
-def run(*args, timeout=60):
+def run(*args, timeout=120):
     r = subprocess.run(args, capture_output=True, text=True, timeout=timeout)
     return r.returncode, r.stdout, r.stderr
 
 
-def prepare(pid):
-    """A tracefs that trace-cmd finds first, in a mount namespace of our own."""
-    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    for line in reversed(open("/proc/mounts").read().splitlines()):
-        if line.split()[2] == "tracefs":
-            subprocess.run(["umount", "-l", line.split()[1]], check=True)
-    d = tempfile.mkdtemp(prefix="fathom-tc-")
-    one = tempfile.NamedTemporaryFile("w", delete=False)
-    one.write("1\n")
-    one.close()
-    # trace-cmd switches the host's ftrace on, which a sandbox may forbid; the target is another.
-    if os.path.exists("/proc/sys/kernel/ftrace_enabled"):
-        subprocess.run(["mount", "--bind", one.name, "/proc/sys/kernel/ftrace_enabled"], check=True)
-    rc, _, err = run(FATHOM, "mount", "-t", str(pid), d)
-    return d, rc, err
+def cmd(*args):
+    return run("trace-cmd", *args)
 
 
 # "comm-pid [cpu] flags time: event: rest" of both texts: what they must agree on.
-LINE = re.compile(r"-(\d+)\s+\[(\d+)\].*?\s(\d+\.\d+):\s+(\w+):")
+EVENT = re.compile(r"-(\d+)\s+\[(\d+)\].*?\s(\d+\.\d+):\s+(\w+):")
+# ` 1)   0.160 us    |          spin_lock();` of the graph's own layout, and the same records in `report -R`. The ordinary
+# report pairs an idle task's calls with the returns of another CPU's, as both have pid 0.
+DRAWN = re.compile(r"^\s*(\d+)\)\s+(?:[$@*#!+ ]\s*)?(?:([\d.]+) us)?\s*\|  (\s*)(.*?)\s*$")
+ENTRY = re.compile(r"\[(\d+)\].*: funcgraph_entry:\s+func=([\w.]+) depth=(\d+)")
+EXIT = re.compile(r"\[(\d+)\].*: funcgraph_exit:\s+func=[\w.]+ depth=(\d+) overrun=\w+ calltime=(\w+) rettime=(\w+)")
 
 
-def lines(text, cpus):
-    return [m.groups() for m in map(LINE.search, text.splitlines()) if m and int(m.group(2)) < cpus]
+def events(text):
+    return [m.groups() for m in map(EVENT.search, text.splitlines()) if m]
+
+
+def seven_digits(ns):
+    """A duration as the kernel shows it: us, and as many decimals as fit."""
+    us = f"{ns // 1000}.{ns % 1000:03}"
+    return us[:8].rstrip(".") if ns < 10**10 else us.split(".", maxsplit=1)[0]
+
+
+def drawn(text):
+    """`trace` in the graph's layout: (cpu, depth, what, duration). A call drawn as one line is two records; an event is its
+    name, and has no depth."""
+    out = []
+    for m in filter(None, map(DRAWN.match, text.splitlines())):
+        cpu, us, depth, what = int(m.group(1)), m.group(2), len(m.group(3)) // 2, m.group(4)
+        event = re.match(r"/\* (\w+):", what)
+        if event:
+            out.append((cpu, None, event.group(1), None))
+        elif what.endswith("();"):
+            out += [(cpu, depth, what[:-3], None), (cpu, depth, "}", us)]
+        elif what.startswith("}"):
+            out.append((cpu, depth, "}", us))
+        else:
+            out.append((cpu, depth, what[:-len("() {")], None))
+    return out
+
+
+def told(text):
+    """The same of the text of `report -R`."""
+    out = []
+    for line in text.splitlines():
+        entry, leave, event = ENTRY.search(line), EXIT.search(line), EVENT.search(line)
+        if entry:
+            out.append((int(entry.group(1)), int(entry.group(3)), entry.group(2), None))
+        elif leave:
+            ns = int(leave.group(4), 16) - int(leave.group(3), 16)
+            out.append((int(leave.group(1)), int(leave.group(2)), "}", seven_digits(ns)))
+        elif event:
+            out.append((int(event.group(2)), None, event.group(4), None))
+    return out
+
+
+def same_graph(check, a, b):
+    """The same records on every CPU; and across CPUs the same order of calls and events. (Where a call that is drawn as
+    one line ends in between the lines of other CPUs, neither text tells.)"""
+    for cpu in sorted({x[0] for x in a}):
+        mine, theirs = [[x for x in t if x[0] == cpu] for t in (a, b)]
+        check(f"same_graph_cpu{cpu}", mine == theirs, difference(mine, theirs))
+    mine, theirs = [[x for x in t if x[2] != "}"] for t in (a, b)]
+    check("same_graph", len(mine) > 100 and mine == theirs, difference(mine, theirs))
+
+
+def difference(a, b):
+    first = next((i for i, p in enumerate(zip(a, b)) if p[0] != p[1]), min(len(a), len(b)))
+    return f"{len(a)} lines in trace, {len(b)} in the report, from line {first}: {a[first:first + 3]} and {b[first:first + 3]}"
+
+
+def queries(check, d):
+    rc, out, err = cmd("list", "-e")
+    check("list_events", rc == 0 and "sched:sched_switch" in out and "raw_syscalls:sys_enter" in out, err)
+    rc, out, err = cmd("list", "-t")
+    check("list_tracers", rc == 0 and out == read(d + "/available_tracers"), out + err)
+    rc, out, err = cmd("list", "-f", "sched*")
+    check("list_functions", rc == 0 and "schedule\n" in out, out + err)
+    rc, out, err = cmd("stat")
+    check("stat", rc == 0 and "Buffer size" in out, err)
+
+
+def steering(check, d):
+    rc, _, err = cmd("start", *EVENTS)
+    check("start", rc == 0 and read(d + "/events/sched/enable") == "1\n", err)
+    time.sleep(0.3)
+    rc, _, err = cmd("stop")
+    check("stop", rc == 0 and read(d + "/tracing_on") == "0\n", err)
+    text = read(d + "/trace")
+    rc, out, err = cmd("show")
+    check("show", rc == 0 and out == text, err)
+    return text
+
+
+def extracted(check, dat, *how):
+    rc, _, err = cmd("extract", "-o", dat)
+    check("extract", rc == 0 and os.path.exists(dat), err)
+    rc, out, err = cmd("report", *how, "-i", dat)
+    check("report", rc == 0 and not err, err)
+    return out
+
+
+def end_of_it(check, d):
+    rc, _, err = cmd("clear")
+    check("clear", rc == 0 and not [x for x in read(d + "/trace").splitlines() if x[:1] != "#"], err)
+    rc, _, err = cmd("reset")
+    state = [read(f"{d}/{f}").strip() for f in ("current_tracer", "events/enable", "tracing_on")]
+    check("reset", rc == 0 and state == ["nop", "0", "1"], (state, err))
+
+
+def setting(check, d):
+    at = d + "/events/sched/sched_switch"
+    rc, _, err = cmd("set", "-e", "sched:sched_switch", "-R", "hist:keys=next_pid")
+    check("set_trigger", rc == 0 and "hist:keys=next_pid" in read(at + "/trigger"), err)
+    rc, _, err = cmd("set", "-e", "sched:sched_switch", "-f", "prev_pid > 0")
+    check("set_filter", rc == 0 and read(at + "/filter") == "(prev_pid > 0)\n", err)
+    write(at + "/trigger", "!hist:keys=next_pid\n")
+    rc, _, err = cmd("reset")
+    check("reset_filter", rc == 0 and read(at + "/filter") == "none\n", read(at + "/filter") + err)
+
+
+def functions(dat):
+    """Names of the functions in a file, and its first line."""
+    out = cmd("report", "-R", "-i", dat)[1]
+    return {x[2] for x in told(out) if x[1] is not None and x[2] != "}"}, out.split("\n", 1)[0]
+
+
+def recording(check, d, dat, cpus):
+    known = {line.split()[2] for line in read(d + "/kallsyms").splitlines()}
+    rc, out, err = cmd("record", *EVENTS, "-p", "function_graph", "-o", dat, "sleep", "0.5")
+    check("record", rc == 0, out + err)
+    rc, out, err = cmd("report", "-i", dat)
+    check("recorded", rc == 0 and out.count("sched_switch:") > 20 and out.count("funcgraph_entry:") > 100, out[:300] + err)
+    names, head = functions(dat)
+    check("record_cpus", head == f"cpus={cpus}", head)
+    check("record_symbols", len(names) > 5 and names <= known, sorted(names - known)[:5])
+    check("record_left_clean", read(d + "/current_tracer") == "nop\n" and read(d + "/events/enable") == "0\n")
+    mine, theirs = [[x for x in events(t) if "funcgraph" not in x[3]] for t in (run(FATHOM, "report", dat)[1], out)]
+    check("fathom_report", mine == theirs, difference(mine, theirs))
+    rc, out, err = cmd("hist", "-i", dat)
+    check("hist", rc == 0 and "sched_" in out, err)
+    rc, _, err = run(FATHOM, "record", "--target", d, "-p", "function_graph", "-e", "sched", "-o", dat, "sleep", "0.3")
+    names, head = functions(dat)
+    check("fathom_record", rc == 0 and head == f"cpus={cpus}" and len(names) > 5 and names <= known, (head, names - known, err))
+
+
+def inside(name, d):
+    """In the namespace where the target is the machine."""
+    check = Checks("trace_cmd_" + name)
+    dat = d + ".dat"
+    cpus = len(os.listdir(d + "/per_cpu"))
+    check("cpus", os.sysconf("SC_NPROCESSORS_CONF") == cpus, os.sysconf("SC_NPROCESSORS_CONF"))
+    write(d + "/buffer_size_kb", "256\n")
+    queries(check, d)
+    text = steering(check, d)
+    a, b = events(text), events(extracted(check, dat))
+    check("same_events", len(a) > 50 and a == b, difference(a, b))
+    end_of_it(check, d)
+    cmd("start", *EVENTS, "-p", "function_graph")
+    time.sleep(0.3)
+    cmd("stop")
+    text = read(d + "/trace")
+    same_graph(check, drawn(text), told(extracted(check, dat, "-R")))
+    end_of_it(check, d)
+    setting(check, d)
+    recording(check, d, dat, cpus)
+    os.unlink(dat)
+    return check.failed
 
 
 def main():
-    if os.geteuid():
-        print("skip trace_cmd: mounting tracefs needs root")
+    if len(sys.argv) > 2:
+        return inside(sys.argv[1], sys.argv[2])
+    why = "mounting tracefs needs root" if os.geteuid() else no_fuse()
+    if not why and not shutil.which("trace-cmd"):
+        why = "package trace-cmd missing"
+    if why:
+        print(f"skip trace_cmd: {why}")
         return 0
-    if not os.path.exists("/dev/fuse"):
-        print("skip trace_cmd: this machine has no /dev/fuse")
-        return 0
-    if not shutil.which("trace-cmd"):
-        print("skip trace_cmd: package trace-cmd missing")
-        return 0
-    if len(sys.argv) < 2:
-        machine = subprocess.Popen(["build/control/machine", "300"], stdout=subprocess.PIPE, text=True)
-        pid = machine.stdout.readline().strip()
+    failed = 0
+    for kind in (Process, Kernel):
+        if sys.argv[1:] not in ([], [kind.name]):
+            continue
+        if kind is Kernel and not shutil.which("qemu-system-x86_64"):
+            print("skip trace_cmd_demo: package qemu-system-x86 missing")
+            continue
+        target = kind()
+        d = tempfile.mkdtemp(prefix="fathom-tc-")
         try:
-            return subprocess.run(["unshare", "-m", sys.executable, __file__, pid], timeout=280).returncode
+            failed |= subprocess.run([FATHOM, "mount", target.target, d, sys.executable, os.path.abspath(__file__), kind.name, d],
+                                     timeout=400, check=False).returncode
         finally:
-            machine.kill()
-            machine.wait()
-    d, rc, err = prepare(sys.argv[1])
-    if rc:
-        print(f"skip trace_cmd: cannot mount here: {err.strip()}")
-        return 0
-    ok = True
-    try:
-        cpus = os.cpu_count()
-        rc, out, err = run("trace-cmd", "list", "-e")
-        ok &= check("list", rc == 0 and "sched:sched_switch" in out, err)
-        rc, out, err = run("trace-cmd", "stat")
-        ok &= check("stat", rc == 0 and "Buffer size" in out, err)
-        rc, out, err = run("trace-cmd", "start", "-e", "sched", "-e", "raw_syscalls")
-        ok &= check("start", rc == 0 and open(d + "/events/sched/enable").read() == "1\n", err)
-        subprocess.run(["sleep", "0.3"], check=True)
-        rc, out, err = run("trace-cmd", "stop")
-        ok &= check("stop", rc == 0 and open(d + "/tracing_on").read() == "0\n", err)
-        text = open(d + "/trace").read()
-        rc, out, err = run("trace-cmd", "show")
-        ok &= check("show", rc == 0 and out == text, err)
-        dat = d + ".dat"
-        rc, out, err = run("trace-cmd", "extract", "-o", dat)
-        ok &= check("extract", rc == 0, err)
-        rc, out, err = run("trace-cmd", "report", "-i", dat)
-        a, b = lines(text, cpus), lines(out, cpus)
-        ok &= check("same", len(a) > 100 and a == b, f"{len(a)} lines in trace, {len(b)} in the report, first differs: "
-                    f"{next((p for p in zip(a, b) if p[0] != p[1]), None)}")
-        rc, out, err = run("trace-cmd", "record", "-e", "sched", "-e", "raw_syscalls", "-p", "function_graph", "-o", dat,
-                           "sleep", "0.5")
-        ok &= check("record", rc == 0, err)
-        rc, out, err = run("trace-cmd", "report", "-i", dat)
-        ok &= check("graph", out.count("funcgraph_entry") > 100 and out.count("sched_switch") > 20, out[:400] + err)
-        names = set(re.findall(r"worker-\d", out))
-        ok &= check("names", len(names) >= 2, names)
-        ok &= check("off_again", open(d + "/current_tracer").read() == "nop\n")
-        os.unlink(dat)
-    finally:
-        run(FATHOM, "mount", "-u", d)
-    return 0 if ok else 1
+            target.kill()
+            os.rmdir(d)
+    return failed
 
 
 sys.exit(main())

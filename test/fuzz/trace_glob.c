@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_glob.c -- fuzz target: pattern, newline, text; the matcher against a plain recursive one. */
-#include "control/str.h"
+#include "fathom/event.h"
 #include "trace_setup.h"
 
 /* What the pattern means, without thought of cost. Bounded by the short inputs it is given. */
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *cut = memchr(data, '\n', size);
 	const char *p = (const char *)data, *s = cut ? (const char *)cut + 1 : p;
 	size_t n = cut ? (size_t)(cut - data) : size, m = cut ? size - n - 1 : size;
-	int got = fathom_ctl_glob(p, n, s, m);
+	int got = fathom_glob(p, n, s, m);
 	int special = memchr(p, '[', n) || memchr(p, '\\', n);
 
 	if (!special && n <= 12 && m <= 24 && got != slow(p, n, s, m))

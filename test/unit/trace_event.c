@@ -253,10 +253,10 @@ TEST(patterns)
 	CHECK_EQ(fathom_event_enable("irq", 0), 5);
 	CHECK_EQ(fathom_event_enable("*:softirq_*", 1), 3);
 	CHECK_EQ(fathom_event_enable("sched_wak?*", 1), 3);
-	CHECK(fathom_glob("a*b*c", 5, "aXbYbc"));
-	CHECK(!fathom_glob("a*b", 3, "abc"));
-	CHECK(fathom_glob("", 0, ""));
-	CHECK(!fathom_glob("", 0, "x"));
+	CHECK(fathom_glob("a*b*c", 5, "aXbYbc", 6));
+	CHECK(!fathom_glob("a*b", 3, "abc", 3));
+	CHECK(fathom_glob("", 0, "", 0));
+	CHECK(!fathom_glob("", 0, "x", 1));
 }
 
 TEST(condition_and_reg_functions)

@@ -141,7 +141,7 @@ TEST(passes)
 
 static int matches(const char *pattern, const char *text)
 {
-	return fathom_ctl_glob(pattern, strlen(pattern), text, strlen(text));
+	return fathom_glob(pattern, strlen(pattern), text, strlen(text));
 }
 
 TEST(glob)

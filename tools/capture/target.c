@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,14 +90,25 @@ static char *serial_parts(const char *target, speed_t *speed)
 	return strndup(target, (size_t)(colon - target));
 }
 
-/* Raw, at the speed, and ours alone: a second client would take half of the answers. -1 with the reason told. */
+/* A second client would take half of the answers. The last one may be just about to end. */
+static bool serial_lock(int fd)
+{
+	for (int ms = 0; ms < 2000; ms += 50) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return true;
+		poll(NULL, 0, 50);
+	}
+	return false;
+}
+
+/* Raw, at the speed, and ours alone. -1 with the reason told. */
 static int serial_setup(int fd, const char *target, speed_t speed)
 {
 	struct termios t;
 
 	if (tcgetattr(fd, &t)) {
 		diag_error("%s: is no serial line", target);
-	} else if (flock(fd, LOCK_EX | LOCK_NB)) {
+	} else if (!serial_lock(fd)) {
 		diag_error("%s: in use by another program", target);
 	} else {
 		cfmakeraw(&t);

@@ -130,7 +130,7 @@ static int filter_text_term(const struct fathom_filter *f, const struct filter_c
 		s = fathom_operand_text(&ins->left, record, bytes, &len);
 	}
 	if (ins->op == FILTER_GLOB)
-		return fathom_ctl_glob(want, ins->value_len, s, len);
+		return fathom_glob(want, ins->value_len, s, len);
 	same = len == ins->value_len && !__builtin_memcmp(s, want, len);
 	return same == (ins->op == FILTER_STR_EQ);
 }

@@ -107,7 +107,4 @@ static inline uint64_t ctl_div(uint64_t v, uint64_t d)
  */
 int fathom_ctl_number(const char *s, size_t n, unsigned int base, uint64_t *out);
 
-/* Linux's glob: `*`, `?`, `[a-z]`, `[!x]`, `\` takes the next character as it is. 1 if all of `s` matches. */
-int fathom_ctl_glob(const char *pat, size_t pat_len, const char *s, size_t n);
-
 #endif

@@ -173,27 +173,9 @@ int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
 	return 0;
 }
 
-int fathom_glob(const char *pattern, size_t bytes, const char *text)
+static int registry_is(const char *pattern, size_t bytes, const char *name)
 {
-	const char *end = pattern + bytes, *star = NULL, *mark = text;
-
-	while (*text) {
-		if (pattern < end && *pattern == '*') {
-			star = ++pattern;
-			mark = text;
-		} else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star;
-			text = ++mark;
-		} else {
-			return 0;
-		}
-	}
-	while (pattern < end && *pattern == '*')
-		pattern++;
-	return pattern == end;
+	return fathom_glob(pattern, bytes, name, fathom_strlen(name));
 }
 
 int fathom_event_enable(const char *pattern, int on)
@@ -213,11 +195,11 @@ int fathom_event_enable(const char *pattern, int on)
 		if (fathom_event_is_internal(ev))
 			continue;
 		if (colon < bytes)
-			hit = fathom_glob(pattern, colon, ev->system) &&
-			      (!rest || fathom_glob(name, rest, ev->name));
+			hit = registry_is(pattern, colon, ev->system) &&
+			      (!rest || registry_is(name, rest, ev->name));
 		else
-			hit = fathom_glob(pattern, bytes, ev->name) ||
-			      fathom_glob(pattern, bytes, ev->system);
+			hit = registry_is(pattern, bytes, ev->name) ||
+			      registry_is(pattern, bytes, ev->system);
 		if (!hit)
 			continue;
 		err = on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0)

@@ -105,6 +105,15 @@ int fathom_match_next(struct function_match *m)
 			m->next++;
 			return i;
 		}
+<<<<<<< HEAD
+=======
+		if (!m->glob && s->hash != m->hash)
+			continue;
+		name = fathom_function_name(m->next);
+		if (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name, fathom_strlen(name))
+				     : same_name(name, m->pattern, m->bytes)))
+			return (int)m->next++;
+>>>>>>> 066e638 (test: Mounts on lines, the tutorial, trace-cmd on the demo)
 	}
 	return -1;
 }

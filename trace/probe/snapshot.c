@@ -42,6 +42,15 @@ static int snapshot_make(uint32_t cpu, size_t share)
 	return err;
 }
 
+/* The live ring may have been resized while there was no snapshot. */
+static int snapshot_fit(uint32_t cpu)
+{
+	uint32_t pages = fathom_ring_pages(fathom_core.ring[cpu]),
+		 most = fathom_ring_pages_max(snapshot.spare[cpu]);
+
+	return fathom_ring_resize(snapshot.spare[cpu], pages < most ? pages : most);
+}
+
 int fathom_snapshot_alloc(void)
 {
 	size_t share;
@@ -52,6 +61,8 @@ int fathom_snapshot_alloc(void)
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
 		int err = snapshot.spare[cpu] ? 0 : snapshot_make(cpu, share);
 
+		if (!err)
+			err = snapshot_fit(cpu);
 		if (err)
 			return err;
 	}

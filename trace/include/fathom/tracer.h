@@ -101,7 +101,7 @@ enum fathom_function_set {
 };
 
 /*
- * One token as it is written to the set's file: `name`, a glob (`*` and `?`), `!...` to remove, a decimal number N for
+ * One token as it is written to the set's file: `name`, a glob (`*`, `?`, `[a-z]`), `!...` to remove, a decimal number N for
  * the N-th function, for FILTER also `glob:command[:count]` and its `!` form.
  * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full;
  * -EBUSY: set_graph_function has no room. Takes effect on the running tracer at once.

@@ -1,0 +1,122 @@
+"""targets.py -- things to trace for the tests of mounts: a process, and the demo kernel under QEMU."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+FATHOM = os.path.join(TOP, "build/fathom")
+sys.path.insert(0, os.path.join(TOP, "test/boot/lib"))
+from demo import Demo  # noqa: E402
+
+
+class Checks:
+    """Prints `ok PREFIX_NAME` / `not ok PREFIX_NAME: why`."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+        self.failed = 0
+
+    def __call__(self, name, good, why=""):
+        self.failed |= not good
+        print(f"ok {self.prefix}_{name}" if good else f"not ok {self.prefix}_{name}: {str(why)[:700]}", flush=True)
+        return good
+
+
+class Process:
+    """A process with a control tree; its target is its pid."""
+
+    name = "process"
+
+    def __init__(self, seconds=300):
+        self.p = subprocess.Popen([os.path.join(TOP, "build/control/machine"), str(seconds)], stdout=subprocess.PIPE, text=True)
+        self.target = self.p.stdout.readline().strip()
+
+    def socket(self):
+        run = os.environ.get("XDG_RUNTIME_DIR", "")
+        own = f"{run}/fathom/{self.target}"
+        return own if run and os.path.exists(own) else f"/tmp/fathom-{os.getuid()}/{self.target}"
+
+    def kill(self):
+        self.p.kill()
+        self.p.wait()
+
+
+class Kernel:
+    """The demo kernel with its trace line on a socket, and something running in it; its target is that socket."""
+
+    name = "demo"
+
+    def __init__(self, smp=4, seconds=300):
+        self.dir = tempfile.mkdtemp(prefix="fathom-demo-")
+        path = self.dir + "/line"
+        extra = ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", "-serial", "chardev:trace"]
+        self.demo = Demo(smp=smp, sh="run pulse 10 &", extra=extra, timeout=seconds)
+        self.target = "unix:" + path
+        self.up = self.demo.until(rb"\n\[\d+\] pulse\r?\n# $") >= 0
+
+    def kill(self):
+        self.demo.kill()
+        subprocess.run(["rm", "-rf", self.dir], check=True)
+
+
+def no_fuse():
+    """Why FUSE cannot be used here, or None."""
+    if not os.path.exists("/dev/fuse"):
+        return "this machine has no /dev/fuse"
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse is not ours to use"
+    return None
+
+
+class Mount:
+    """with Mount(target) as dir; `why` if it could not be mounted."""
+
+    def __init__(self, target, *options):
+        self.dir = tempfile.mkdtemp(prefix="fathom-mount-")
+        self.r = subprocess.run([FATHOM, "mount", *options, str(target), self.dir], capture_output=True, text=True, timeout=60)
+        self.ok = self.r.returncode == 0
+        self.why = self.r.stderr
+
+    def __enter__(self):
+        return self.dir
+
+    def end(self):
+        r = subprocess.run([FATHOM, "mount", "-u", self.dir], capture_output=True, text=True, timeout=20)
+        self.ended, self.why = r.returncode == 0, r.stderr
+
+    def __exit__(self, *unused):
+        self.end()
+        for _ in range(50):
+            if not is_mounted(self.dir):
+                break
+            time.sleep(0.1)
+        os.rmdir(self.dir)
+
+
+def is_mounted(d):
+    with open("/proc/self/mounts") as f:
+        return any(line.split()[1] == d for line in f)
+
+
+def error_of(fn):
+    """The errno a call fails with, 0 if it does not."""
+    try:
+        fn()
+        return 0
+    except OSError as e:
+        return e.errno
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def write(path, text, flags=os.O_WRONLY | os.O_TRUNC):
+    fd = os.open(path, flags)
+    try:
+        return os.write(fd, text.encode())
+    finally:
+        os.close(fd)

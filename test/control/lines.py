@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# slow
+"""lines.py -- targets on a serial line: a pseudo-terminal with a process's tree behind it, which may be noisy, left in the
+middle of a message, in use, silent, or cut."""
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from targets import FATHOM, Checks, Mount, Process, is_mounted, no_fuse, read, write  # noqa: E402
+
+check = Checks("line")
+
+
+class Line:
+    """A pty; what is written to the slave goes to the process, and back. The connection outlives its clients, as a kernel
+    on a serial line does."""
+
+    def __init__(self, path):
+        self.master, slave = os.openpty()
+        self.name = os.ttyname(slave)
+        self.slave = slave  # kept open: the line does not hang up between two clients
+        self.s = socket.socket(socket.AF_UNIX)
+        self.s.connect(path)
+        self.mute = False
+        self.open = True
+        self.thread = threading.Thread(target=self.carry, daemon=True)
+        self.thread.start()
+
+    def carry(self):
+        while self.open:
+            for fd in select.select([self.master, self.s], [], [], 0.1)[0]:
+                try:
+                    data = os.read(self.master, 4096) if fd == self.master else self.s.recv(4096)
+                except OSError:
+                    return
+                if self.mute or not data:
+                    continue
+                if fd == self.master:
+                    self.s.sendall(data)
+                else:
+                    os.write(self.master, data)
+
+    def cut(self):
+        self.open = False
+        self.thread.join()
+        os.close(self.slave)
+        os.close(self.master)
+        self.s.close()
+
+
+def used(line):
+    with Mount(line.name) as d:
+        check("files", read(d + "/tracing_on") == "1\n" and "sched" in os.listdir(d + "/events"))
+        write(d + "/trace", "")
+        write(d + "/trace_marker", "over the line\n")
+        check("marker", "over the line" in read(d + "/trace"), read(d + "/trace"))
+        write(d + "/events/enable", "1\n")
+        time.sleep(0.3)
+        write(d + "/events/enable", "0\n")
+        check("much_text", read(d + "/trace").count("\n") > 500)
+        r = subprocess.run([FATHOM, "fs", line.name, "ls"], capture_output=True, text=True, timeout=20)
+        check("one_client", r.returncode == 1 and "in use" in r.stderr, r.stderr)
+    for name, words in ((line.name + ":115200", ""), (line.name + ":12345", "not a speed")):
+        r = subprocess.run([FATHOM, "fs", name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+        check(f"speed_{name.split(':')[1]}", (r.stdout == "1\n") if not words else words in r.stderr, r.stderr)
+
+
+def unclean(line):
+    """What an earlier client left on the line does not matter."""
+    os.write(line.master, b"noise that the target sent before anybody listened")
+    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+    check("noise", r.stdout == "1\n", r.stderr)
+    line.s.sendall(bytes.fromhex("00100000 76 0100"))  # the head of a Twrite of 4096 bytes whose sender died
+    t = time.time()
+    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+    check("half_message", r.stdout == "1\n", r.stderr)
+    check("half_message_soon", time.time() - t < 8, time.time() - t)
+
+
+def silent(line):
+    """The target hangs: calls can be interrupted, and after a while the mount gives up."""
+    m = Mount(line.name)
+    line.mute = True
+    cat = subprocess.Popen(["cat", m.dir + "/tracing_on"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.5)
+    t = time.time()
+    cat.send_signal(signal.SIGINT)
+    cat.wait(timeout=20)
+    check("silent_interrupt", time.time() - t < 5, time.time() - t)
+    cat = subprocess.Popen(["cat", m.dir + "/current_tracer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, "LC_ALL": "C"})
+    try:
+        err = cat.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        cat.kill()
+        err = "it hangs"
+    check("silent_eio", "Input/output error" in err, err)
+    for _ in range(50):
+        if not is_mounted(m.dir):
+            break
+        time.sleep(0.1)
+    check("silent_unmounted", not is_mounted(m.dir))
+    os.rmdir(m.dir)
+    line.mute = False
+
+
+def hung_up(line):
+    m = Mount(line.name)
+    cat = subprocess.Popen(["cat", m.dir + "/trace_pipe"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env={**os.environ, "LC_ALL": "C"})
+    time.sleep(0.4)
+    line.cut()
+    err = cat.communicate(timeout=20)[1]
+    check("cut_eio", "Input/output error" in err, err)
+    for _ in range(50):
+        if not is_mounted(m.dir):
+            break
+        time.sleep(0.1)
+    check("cut_unmounted", not is_mounted(m.dir))
+    os.rmdir(m.dir)
+
+
+def main():
+    if no_fuse():
+        print(f"skip line: {no_fuse()}")
+        return
+    machine = Process(200)
+    try:
+        line = Line(machine.socket())
+        used(line)
+        unclean(line)
+        silent(line)
+        hung_up(line)
+    finally:
+        machine.kill()
+
+
+main()
+sys.exit(check.failed)
