@@ -187,7 +187,7 @@ def reset(c, files, options):
         put(c, path, value.decode().strip())
     for f, v in (("buffer_size_kb", "1000"), ("snapshot", "0"), ("tracing_cpumask", "ff"), ("trace_clock", "local"),
                  ("tracing_thresh", "0"), ("max_graph_depth", "0"), ("buffer_percent", "50"), ("tracing_max_latency", "0"),
-                 ("function_profile_enabled", "0"), ("trace", ""), ("tracing_on", "1")):
+                 ("function_profile_enabled", "0"), ("stack_tracer_enabled", "0"), ("trace", ""), ("tracing_on", "1")):
         put(c, f, v)
 
 

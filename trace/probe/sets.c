@@ -100,20 +100,12 @@ int fathom_match_next(struct function_match *m)
 		if (fathom_functions.site[i].flags & SITE_GONE)
 			continue;
 		name = fathom_function_name((uint32_t)i);
-		if (m->number || (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name)
-						   : same_name(name, m->pattern, m->bytes)))) {
+		if (m->number ||
+		    (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name, fathom_strlen(name))
+				      : same_name(name, m->pattern, m->bytes)))) {
 			m->next++;
 			return i;
 		}
-<<<<<<< HEAD
-=======
-		if (!m->glob && s->hash != m->hash)
-			continue;
-		name = fathom_function_name(m->next);
-		if (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name, fathom_strlen(name))
-				     : same_name(name, m->pattern, m->bytes)))
-			return (int)m->next++;
->>>>>>> 066e638 (test: Mounts on lines, the tutorial, trace-cmd on the demo)
 	}
 	return -1;
 }
