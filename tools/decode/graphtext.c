@@ -397,12 +397,10 @@ static int make_tables(struct source *s)
 	s->priv = g;
 	if (!g)
 		return -ENOMEM;
-	g->types.types = calloc(TEXT_TYPES_MAX, sizeof(*g->types.types));
-	g->types.hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*g->types.hash));
 	g->pids = malloc(TEXT_CPU_MAX * sizeof(*g->pids));
 	g->lost = calloc(TEXT_CPU_MAX, sizeof(*g->lost));
 	g->record = malloc(TEXT_RECORD_MAX);
-	if (!g->types.types || !g->types.hash || !g->pids || !g->lost || !g->record)
+	if (!text_types_init(&g->types) || !g->pids || !g->lost || !g->record)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < TEXT_CPU_MAX; i++)
 		g->pids[i] = UNKNOWN_PID;
@@ -453,8 +451,7 @@ static void graph_close(struct source *s)
 	free(g->texts);
 	free(g->functions);
 	free(g->names);
-	free(g->types.types);
-	free(g->types.hash);
+	text_types_free(&g->types);
 	free(g->pids);
 	free(g->lost);
 	free(g->record);

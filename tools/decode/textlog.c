@@ -122,11 +122,7 @@ static int text_open(struct source *s, const struct source_options *o)
 	(void)o;
 	s->priv = t;
 	s->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	if (t && p) {
-		t->types = calloc(TEXT_TYPES_MAX, sizeof(*t->types));
-		t->hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*t->hash));
-	}
-	if (!t || !p || !t->types || !t->hash) {
+	if (!t || !p || !text_types_init(t)) {
 		free(p);
 		return -ENOMEM;
 	}
@@ -162,8 +158,7 @@ static void text_close(struct source *s)
 
 	if (!t)
 		return;
-	free(t->types);
-	free(t->hash);
+	text_types_free(t);
 	free(t);
 }
 

@@ -57,13 +57,16 @@ struct text_type {
 
 struct textlog {
 	struct text_type *types; /* by id - TEXT_FIRST_ID */
-	uint32_t nr_types;
+	uint32_t nr_types, cap_types;
 	uint32_t *hash; /* of names, 1 + index; 2 * TEXT_TYPES_MAX slots */
 };
 
 /* The next key=value in [*p, end); false if there is none. */
 bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value);
 bool text_number(struct span s, int64_t *out);
+bool text_types_init(struct textlog *t);
+void text_types_free(struct textlog *t);
+/* Valid until the next one is added. */
 struct text_type *text_type_of(struct textlog *t, struct span name, bool add);
 /* Learn from an event's info; lay out the record when all are seen. */
 void text_learn(struct text_type *k, struct span info);

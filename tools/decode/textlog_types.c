@@ -12,6 +12,30 @@ static bool same(struct span a, struct span b)
 	return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
 
+static bool grow(struct textlog *t)
+{
+	uint32_t cap = t->cap_types ? t->cap_types * 2 : 16;
+	struct text_type *types = realloc(t->types, cap * sizeof(*types));
+
+	if (!types)
+		return false;
+	t->types = types;
+	t->cap_types = cap;
+	return true;
+}
+
+bool text_types_init(struct textlog *t)
+{
+	*t = (struct textlog){.hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*t->hash))};
+	return t->hash != NULL;
+}
+
+void text_types_free(struct textlog *t)
+{
+	free(t->types);
+	free(t->hash);
+}
+
 struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
 {
 	uint32_t h = 2166136261u, slots = 2 * TEXT_TYPES_MAX;
@@ -22,6 +46,8 @@ struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
 		if (same(t->types[t->hash[h] - 1].name, name))
 			return &t->types[t->hash[h] - 1];
 	if (!add || t->nr_types == TEXT_TYPES_MAX || name.n > 100)
+		return NULL;
+	if (t->nr_types == t->cap_types && !grow(t))
 		return NULL;
 	t->hash[h] = ++t->nr_types;
 	t->types[t->nr_types - 1] =
