@@ -91,3 +91,17 @@ $(B)/test/tracers-$(1)/%: test/tracers/%.c test/tracers/port.h test/harness.h $(
 CHECK_DEPS += $(B)/test/tracers-$(1)/instrument $(B)/test/tracers-$(1)/graph
 endef
 $(foreach a,$(TRACERS_CROSS),$(eval $(call TRACERS_FOR,$(a))))
+
+# And with functions compiled by clang, on this CPU. The functions with return sites are gcc's: clang has none.
+TRACED_clang = -fpatchable-function-entry=5
+$(B)/tracers-clang/traced_cyg.o: TRACED_clang := -finstrument-functions
+$(B)/tracers-clang/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
+	@mkdir -p $(@D)
+	clang $(CSTD) $(WARN) -O2 -g -fno-pie -fno-omit-frame-pointer $(TRACED_clang) -c $< -o $@
+$(B)/test/tracers-clang/instrument: $(B)/tracers-clang/traced_cyg.o
+$(B)/test/tracers-clang/graph: $(B)/tracers/traced_ret.o $(B)/tracers-clang/traced_hij.o
+$(B)/test/tracers-clang/%: test/tracers/%.c test/tracers/port.h test/harness.h $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
+		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+CHECK_DEPS += $(addprefix $(B)/test/tracers-clang/,instrument graph)

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
-# other.sh -- the function tracers on aarch64 and riscv64, by qemu-user: sites patched under threads, and -finstrument-functions.
+# other.sh -- the function tracers on aarch64 and riscv64, by qemu-user, and on functions that clang compiled: sites patched
+# under threads, and -finstrument-functions.
 # slow
 cd "$(dirname "$0")/../.." || exit 1
+run() { # NAME [QEMU]
+	for t in graph instrument; do
+		timeout 100 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
+		[ "${PIPESTATUS[0]}" = 0 ] || echo "not ok tracers_$1_$t: exit code"
+	done
+}
 for arch in aarch64 riscv64; do
 	qemu=$(command -v qemu-$arch-static || command -v qemu-$arch)
-	if [ -z "$qemu" ]; then
+	if [ -n "$qemu" ]; then
+		run $arch "$qemu"
+	else
 		echo "skip tracers_$arch: package qemu-user-static missing"
-		continue
 	fi
-	for t in graph instrument; do
-		timeout 100 "$qemu" build/test/tracers-$arch/$t | sed -E "s/^(ok|not ok) /\1 tracers_${arch}_/"
-		[ "${PIPESTATUS[0]}" = 0 ] || echo "not ok tracers_${arch}_$t: exit code"
-	done
 done
+run clang

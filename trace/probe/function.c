@@ -37,15 +37,10 @@ void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	uintptr_t pin = fathom_port_pin();
-	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
 
-	if (fathom_unlikely(!task)) {
-		;
-	} else if (fathom_unlikely(fathom_guard_is_held(task, context))) {
-		fathom_counts()->recursion++;
-	} else {
-		outer = fathom_guard_enter(task, context);
+	if (fathom_likely(task)) {
 		function_write(ip, parent_ip, context);
 		fathom_guard_leave(task, outer);
 	}
@@ -147,15 +142,10 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 {
 	uintptr_t pin = fathom_port_pin();
-	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
 
-	if (fathom_unlikely(!task)) {
-		;
-	} else if (fathom_unlikely(fathom_guard_is_held(task, context))) {
-		fathom_counts()->recursion++;
-	} else {
-		outer = fathom_guard_enter(task, context);
+	if (fathom_likely(task)) {
 		function_serve(ip, slot, fp, context);
 		fathom_guard_leave(task, outer);
 	}

@@ -2,21 +2,14 @@
 /* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
 #include "arch/arch.h"
 #include "fathom/stream.h"
+#include "probe/shadow.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
 /*
- * A call is pushed at its entry and popped at its return. Where the compiler gave return sites these are patched and
- * nothing is replaced; elsewhere the return address is, and the shadow stack keeps the right one.
- *
- * A frame is named by the address of its return address (the slot), so a return finds its call even if others were left
- * without one (longjmp, a task switch inside a function, a site that was off): entries above it are dropped.
- *
- * G1. Entries at and above task->depth have slot and ret 0. So a pop clears them before it lowers depth, and a push
- *     raises depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
- * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
- * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
- *     stack that has returned, or its slot is in use by another call. A return address is never lost.
+ * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G3 are kept here) at its entry and popped
+ * at its return. Where the compiler gave return sites these are patched and nothing is replaced; elsewhere the return
+ * address is, and the shadow stack keeps the right one.
  */
 
 #define ENTRY_BYTES 20 /* common, func, depth */
@@ -31,115 +24,6 @@
 
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
-/*
- * The tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier tracing carry
- * another number and so fail the one comparison that the return makes.
- */
-static uint32_t graph_generation = 1;
-static uintptr_t graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
-
-void fathom_task_init(struct fathom_task *task)
-{
-	uint8_t *p = (uint8_t *)task;
-
-	for (size_t i = 0; i < sizeof(*task); i++)
-		((volatile uint8_t *)p)[i] = 0;
-}
-
-void fathom_graph_reset(void)
-{
-	fathom_store(&graph_generation, (graph_generation + 1) & 0xffffff);
-	fathom_store(&graph_plain, (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
-}
-
-/* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
-static void shadow_compact(struct fathom_task *task, uint32_t from,
-			   int (*dead)(const struct fathom_shadow *e, uintptr_t arg), uintptr_t arg)
-{
-	uint32_t kept = from, depth = task->depth;
-
-	for (uint32_t i = from; i < depth; i++) {
-		if (dead(&task->shadow[i], arg))
-			continue;
-		if (kept != i)
-			task->shadow[kept] = task->shadow[i];
-		kept++;
-	}
-	for (uint32_t i = kept; i < depth; i++)
-		task->shadow[i].slot = task->shadow[i].ret = 0;
-	fathom_local_barrier();
-	task->depth = kept;
-}
-
-static int dead_if_plain(const struct fathom_shadow *e, uintptr_t arg)
-{
-	(void)arg;
-	return !e->ret;
-}
-
-/* Below a frame that has returned, on what must be the same stack. Return sites have nothing to lose: drop them all. */
-static int dead_below(const struct fathom_shadow *e, uintptr_t slot)
-{
-	return !e->ret || (e->slot <= slot && slot - e->slot < FATHOM_STACK_BYTES);
-}
-
-/* What was left over by the tracing before this one. */
-static __attribute__((noinline)) void shadow_renew(struct fathom_task *task)
-{
-	shadow_compact(task, 0, dead_if_plain, 0);
-	task->generation = fathom_load(&graph_generation);
-	task->inside = task->quiet = 0;
-}
-
-static int shadow_find(const struct fathom_task *task, uintptr_t slot)
-{
-	for (uint32_t i = task->depth; i-- > 0;)
-		if (task->shadow[i].slot == slot)
-			return (int)i;
-	return -1;
-}
-
-/*
- * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
- * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.
- */
-static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot)
-{
-	int i = shadow_find(task, (uintptr_t)slot);
-
-	if (i < 0 || fathom_guard_is_nested(task))
-		return;
-	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
-		return; /* tail call: the caller's return is still to come, from here */
-	fathom_counts()->unwound += task->depth - (uint32_t)i;
-	task->shadow[i].ret = 0;
-	shadow_compact(task, (uint32_t)i, dead_below, (uintptr_t)slot);
-}
-
-/* Room for one more entry, or NULL. */
-static struct fathom_shadow *shadow_push(struct fathom_task *task, uintptr_t *slot)
-{
-	uint32_t depth = task->depth;
-
-	if (task->generation != fathom_load(&graph_generation)) {
-		if (!fathom_guard_is_nested(task))
-			shadow_renew(task);
-		depth = task->depth;
-	}
-	if (depth && task->shadow[depth - 1].slot <= (uintptr_t)slot) {
-		shadow_reuse(task, slot);
-		depth = task->depth;
-	}
-	if (depth >= FATHOM_SHADOW_DEPTH) {
-		task->overrun++;
-		fathom_counts()->shadow_full++;
-		return 0;
-	}
-	task->depth = depth + 1;
-	fathom_local_barrier(); /* G1 */
-	return &task->shadow[depth];
-}
-
 /* Time of the call, recorded or not. */
 static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
 {
@@ -200,56 +84,88 @@ static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
  */
 static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
 {
-	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), outer;
+	uint32_t outer;
+	struct fathom_task *task = fathom_guard_open(fathom_port_context(), &outer);
 
-	if (!task)
-		return;
-	if (fathom_guard_is_held(task, context)) {
-		fathom_counts()->recursion++;
-		return;
+	if (task) {
+		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
+		fathom_guard_leave(task, outer);
 	}
-	outer = fathom_guard_enter(task, context);
-	fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
-	fathom_guard_leave(task, outer);
+}
+
+/* Who runs where. 0: not the simple case. */
+struct graph_here {
+	struct fathom_task *task;
+	struct fathom_ring *ring;
+	uint32_t context;
+};
+
+static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
+{
+	uint32_t cpu = fathom_port_cpu_quick();
+
+	h->task = fathom_port_task_state();
+	h->context = fathom_port_context();
+	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
+		return 0;
+	FATHOM_OPAQUE(h->task);
+	h->ring = fathom_load(&fathom_core.ring[cpu]);
+	return 1;
+}
+
+/* Reserve with the guard held; NULL: neither is. */
+static inline __attribute__((always_inline)) uint8_t *graph_try(const struct graph_here *h,
+								uint32_t bytes, unsigned long *at,
+								uint64_t *time)
+{
+	uint8_t *to;
+
+	fathom_guard_take(h->task, h->context);
+	to = fathom_ring_try(h->ring, bytes, at, time);
+	if (fathom_unlikely(!to))
+		fathom_guard_leave(h->task, 0);
+	return to;
+}
+
+static inline __attribute__((always_inline)) void graph_try_end(const struct graph_here *h,
+								uint32_t bytes, unsigned long at,
+								uint64_t time)
+{
+	fathom_guard_leave(h->task, 0);
+	fathom_local_barrier();
+	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
+	fathom_ring_try_commit(h->ring, fathom_ring_end(at, fathom_ring_words(bytes)), time);
 }
 
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
 							     int hijack)
 {
-	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), depth;
-	uint32_t cpu = fathom_port_cpu_quick();
-	struct fathom_ring *ring;
+	struct graph_here h;
 	struct fathom_shadow *e;
 	unsigned long at;
+	uint32_t depth;
 	uint64_t time;
 	uint8_t *to;
 
-	if (fathom_unlikely(!task || cpu >= fathom_core.nr_cpus))
+	if (!graph_here(&h))
 		return 0;
-	FATHOM_OPAQUE(task);
-	ring = fathom_load(&fathom_core.ring[cpu]);
-	depth = task->depth;
-	e = &task->shadow[depth];
+	depth = h.task->depth;
+	e = &h.task->shadow[depth];
 	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(task->busy || depth >= FATHOM_SHADOW_DEPTH ||
-			    task->generation != fathom_load(&graph_generation) ||
+	if (fathom_unlikely(h.task->busy || depth >= FATHOM_SHADOW_DEPTH ||
+			    h.task->plain != fathom_load(&fathom_graph_plain) ||
 			    (depth && e[-1].slot <= (uintptr_t)slot)))
 		return 0;
-	fathom_guard_take(task, context);
-	to = fathom_ring_try(ring, ENTRY_BYTES, &at, &time);
-	if (fathom_unlikely(!to)) {
-		fathom_guard_leave(task, 0);
+	to = graph_try(&h, ENTRY_BYTES, &at, &time);
+	if (fathom_unlikely(!to))
 		return 0;
-	}
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, h.context));
 	fathom_put64(to + 8, ip);
 	fathom_put32(to + 16, depth);
-	task->depth = depth + 1;
+	h.task->depth = depth + 1;
 	fathom_local_barrier(); /* G1 */
 	e->func = ip;
-	e->flags = fathom_load(&graph_plain);
+	e->flags = fathom_load(&fathom_graph_plain);
 	if (hijack)
 		e->ret = *slot;
 	e->calltime = time;
@@ -257,10 +173,7 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
-	fathom_guard_leave(task, 0);
-	fathom_local_barrier();
-	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
-	fathom_ring_try_commit(ring, fathom_ring_end(at, fathom_ring_words(ENTRY_BYTES)), time);
+	graph_try_end(&h, ENTRY_BYTES, at, time);
 	return 1;
 }
 
@@ -303,8 +216,7 @@ uint32_t fathom_graph_wanted(uint32_t index)
 					       : GRAPH_RECORD;
 	uint32_t limit = fathom_load(&fathom_graph_depth_max);
 
-	if (task->generation != fathom_load(&graph_generation) && !fathom_guard_is_nested(task))
-		shadow_renew(task); /* no other context is in the middle of a push */
+	fathom_shadow_refresh(task);
 	if (task->inside > task->depth)
 		task->inside = 0;
 	if (task->quiet > task->depth)
@@ -325,12 +237,26 @@ uint32_t fathom_graph_wanted(uint32_t index)
 	return flags;
 }
 
+/* Fill in a call that was just pushed, and record it if the flags say so. `name` names its frame. */
+static void graph_open(struct fathom_shadow *e, uintptr_t ip, uintptr_t name, uint32_t flags,
+		       uint32_t depth)
+{
+	e->func = ip;
+	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
+	e->children = 0;
+	e->slot = name;
+	if (flags & GRAPH_STREAM)
+		graph_stream(ip, fathom_stream_enter);
+	e->calltime = flags & GRAPH_RECORD ? graph_write_entry(ip, depth, fathom_port_context())
+					   : fathom_port_clock();
+}
+
 /* The caller holds the recursion guard. */
 void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), depth;
-	struct fathom_shadow *e = shadow_push(task, slot);
+	struct fathom_shadow *e = fathom_shadow_push(task, slot);
+	uint32_t depth;
 
 	if (!e)
 		return;
@@ -339,15 +265,8 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 		task->inside = depth + 1;
 	if (flags & GRAPH_QUIET)
 		task->quiet = depth + 1;
-	e->func = ip;
-	e->flags = (fathom_load(&graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
-	e->children = 0;
 	e->ret = hijack ? *slot : 0;
-	e->slot = (uintptr_t)slot;
-	if (flags & GRAPH_STREAM)
-		graph_stream(ip, fathom_stream_enter);
-	e->calltime =
-		flags & GRAPH_RECORD ? graph_write_entry(ip, depth, context) : fathom_port_clock();
+	graph_open(e, ip, (uintptr_t)slot, flags, depth);
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
@@ -384,34 +303,21 @@ static __attribute__((noinline)) void graph_exit_slow(struct fathom_task *task,
 static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	int i = task ? shadow_find(task, slot) : -1;
+	int i = task ? fathom_shadow_find(task, slot) : -1;
 	uint32_t context = fathom_port_context(), outer;
-	uint32_t depth = (uint32_t)i;
 	struct fathom_shadow e;
 
 	if (i < 0) {
 		fathom_counts()->unmatched++;
 		return 0;
 	}
-	if (task->depth != depth + 1) {
-		fathom_counts()->unwound += task->depth - 1 - depth;
-		shadow_compact(task, depth + 1, dead_below, slot);
-	}
-	e = task->shadow[depth];
-	task->shadow[depth].slot = 0; /* G1 */
-	fathom_local_barrier();
-	if (task->depth == depth + 1)
-		task->depth = depth;
-	else
-		task->shadow[depth].ret =
-			0; /* a hole below another stack's calls; compacted later */
-	if (fathom_guard_is_held(task, context)) {
-		fathom_counts()->recursion++;
+	e = fathom_shadow_pop(task, (uint32_t)i);
+	task = fathom_guard_open(context, &outer);
+	if (!task)
 		return e.ret;
-	}
-	outer = fathom_guard_enter(task, context);
-	if (!((e.flags ^ fathom_load(&graph_plain)) & ~(uintptr_t)GRAPH_FLAGS))
-		graph_exit_slow(task, &e, depth, context); /* else its entry is not in this trace */
+	if (!((e.flags ^ fathom_load(&fathom_graph_plain)) & ~(uintptr_t)GRAPH_FLAGS))
+		graph_exit_slow(task, &e, (uint32_t)i,
+				context); /* else its entry is not in this trace */
 	fathom_guard_leave(task, outer);
 	return e.ret;
 }
@@ -422,35 +328,28 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
  */
 static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret)
 {
-	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), depth;
-	uint32_t cpu = fathom_port_cpu_quick();
-	struct fathom_ring *ring;
+	struct graph_here h;
 	struct fathom_shadow *e;
 	unsigned long at;
+	uint32_t depth;
 	uint64_t time;
 	uint8_t *to;
 
-	if (fathom_unlikely(!task || cpu >= fathom_core.nr_cpus))
+	if (!graph_here(&h))
 		return 0;
-	FATHOM_OPAQUE(task);
-	ring = fathom_load(&fathom_core.ring[cpu]);
-	depth = task->depth - 1;
-	e = &task->shadow[depth & (FATHOM_SHADOW_DEPTH - 1)]; /* G1: no match if there is none */
+	depth = h.task->depth - 1;
+	e = &h.task->shadow[depth & (FATHOM_SHADOW_DEPTH - 1)]; /* G1: no match if there is none */
 	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(e->slot != (uintptr_t)slot || e->flags != fathom_load(&graph_plain) ||
-			    task->busy))
+	if (fathom_unlikely(e->slot != (uintptr_t)slot ||
+			    e->flags != fathom_load(&fathom_graph_plain) || h.task->busy))
 		return 0;
-	fathom_guard_take(task, context);
-	to = fathom_ring_try(ring, EXIT_BYTES, &at, &time);
-	if (fathom_unlikely(!to)) {
-		fathom_guard_leave(task, 0);
+	to = graph_try(&h, EXIT_BYTES, &at, &time);
+	if (fathom_unlikely(!to))
 		return 0;
-	}
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, h.context));
 	fathom_put64(to + 8, e->func);
 	fathom_put32(to + 16, depth);
-	fathom_put32(to + 20, task->overrun);
+	fathom_put32(to + 20, h.task->overrun);
 	fathom_put64(to + 24, fathom_to_ns(e->calltime));
 	fathom_put64(to + 32, fathom_to_ns(time));
 	if (ret) {
@@ -459,11 +358,8 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 	}
 	e->slot = 0; /* G1 */
 	fathom_local_barrier();
-	task->depth = depth;
-	fathom_guard_leave(task, 0);
-	fathom_local_barrier();
-	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
-	fathom_ring_try_commit(ring, fathom_ring_end(at, fathom_ring_words(EXIT_BYTES)), time);
+	h.task->depth = depth;
+	graph_try_end(&h, EXIT_BYTES, at, time);
 	return 1;
 }
 
@@ -495,32 +391,16 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 void fathom_graph_enter_named(uintptr_t ip)
 {
 	uintptr_t pin = fathom_port_pin();
-	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), outer, depth;
+	uint32_t outer;
+	struct fathom_task *task = fathom_guard_open(fathom_port_context(), &outer);
 
-	if (!task || fathom_guard_is_held(task, context)) {
-		fathom_counts()->recursion += task != 0;
-		fathom_port_unpin(pin);
-		return;
-	}
-	outer = fathom_guard_enter(task, context);
-	if (task->generation != fathom_load(&graph_generation) && !fathom_guard_is_nested(task))
-		shadow_renew(task);
-	depth = task->depth;
-	if (depth < FATHOM_SHADOW_DEPTH) {
-		struct fathom_shadow *e = &task->shadow[depth];
+	if (task) {
+		struct fathom_shadow *e = fathom_shadow_push(task, 0);
 
-		task->depth = depth + 1;
-		fathom_local_barrier(); /* G1 */
-		e->func = ip;
-		e->flags = fathom_load(&graph_plain);
-		e->calltime = graph_write_entry(ip, depth, context);
-		e->slot = ip;
-	} else {
-		task->overrun++;
-		fathom_counts()->shadow_full++;
+		if (e)
+			graph_open(e, ip, ip, GRAPH_RECORD, (uint32_t)(e - task->shadow));
+		fathom_guard_leave(task, outer);
 	}
-	fathom_guard_leave(task, outer);
 	fathom_port_unpin(pin);
 }
 
@@ -530,31 +410,4 @@ void fathom_graph_leave_named(uintptr_t ip)
 
 	graph_leave_slow(ip);
 	fathom_port_unpin(pin);
-}
-
-/* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */
-static int shadow_above(const struct fathom_task *task, uintptr_t at)
-{
-	int best = -1;
-
-	for (uint32_t i = 0; i < task->depth && i < FATHOM_SHADOW_DEPTH; i++) {
-		const struct fathom_shadow *e = &task->shadow[i];
-
-		if (e->ret && e->slot >= at && e->slot - at < FATHOM_STACK_BYTES &&
-		    (best < 0 || e->slot < task->shadow[best].slot))
-			best = (int)i;
-	}
-	return best;
-}
-
-uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
-{
-	struct fathom_task *task;
-	int i;
-
-	if (!ret || ret != fathom_arch_return_address())
-		return ret;
-	task = fathom_port_task_state();
-	i = task ? shadow_above(task, slot) : -1;
-	return i >= 0 ? task->shadow[i].ret : ret;
 }

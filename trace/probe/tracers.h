@@ -80,6 +80,21 @@ static inline void fathom_guard_leave(struct fathom_task *task, uint32_t outer)
 	task->busy = outer;
 }
 
+/* The running task with the guard held, or NULL: it is not traced, or the tracer is at it in this context (counted). */
+static inline struct fathom_task *fathom_guard_open(uint32_t context, uint32_t *outer)
+{
+	struct fathom_task *task = fathom_port_task_state();
+
+	if (fathom_unlikely(!task))
+		return 0;
+	if (fathom_unlikely(fathom_guard_is_held(task, context))) {
+		fathom_counts()->recursion++;
+		return 0;
+	}
+	*outer = fathom_guard_enter(task, context);
+	return task;
+}
+
 /* The caller holds the guard: is an interrupted context in the middle of something? */
 static inline int fathom_guard_is_nested(const struct fathom_task *task)
 {
@@ -113,8 +128,10 @@ extern struct tracer_clock fathom_tracer_clock;
 static inline uint64_t fathom_to_ns(uint64_t ticks)
 {
 #ifdef __SIZEOF_INT128__
-	return (uint64_t)((unsigned __int128)ticks * fathom_tracer_clock.fraction >> 64) +
-	       ticks * fathom_tracer_clock.whole;
+	/* Loaded anew each time: two conversions in a row need no register for it then. */
+	return (uint64_t)((unsigned __int128)ticks * fathom_load(&fathom_tracer_clock.fraction) >>
+			  64) +
+	       ticks * fathom_load(&fathom_tracer_clock.whole);
 #else
 	return fathom_ticks_to_ns(ticks);
 #endif

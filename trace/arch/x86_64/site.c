@@ -18,9 +18,9 @@ void fathom_arch_return(void);
 
 static const uint8_t site_nop[SITE_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
-static int site_equals(const uint8_t *a, const uint8_t *b)
+static int site_equals(const uint8_t *a, const uint8_t *b, int bytes)
 {
-	for (int i = 0; i < SITE_BYTES; i++)
+	for (int i = 0; i < bytes; i++)
 		if (a[i] != b[i])
 			return 0;
 	return 1;
@@ -37,14 +37,18 @@ size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX],
 	return 0;
 }
 
-/* -mnop-mcount, -fpatchable-function-entry=5, an older 5-byte NOP, or a call (to __fentry__ or to us). */
+/*
+ * -mnop-mcount, gcc's -fpatchable-function-entry=5, an older 5-byte NOP, or a call (to __fentry__ or to us). clang's NOP
+ * has another displacement.
+ */
 int fathom_arch_site_ok(uintptr_t at)
 {
 	static const uint8_t plain[SITE_BYTES] = {OP_NOP, OP_NOP, OP_NOP, OP_NOP, OP_NOP};
 	static const uint8_t old[SITE_BYTES] = {0x66, 0x66, 0x66, 0x66, OP_NOP};
 	const uint8_t *code = (const uint8_t *)at;
 
-	return site_equals(code, site_nop) || site_equals(code, plain) || site_equals(code, old) ||
+	return site_equals(code, site_nop, SITE_BYTES - 1) ||
+	       site_equals(code, plain, SITE_BYTES) || site_equals(code, old, SITE_BYTES) ||
 	       code[0] == OP_CALL;
 }
 

@@ -36,12 +36,13 @@ struct fathom_shadow {
  * Written by the task it belongs to and by interrupts on top of it; nobody else.
  */
 struct fathom_task {
-	uint32_t depth;	     /* entries of shadow[] in use */
-	uint32_t busy;	     /* contexts that are inside the tracer: the recursion guard */
-	uint32_t generation; /* of the tracing that filled shadow[] */
-	uint32_t overrun;    /* calls lost since the task began, as funcgraph_exit reports it */
-	uint32_t inside; /* set_graph_function: depth of the call that began it, + 1; 0: outside */
-	uint32_t quiet;	 /* set_graph_notrace: the same for the call that silenced it */
+	uint32_t depth;	  /* entries of shadow[] in use */
+	uint32_t busy;	  /* contexts that are inside the tracer: the recursion guard */
+	uint32_t overrun; /* calls lost since the task began, as funcgraph_exit reports it */
+	uint32_t inside;  /* set_graph_function: depth of the call that began it, + 1; 0: outside */
+	uint32_t quiet;	  /* set_graph_notrace: the same for the call that silenced it */
+	uintptr_t
+		plain; /* of the tracing that filled shadow[]: the flags of a call that it simply records */
 	uint64_t switched_out; /* when it last left the CPU; 0: it runs */
 	struct fathom_shadow shadow[FATHOM_SHADOW_DEPTH];
 };

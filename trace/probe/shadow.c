@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow.c -- a task's calls that have not returned yet, and what becomes of those that never will. */
+#include "arch/arch.h"
+#include "probe/shadow.h"
+#include "probe/tracers.h"
+
+/*
+ * A frame is named by the address of its return address (the slot), so a return finds its call even if others were left
+ * without one (longjmp, a task switch inside a function, a site that was off): entries above it are dropped.
+ *
+ * G1. Entries at and above task->depth have slot and ret 0. So a pop clears them before it lowers depth, and a push
+ *     raises depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
+ * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
+ * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
+ *     stack that has returned, or its slot is in use by another call. A return address is never lost.
+ */
+
+static uint32_t graph_generation = 1;
+uintptr_t fathom_graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
+
+void fathom_task_init(struct fathom_task *task)
+{
+	uint8_t *p = (uint8_t *)task;
+
+	for (size_t i = 0; i < sizeof(*task); i++)
+		((volatile uint8_t *)p)[i] = 0;
+}
+
+void fathom_graph_reset(void)
+{
+	fathom_store(&graph_generation, (graph_generation + 1) & 0xffffff);
+	fathom_store(&fathom_graph_plain,
+		     (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
+}
+
+/* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
+static void shadow_compact(struct fathom_task *task, uint32_t from,
+			   int (*dead)(const struct fathom_shadow *e, uintptr_t arg), uintptr_t arg)
+{
+	uint32_t kept = from, depth = task->depth;
+
+	for (uint32_t i = from; i < depth; i++) {
+		if (dead(&task->shadow[i], arg))
+			continue;
+		if (kept != i)
+			task->shadow[kept] = task->shadow[i];
+		kept++;
+	}
+	for (uint32_t i = kept; i < depth; i++)
+		task->shadow[i].slot = task->shadow[i].ret = 0;
+	fathom_local_barrier();
+	task->depth = kept;
+}
+
+static int dead_if_plain(const struct fathom_shadow *e, uintptr_t arg)
+{
+	(void)arg;
+	return !e->ret;
+}
+
+/* Below a frame that has returned, on what must be the same stack. Return sites have nothing to lose: drop them all. */
+static int dead_below(const struct fathom_shadow *e, uintptr_t slot)
+{
+	return !e->ret || (e->slot <= slot && slot - e->slot < FATHOM_STACK_BYTES);
+}
+
+void fathom_shadow_refresh(struct fathom_task *task)
+{
+	if (task->plain == fathom_load(&fathom_graph_plain) || fathom_guard_is_nested(task))
+		return;
+	shadow_compact(task, 0, dead_if_plain, 0);
+	task->plain = fathom_load(&fathom_graph_plain);
+	task->inside = task->quiet = 0;
+}
+
+int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot)
+{
+	for (uint32_t i = task->depth; i-- > 0;)
+		if (task->shadow[i].slot == slot)
+			return (int)i;
+	return -1;
+}
+
+/*
+ * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
+ * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.
+ */
+static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot)
+{
+	int i = fathom_shadow_find(task, (uintptr_t)slot);
+
+	if (i < 0 || fathom_guard_is_nested(task))
+		return;
+	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
+		return; /* tail call: the caller's return is still to come, from here */
+	fathom_counts()->unwound += task->depth - (uint32_t)i;
+	task->shadow[i].ret = 0;
+	shadow_compact(task, (uint32_t)i, dead_below, (uintptr_t)slot);
+}
+
+struct fathom_shadow *fathom_shadow_push(struct fathom_task *task, uintptr_t *slot)
+{
+	uint32_t depth;
+
+	fathom_shadow_refresh(task);
+	depth = task->depth;
+	if (slot && depth && task->shadow[depth - 1].slot <= (uintptr_t)slot) {
+		shadow_reuse(task, slot);
+		depth = task->depth;
+	}
+	if (depth >= FATHOM_SHADOW_DEPTH) {
+		task->overrun++;
+		fathom_counts()->shadow_full++;
+		return 0;
+	}
+	task->depth = depth + 1;
+	fathom_local_barrier(); /* G1 */
+	return &task->shadow[depth];
+}
+
+struct fathom_shadow fathom_shadow_pop(struct fathom_task *task, uint32_t i)
+{
+	struct fathom_shadow e;
+
+	if (task->depth != i + 1) {
+		fathom_counts()->unwound += task->depth - 1 - i;
+		shadow_compact(task, i + 1, dead_below, task->shadow[i].slot);
+	}
+	e = task->shadow[i];
+	task->shadow[i].slot = 0; /* G1 */
+	fathom_local_barrier();
+	if (task->depth == i + 1)
+		task->depth = i;
+	else
+		task->shadow[i].ret = 0; /* a hole below another stack's calls; compacted later */
+	return e;
+}
+
+/* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */
+static int shadow_above(const struct fathom_task *task, uintptr_t at)
+{
+	int best = -1;
+
+	for (uint32_t i = 0; i < task->depth && i < FATHOM_SHADOW_DEPTH; i++) {
+		const struct fathom_shadow *e = &task->shadow[i];
+
+		if (e->ret && e->slot >= at && e->slot - at < FATHOM_STACK_BYTES &&
+		    (best < 0 || e->slot < task->shadow[best].slot))
+			best = (int)i;
+	}
+	return best;
+}
+
+uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
+{
+	struct fathom_task *task;
+	int i;
+
+	if (!ret || ret != fathom_arch_return_address())
+		return ret;
+	task = fathom_port_task_state();
+	i = task ? shadow_above(task, slot) : -1;
+	return i >= 0 ? task->shadow[i].ret : ret;
+}
