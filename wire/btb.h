@@ -36,7 +36,8 @@
  * do not count). Line L belongs to group L mod G as its member L / G. Parity line j of group g is the sum over the
  * group's members i of coefficient(j, i) * line, bytewise in GF(256) with polynomial 0x11d; coefficient(j, i) =
  * 1 / ((255 - j) xor i), a Cauchy matrix: any m parity lines rebuild any m lost lines. A group has at most
- * WIRE_BTB_GROUP_LINES members and WIRE_BTB_GROUP_PARITY parity lines. Members next to each other in a group are G
+ * WIRE_BTB_GROUP_LINES members and WIRE_BTB_GROUP_PARITY parity lines. A section's announcement (`--> btbs:`) ends in
+ * `, parity` where such lines will come, so that a reader knows what to keep. Members next to each other in a group are G
  * lines apart on the wire, so a burst is spread over all groups.
  */
 #define WIRE_BTB_GROUP_LINES  200u
