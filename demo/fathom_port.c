@@ -103,6 +103,7 @@ void port_init(uint32_t cpus)
 		.memory_bytes = bytes,
 		.nr_cpus = LEVEL >= 2 ? cpus : 1,
 		.clock_hz = clock_hz,
+		.clock_name = "x86-tsc",
 		.release = "demo",
 #if LEVEL >= 3
 		.sink = to_console,

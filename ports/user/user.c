@@ -264,6 +264,10 @@ static int start_tracing(void)
 	clock_start();
 	user_symbols_load(user.sample_us != 0);
 	c.clock_hz = clock_hz();
+#ifdef __x86_64__
+	c.clock_name = "x86-tsc";
+#endif
+	c.mono_ns = now_ns;
 	c.sync = user_poke_start() ? user_sync : NULL;
 	err = fathom_init(&c);
 	if (err)

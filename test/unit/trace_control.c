@@ -239,6 +239,92 @@ TEST(held_ring_is_left_alone)
 	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 2);
 }
 
+static uint64_t mono_now;
+
+static uint64_t mono_ns(void)
+{
+	return mono_now;
+}
+
+/* Ring time as each clock shows it: the number in the one line that is there. */
+static double shown_time(const char *path)
+{
+	const char *line = strstr(get(path), "tracing_mark_write");
+
+	CHECK(line != NULL);
+	for (line -= line ? 3 : 0; line && line[-1] != ' '; line--)
+		;
+	return line ? strtod(line, NULL) : 0;
+}
+
+/* One clock, shown in the units of Linux's names; each instance has its choice, and choosing clears. */
+TEST(clocks)
+{
+	struct fathom_config config = {.memory = memory,
+				       .memory_bytes = sizeof(memory),
+				       .nr_cpus = 1,
+				       .pages_per_cpu = 64,
+				       .clock_hz = 2000000000,
+				       .clock_name = "x86-tsc",
+				       .mono_ns = mono_ns};
+	double local, ticks;
+
+	fathom_exit();
+	CHECK_EQ(fathom_init(&config), 0);
+	CHECK_EQ(make_instance("one"), 0);
+	CHECK_STR(get("trace_clock"), "[local] global uptime mono x86-tsc\n");
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	local = shown_time("trace");
+	CHECK_EQ(fathom_set("trace_clock", "nosuch"), -EINVAL);
+	CHECK(shown_time("trace") == local);
+	CHECK_EQ(fathom_set("trace_clock", "x86-tsc"), 0);
+	CHECK_STR(get("trace_clock"), "local global uptime mono [x86-tsc]\n");
+	CHECK_STR(get("instances/one/trace_clock"), "[local] global uptime mono x86-tsc\n");
+	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	ticks = shown_time("trace");
+	CHECK(ticks > local * 2e9 && ticks < (local + 10) * 2e9);
+	CHECK(strstr(get("per_cpu/cpu0/stats"), "now ts: ") &&
+	      !strchr(get("per_cpu/cpu0/stats"), '.'));
+	CHECK_EQ(fathom_set("trace_clock", "uptime"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	CHECK(shown_time("trace") >= local * 100 - 1 && shown_time("trace") < (local + 10) * 100);
+	mono_now = 5000000000; /* 5 s, whatever the ticks say */
+	CHECK_EQ(fathom_set("trace_clock", "mono"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	CHECK(shown_time("trace") >= 5.0 && shown_time("trace") < 15.0);
+	CHECK_EQ(fathom_set("trace_clock", "local"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	CHECK(shown_time("trace") >= local && shown_time("trace") < local + 10);
+}
+
+/* poll() of trace_pipe_raw waits until the ring is filled that far; a read takes what there is. */
+TEST(buffer_percent)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	char page[4096];
+	int n = 0;
+
+	start();
+	CHECK_EQ(fathom_fs_lookup("per_cpu/cpu0/trace_pipe_raw", &node), 0);
+	CHECK_EQ(fathom_fs_open(&f, &node, FATHOM_O_RDONLY), 0);
+	CHECK(!(fathom_fs_poll(&f) & FATHOM_POLL_IN));
+	CHECK_EQ(fathom_set("trace_marker", "one"), 0);
+	CHECK(!(fathom_fs_poll(&f) & FATHOM_POLL_IN));
+	CHECK_EQ(fathom_set("buffer_percent", "0"), 0);
+	CHECK(fathom_fs_poll(&f) & FATHOM_POLL_IN);
+	CHECK_EQ(fathom_fs_read(&f, page, sizeof(page)), 4096);
+	CHECK(!(fathom_fs_poll(&f) & FATHOM_POLL_IN));
+	CHECK_EQ(fathom_set("buffer_percent", "25"), 0);
+	memset(page, 'x', sizeof(page));
+	page[1000] = '\0';
+	for (; !(fathom_fs_poll(&f) & FATHOM_POLL_IN) && n < 1000; n++)
+		CHECK_EQ(fathom_set("trace_marker", page), 0);
+	CHECK(n > 3 * 15 && n < 3 * 17); /* three to a page, a quarter of 64 pages */
+	fathom_fs_close(&f);
+}
+
 static uint32_t stop;
 static int sent;
 

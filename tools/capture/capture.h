@@ -29,6 +29,8 @@ struct capture_format {
 struct capture {
 	uint32_t nr_cpus;
 	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift; mult 0: the clock counts ns */
+	char clock
+		[32]; /* its name in trace_clock; "": `local`, or ticks if ns_mult says how to convert them */
 	char release[64];
 	struct capture_format *formats;
 	size_t nr_formats;

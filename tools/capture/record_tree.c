@@ -316,6 +316,19 @@ static int take_symbols(struct session *s)
 	return 0;
 }
 
+/* The name in brackets: the unit of the pages that follow. */
+static void take_clock(struct session *s)
+{
+	int err;
+	char *text = tree_load(s->t, "trace_clock", TEXT_MAX, NULL, &err);
+	const char *name = text ? strchr(text, '[') : NULL;
+	size_t n = name ? strcspn(++name, "]\n") : 0;
+
+	if (n && n < sizeof(s->c->clock))
+		memcpy(s->c->clock, name, n);
+	free(text);
+}
+
 static int take_all(struct session *s)
 {
 	s->c->nr_cpus = 0;
@@ -326,6 +339,7 @@ static int take_all(struct session *s)
 		diag_error("%s: has no CPUs", s->o->target);
 		return -1;
 	}
+	take_clock(s);
 	if (record(s))
 		return -1;
 	take_stats(s);

@@ -107,7 +107,11 @@ static void write_all(struct fathom_dat *d, const struct capture *c)
 	write_options(d, c);
 	for (uint32_t i = 0; i < c->nr_cpus; i++)
 		bytes[i] = c->pages[i].len;
-	fathom_dat_data(d, c->ns_mult ? "x86-tsc" : "local", bytes, c->nr_cpus);
+	fathom_dat_data(d,
+			c->clock[0]  ? c->clock
+			: c->ns_mult ? "x86-tsc"
+				     : "local",
+			bytes, c->nr_cpus);
 	for (uint32_t i = 0; i < c->nr_cpus; i++)
 		fathom_dat_bytes(d, c->pages[i].data, c->pages[i].len);
 }

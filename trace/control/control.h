@@ -6,6 +6,7 @@
 #include "fathom/errno.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
+#include "fathom/view.h"
 #include "control/filter.h"
 
 #ifndef FATHOM_INSTANCES_MAX
@@ -57,9 +58,11 @@ struct ctl_instance {
 	uint64_t cpu_mask;
 	uint64_t start; /* when it was last cleared */
 	uint32_t buffer_percent;
-	uint32_t swap;	 /* of an instance: enum fathom_swap_state */
-	uint32_t wanted; /* a trigger asked for a snapshot while the lock was held */
-	uint32_t paused; /* pause-on-trace: readers that stopped recording */
+	uint32_t clock_at;	   /* which of clock.c's table, and ... */
+	struct fathom_clock clock; /* ... how it shows ring time */
+	uint32_t swap;		   /* of an instance: enum fathom_swap_state */
+	uint32_t wanted;	   /* a trigger asked for a snapshot while the lock was held */
+	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
 	struct ctl_pids *pids[CTL_PID_LISTS];
 	struct ctl_event *events;
 	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */

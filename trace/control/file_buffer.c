@@ -256,25 +256,33 @@ static void stats_number(struct fathom_text *t, const char *name, uint64_t v)
 	fathom_text_char(t, '\n');
 }
 
-static void stats_time(struct fathom_text *t, const char *name, uint64_t ticks)
+static void stats_time(struct fathom_text *t, const char *name, const struct fathom_clock *clock,
+		       uint64_t ticks)
 {
+	uint64_t time = ticks ? fathom_clock_time(clock, ticks) : 0; /* 0: no record */
+
+	if (clock->unit != FATHOM_CLOCK_NS) {
+		stats_number(t, name, time);
+		return;
+	}
 	fathom_text_str(t, name);
 	fathom_text_str(t, ": ");
-	fathom_text_time(t, fathom_ticks_to_ns(ticks));
+	fathom_text_time(t, time);
 	fathom_text_char(t, '\n');
 }
 
 static int stats_show(struct fathom_file *f, struct fathom_text *t)
 {
+	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
 	struct fathom_ring_stats st;
 
-	fathom_ring_stats(fathom_ctl_ring(fathom_ctl_instance(&f->node), f->node.at), &st);
+	fathom_ring_stats(fathom_ctl_ring(tr, f->node.at), &st);
 	stats_number(t, "entries", st.entries);
 	stats_number(t, "overrun", st.overwritten);
 	stats_number(t, "commit overrun", st.nested);
 	stats_number(t, "bytes", st.bytes);
-	stats_time(t, "oldest event ts", st.oldest);
-	stats_time(t, "now ts", fathom_now());
+	stats_time(t, "oldest event ts", &tr->clock, st.oldest);
+	stats_time(t, "now ts", &tr->clock, fathom_now());
 	stats_number(t, "dropped events", st.full);
 	stats_number(t, "read events", st.read);
 	return 0;

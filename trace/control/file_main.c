@@ -128,49 +128,6 @@ static int current_tracer_write(struct fathom_file *f, const char *buf, size_t b
 const struct ctl_file_ops fathom_ctl_current_tracer = {.show = current_tracer_show,
 						       .write = current_tracer_write};
 
-/*
- * The port has one clock. `local` and `global` are both it; whether it is the same on all CPUs is the port's affair.
- */
-static const char *const clock_names[] = {"local", "global"};
-static uint32_t clock_now;
-
-static int trace_clock_show(struct fathom_file *f, struct fathom_text *t)
-{
-	(void)f;
-	for (uint32_t i = 0; i < 2; i++) {
-		if (i)
-			fathom_text_char(t, ' ');
-		if (i == clock_now)
-			fathom_text_char(t, '[');
-		fathom_text_str(t, clock_names[i]);
-		if (i == clock_now)
-			fathom_text_char(t, ']');
-	}
-	fathom_text_char(t, '\n');
-	return 0;
-}
-
-/* Any accepted name clears the buffer, the current one too. */
-static int trace_clock_write(struct fathom_file *f, const char *buf, size_t bytes)
-{
-	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
-	const char *s = buf;
-	size_t n = bytes;
-
-	ctl_trim(&s, &n);
-	for (uint32_t i = 0; i < 2; i++) {
-		if (!ctl_is(s, n, clock_names[i]))
-			continue;
-		clock_now = i;
-		fathom_ctl_clear(tr, tr->ring, ~0u);
-		return (int)bytes;
-	}
-	return -FATHOM_EINVAL;
-}
-
-const struct ctl_file_ops fathom_ctl_trace_clock = {.show = trace_clock_show,
-						    .write = trace_clock_write};
-
 static int timestamp_mode_show(struct fathom_file *f, struct fathom_text *t)
 {
 	(void)f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_raw.c -- trace_pipe_raw and snapshot_raw: pages of the ring, their times turned into nanoseconds. */
+/* file_raw.c -- trace_pipe_raw and snapshot_raw: pages of the ring, their times in the unit of trace_clock. */
 #include "control/control.h"
 #include "control/files.h"
 #include "control/pool.h"
@@ -82,10 +82,10 @@ static void raw_note_pid(const uint8_t *record, uint32_t bytes)
 }
 
 /* Append one data record; 0 if it does not fit any more. */
-static int raw_emit(struct raw_page *r, uint32_t size, uint64_t ns, uint64_t *last, uint32_t *at)
+static int raw_emit(struct raw_page *r, uint32_t size, uint64_t time, uint64_t *last, uint32_t *at)
 {
 	uint32_t word = raw_word(&r->page, r->at), head = (word & 31) ? 4 : 8;
-	uint64_t delta = ns - *last;
+	uint64_t delta = time - *last;
 	uint32_t extend = delta > WIRE_DELTA_MAX ? 8 : 0;
 
 	if (*at + extend + size > WIRE_PAGE_DATA)
@@ -100,7 +100,7 @@ static int raw_emit(struct raw_page *r, uint32_t size, uint64_t ns, uint64_t *la
 	word = wire_header(word & 31, (uint32_t)delta);
 	__builtin_memcpy(r->out.data + *at, &word, 4);
 	*at += size;
-	*last = ns;
+	*last = time;
 	return 1;
 }
 
@@ -117,18 +117,18 @@ static void raw_lost(struct raw_page *r, uint32_t used)
 }
 
 /* Pack the next page into r->out: its bytes of data, 0 if the source is used up. */
-static uint32_t raw_pack(struct raw_page *r)
+static uint32_t raw_pack(struct raw_page *r, const struct fathom_clock *clock)
 {
 	uint32_t at = 0, size;
 	uint64_t last = 0, ticks;
 	int data;
 
 	while ((size = raw_record(r, &data, &ticks))) {
-		uint64_t ns = fathom_ticks_to_ns(ticks);
+		uint64_t time = fathom_clock_time(clock, ticks);
 
 		if (data && !at)
-			r->out.time = last = ns;
-		if (data && !raw_emit(r, size, ns < last ? last : ns, &last, &at))
+			r->out.time = last = time;
+		if (data && !raw_emit(r, size, time < last ? last : time, &last, &at))
 			break;
 		r->ticks = ticks;
 		r->at += size;
@@ -161,7 +161,7 @@ static int raw_fill(struct fathom_file *f, struct raw_page *r)
 	for (;;) {
 		int n;
 
-		if (r->at < r->end && raw_pack(r))
+		if (r->at < r->end && raw_pack(r, &fathom_ctl_instance(&f->node)->clock))
 			return 1;
 		n = ring ? fathom_ring_read_page(ring, &r->page, 1) : 0;
 		if (n <= 0)
@@ -212,15 +212,25 @@ static int raw_read(struct fathom_file *f, void *buf, size_t bytes)
 	return (int)n;
 }
 
-/* Readable when a record is there: 6.1 says so always, later kernels wait for buffer_percent. */
+/* Is the ring filled as far as buffer_percent asks? The page being written counts, as in Linux; 0: any record does. */
+static int raw_filled(struct fathom_ring *ring, uint32_t percent)
+{
+	struct fathom_ring_stats st;
+
+	fathom_ring_stats(ring, &st);
+	return st.entries &&
+	       (uint64_t)st.pages * 100 >= (uint64_t)percent * fathom_ring_pages(ring);
+}
+
+/* Readable when a part of a page is left, or the ring is filled enough: 6.1 says so always, later kernels do this. */
 static int raw_poll(struct fathom_file *f)
 {
 	const struct raw_page *r = f->ptr;
 	struct fathom_ring *ring = raw_ring(f);
-	struct fathom_record rec;
+	uint32_t percent = fathom_ctl_instance(&f->node)->buffer_percent;
 
 	if ((r && (r->at < r->end || r->out_at < r->out_bytes)) ||
-	    (ring && fathom_ring_peek(ring, &rec) > 0))
+	    (ring && raw_filled(ring, percent)))
 		return FATHOM_POLL_IN | FATHOM_POLL_OUT;
 	return FATHOM_POLL_OUT;
 }

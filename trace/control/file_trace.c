@@ -106,6 +106,7 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 	c->tracer = tr->index ? "nop" : tracer->name;
 	if (!tr->index && fathom_ctl_draws_graph(tracer))
 		c->graph = &fathom_view_graph;
+	c->clock = tr->clock;
 	c->start = tr->start;
 	if (trace_is_worst(f)) {
 		struct fathom_latency_report r;

@@ -10,8 +10,8 @@ extern const struct ctl_file_ops fathom_ctl_error_log;
 
 /* file_main.c: switches of the tracer */
 extern const struct ctl_file_ops fathom_ctl_tracing_on, fathom_ctl_current_tracer,
-	fathom_ctl_available_tracers, fathom_ctl_trace_clock, fathom_ctl_readme,
-	fathom_ctl_timestamp_mode, fathom_ctl_number_file;
+	fathom_ctl_available_tracers, fathom_ctl_readme, fathom_ctl_timestamp_mode,
+	fathom_ctl_number_file;
 enum ctl_number_file {
 	CTL_NUMBER_THRESH,
 	CTL_NUMBER_MAX_LATENCY,
@@ -22,6 +22,9 @@ enum ctl_number_file {
 	CTL_NUMBER_STACK_ON,
 	CTL_NUMBER_PROFILE,
 };
+
+/* file_clock.c */
+extern const struct ctl_file_ops fathom_ctl_trace_clock;
 
 /* file_buffer.c: sizes, masks, statistics */
 extern const struct ctl_file_ops fathom_ctl_buffer_size, fathom_ctl_cpu_buffer_size,

@@ -79,7 +79,7 @@ static void text_repeats(struct fathom_view *v, struct fathom_text *out)
 	fathom_text_str(out, " (repeats: ");
 	fathom_text_u64(out, r->count, 0, ' ');
 	fathom_text_str(out, ", last_ts:");
-	fathom_text_time(out, fathom_ticks_to_ns(v->time - delta));
+	fathom_text_time(out, fathom_clock_time(&v->config.clock, v->time - delta));
 	fathom_text_str(out, ")\n");
 }
 

@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "fathom/view.h"
 #include "fathom/event.h"
+#include "wire/div.h"
 
 static size_t view_round(size_t bytes)
 {
@@ -39,9 +40,21 @@ static int view_wants(const struct fathom_view *v, uint32_t cpu)
 	return v->config.rings[cpu] && (v->config.cpu < 0 || (uint32_t)v->config.cpu == cpu);
 }
 
+uint64_t fathom_clock_time(const struct fathom_clock *c, uint64_t ticks)
+{
+	uint64_t ns;
+
+	if (c->unit == FATHOM_CLOCK_TICKS)
+		return ticks;
+	ns = fathom_ticks_to_ns(ticks) + c->offset;
+	if (c->unit == FATHOM_CLOCK_CENTS)
+		wire_div(&ns, 10000000);
+	return ns;
+}
+
 static uint64_t view_time(const struct fathom_view *v, uint64_t ticks)
 {
-	return v->config.plain_clock ? ticks : fathom_ticks_to_ns(ticks);
+	return fathom_clock_time(&v->config.clock, ticks);
 }
 
 /* Look at the next record of a CPU; of a live ring again each time, since it may have come in meanwhile. */
@@ -72,8 +85,8 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 		v->config.tracer = "nop";
 	v->text.options = config->options;
 	v->text.nr_cpus = n;
-	v->text.plain_clock = config->plain_clock;
-	v->text.start = config->plain_clock ? config->start : fathom_ticks_to_ns(config->start);
+	v->text.plain_clock = config->clock.unit != FATHOM_CLOCK_NS;
+	v->text.start = view_time(v, config->start);
 	v->cpus = (struct fathom_view_cpu *)(v + 1);
 	if (config->graph)
 		config->graph->start(v, v->cpus + n);

@@ -153,6 +153,7 @@ static void count_bytes(const struct fathom_ring *r, struct fathom_ring_stats *s
 	unsigned long commit = fathom_load_acquire(&r->commit);
 	uint32_t index = FATHOM_POS_INDEX(commit);
 
+	st->pages = 0;
 	st->bytes = r->reader.end - r->reader.at;
 	st->oldest = st->bytes ? r->reader.time : 0;
 	for (uint32_t n = 0; n < r->nr_pages; n++) {
@@ -171,6 +172,7 @@ static void count_bytes(const struct fathom_ring *r, struct fathom_ring_stats *s
 		if (bytes && !st->bytes)
 			st->oldest = slot_page(r, slot)->time;
 		st->bytes += bytes;
+		st->pages += bytes != 0;
 	}
 }
 

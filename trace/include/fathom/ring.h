@@ -146,6 +146,7 @@ struct fathom_ring_stats {
 	uint64_t discarded; /* given back by the writer */
 	uint64_t entries;   /* in the ring now, the reader's page included */
 	uint64_t bytes;	    /* data bytes in the ring now */
+	uint32_t pages;	    /* pages of the ring that hold records now */
 	uint64_t oldest;    /* time of the oldest page, 0 if empty */
 	uint64_t
 		clock_back; /* times the clock went back: the record got the time of the one before, or a stamp */

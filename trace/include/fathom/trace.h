@@ -19,7 +19,11 @@ struct fathom_config {
 	uint32_t nr_cpus;    /* required: 1 .. FATHOM_CPUS_MAX */
 	uint32_t
 		pages_per_cpu; /* ring pages per CPU; 0: three eighths of the memory; as much again is for the snapshot, the rest for control */
-	uint64_t clock_hz;   /* ticks of fathom_port_clock() per second; 0: it counts nanoseconds */
+	uint64_t clock_hz; /* ticks of fathom_port_clock() per second; 0: it counts nanoseconds */
+	const char
+		*clock_name; /* what trace_clock calls the bare ticks ("x86-tsc"); 0: not offered */
+	uint64_t (*mono_ns)(
+		void);	     /* another clock, of nanoseconds: `mono` of trace_clock; 0: none */
 	const char *release; /* the kernel's name and version, for headers; 0: "fathom" */
 
 	fathom_write_fn sink; /* console for fathom_dump(); 0: dumps go nowhere */

@@ -27,6 +27,18 @@ struct fathom_view_graph {
 };
 extern const struct fathom_view_graph fathom_view_graph;
 
+/* How ring time is shown. Zero: as nanoseconds. */
+enum fathom_clock_unit {
+	FATHOM_CLOCK_NS,
+	FATHOM_CLOCK_TICKS, /* as the ring has it */
+	FATHOM_CLOCK_CENTS, /* hundredths of a second */
+};
+struct fathom_clock {
+	uint32_t unit;
+	uint64_t offset; /* added to nanoseconds */
+};
+uint64_t fathom_clock_time(const struct fathom_clock *c, uint64_t ticks);
+
 /* What is to be shown. Members may be zero but for the rings. */
 struct fathom_view_config {
 	struct fathom_ring *const
@@ -37,9 +49,9 @@ struct fathom_view_config {
 	uint32_t options;		       /* enum fathom_text_option */
 	const struct fathom_view_graph *graph; /* &fathom_view_graph: the function_graph layout */
 	const char *tracer;
-	uint8_t plain_clock; /* show ticks, not nanoseconds */
-	uint64_t start;	     /* ring time of the last clear */
-	uint64_t from; /* records before this ring time are left out: what latency tracers kept */
+	struct fathom_clock clock;
+	uint64_t start; /* ring time of the last clear */
+	uint64_t from;	/* records before this ring time are left out: what latency tracers kept */
 	const struct fathom_text_banner *banner; /* for the latency form */
 	/* Name of a task, NULL if unknown; 0: config.task_name of fathom_init(). buf may be used. */
 	const char *(*comm)(int32_t pid, char buf[16]);
