@@ -122,6 +122,63 @@ TEST(modifiers)
 	one("hist:keys=next_pid if next_pid == 21", "\n\nTotals:\n    Hits: 0\n");
 }
 
+/* Shares, bars, and values without the hits. */
+TEST(shares)
+{
+	start();
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid:vals=hitcount.percent,prev_prio.graph:"
+					 "sort=next_pid"),
+		 0);
+	fire("a", 1, 100);
+	fire("b", 2, 50);
+	fire("b", 2, 0);
+	CHECK(strstr(get(EVENT "hist"), "{ next_pid:          1 } hitcount (%):  33.33  prev_prio: "
+					"####################\n"
+					"{ next_pid:          2 } hitcount (%):  66.66  prev_prio: "
+					"##########          \n") != NULL);
+	CHECK(strstr(get(EVENT "trigger"), "vals=hitcount.percent,prev_prio.graph:") != NULL);
+	fathom_set(EVENT "trigger", "!traceon");
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid:vals=prev_prio:nohitcount"), 0);
+	fire("a", 1, 100);
+	CHECK(strstr(get(EVENT "hist"), "{ next_pid:          1 } prev_prio:        100\n") !=
+	      NULL);
+	fathom_set(EVENT "trigger", "!traceon");
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid.percent"), -EINVAL);
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid:vals=hitcount.sym"), -EINVAL);
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid:nohitcount"), -EINVAL);
+	CHECK(strstr(get("error_log"), "Non-hitcount value is required") != NULL);
+}
+
+/* What is refused says why. */
+TEST(refusals)
+{
+	start();
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid"), 0);
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=next_pid"), -EEXIST);
+	CHECK(strstr(get("error_log"),
+		     "hist:sched:sched_switch: error: Hist trigger already exists\n"
+		     "  Command: hist:keys=next_pid\n") != NULL);
+	CHECK_EQ(append(EVENT "trigger", "hist:keys=prev_pid:clear"), -ENOENT);
+	CHECK(strstr(get("error_log"), "Can't clear or continue a nonexistent hist trigger") !=
+	      NULL);
+	CHECK_EQ(append(EVENT "trigger",
+			"hist:keys=next_pid:x=prev_prio:onmax($x).save(next_comm)"),
+		 -EINVAL);
+	CHECK(strstr(get("error_log"),
+		     "error: Actions (onmatch, onmax, onchange) are not supported\n"
+		     "  Command: hist:keys=next_pid:x=prev_prio:onmax($x).save(next_"
+		     "comm)\n                                          ^\n") != NULL);
+	CHECK_EQ(append(EVENT "trigger", "traceoff if nosuch == 1"), -EINVAL);
+	CHECK(strstr(get("error_log"), "event filter parse error: error: Field not found\n"
+				       "  Command: nosuch == 1\n") != NULL);
+	/* A name shared by events whose field lies elsewhere would read the wrong bytes. */
+	CHECK_EQ(append(EVENT "trigger", "hist:name=shared:keys=prev_prio"), 0);
+	CHECK_EQ(append("events/sched/sched_wakeup/trigger", "hist:name=shared:keys=prio"),
+		 -EINVAL);
+	CHECK_EQ(append("events/sched/sched_waking/trigger", "hist:name=two:keys=prio"), 0);
+	CHECK_EQ(append("events/sched/sched_wakeup/trigger", "hist:name=two:keys=prio"), 0);
+}
+
 TEST(orders)
 {
 	start();

@@ -270,6 +270,21 @@ static void hist_sift(const struct ctl_hist *h, uint32_t *order, uint32_t at, ui
 	}
 }
 
+/* What shares and bars are measured by. */
+static void hist_totals(struct ctl_hist *h, uint32_t n)
+{
+	for (uint32_t k = 0; k < h->nr_values; k++) {
+		h->total[k] = h->most[k] = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t v = fathom_hist_sum(&hist_sums(h, i)[k]);
+
+			h->total[k] += v;
+			if (v > h->most[k])
+				h->most[k] = v;
+		}
+	}
+}
+
 /* Heap sort: no recursion, no memory, n log n whatever the data. */
 void fathom_hist_sort(struct ctl_hist *h, uint32_t *nr)
 {
@@ -278,6 +293,7 @@ void fathom_hist_sort(struct ctl_hist *h, uint32_t *nr)
 	if (n > h->size)
 		n = h->size;
 	*nr = n;
+	hist_totals(h, n);
 	for (uint32_t i = 0; i < n; i++)
 		h->order[i] = i;
 	for (uint32_t i = n / 2; i > 0; i--)

@@ -25,6 +25,8 @@ enum hist_modifier {
 	HIST_LOG2,
 	HIST_BUCKETS,
 	HIST_USECS,
+	HIST_PERCENT,	 /* of a value: its share of all entries' */
+	HIST_GRAPH,	 /* of a value: a bar, the largest entry's is full */
 	HIST_STACKTRACE, /* the key `stacktrace` itself */
 	HIST_TIMESTAMP,	 /* common_timestamp */
 };
@@ -90,6 +92,7 @@ struct ctl_hist {
 	struct ctl_hist *next_named;
 	uint32_t users; /* triggers that share it by name */
 	uint32_t paused;
+	uint32_t no_hitcount; /* the hits are counted, not shown */
 	uint32_t nr_keys, nr_values, nr_sorts, nr_vars;
 	uint32_t size; /* entries */
 	uint32_t key_bytes;
@@ -105,7 +108,8 @@ struct ctl_hist {
 	struct hist_slot *slots; /* 2 * size, a power of two */
 	uint8_t *entries;
 	uint32_t *order; /* entry numbers, sorted for the file */
-	void *table;	 /* the memory of the three */
+	uint64_t total[HIST_VALUES_MAX], most[HIST_VALUES_MAX]; /* of the entries in `order` */
+	void *table;						/* the memory of the three */
 };
 
 /* Any context, gate held. */
@@ -141,6 +145,8 @@ enum hist_order {
 };
 int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, const char *command,
 		      size_t at, size_t len, struct ctl_hist *out, enum hist_order *order);
+void fathom_hist_error(const struct ctl_instance *tr, const struct fathom_event *ev,
+		       const char *what, const char *command, size_t len, size_t at);
 /* hist_expr.c: 0, or -EINVAL with what is wrong, and where in the command. */
 int fathom_hist_expr_parse(const struct fathom_event *ev, const char *command, size_t at,
 			   size_t len, struct hist_expr *out, const char **what, size_t *where);

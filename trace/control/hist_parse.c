@@ -13,17 +13,23 @@ struct hist_parser {
 	size_t sort_at, sort_len;
 };
 
-static int hist_fail(struct hist_parser *p, const char *what, size_t at)
+void fathom_hist_error(const struct ctl_instance *tr, const struct fathom_event *ev,
+		       const char *what, const char *command, size_t len, size_t at)
 {
 	char where[48];
 	struct fathom_text t;
 
 	fathom_text_init(&t, where, sizeof(where));
 	fathom_text_str(&t, "hist:");
-	fathom_text_str(&t, p->ev->system);
+	fathom_text_str(&t, ev->system);
 	fathom_text_char(&t, ':');
-	fathom_text_str(&t, p->ev->name);
-	fathom_ctl_error(p->tr, fathom_text_cstr(&t), what, p->command, p->end, (uint32_t)at);
+	fathom_text_str(&t, ev->name);
+	fathom_ctl_error(tr, fathom_text_cstr(&t), what, command, len, (uint32_t)at);
+}
+
+static int hist_fail(struct hist_parser *p, const char *what, size_t at)
+{
+	fathom_hist_error(p->tr, p->ev, what, p->command, p->end, at);
 	return -FATHOM_EINVAL;
 }
 
@@ -33,7 +39,7 @@ static const struct {
 } hist_modifiers[] = {
 	{"hex", HIST_HEX},	     {"sym", HIST_SYM},		{"sym-offset", HIST_SYM_OFFSET},
 	{"execname", HIST_EXECNAME}, {"syscall", HIST_SYSCALL}, {"log2", HIST_LOG2},
-	{"usecs", HIST_USECS},
+	{"usecs", HIST_USECS},	     {"percent", HIST_PERCENT}, {"graph", HIST_GRAPH},
 };
 
 static int hist_modifier(struct hist_field *f, const char *s, size_t n)
@@ -77,6 +83,11 @@ static int hist_text_kind(const struct fathom_operand *op)
 static int hist_execname_ok(const struct hist_field *f)
 {
 	return f->modifier != HIST_EXECNAME || ctl_same(f->name, "common_pid");
+}
+
+static int hist_of_value_only(const struct hist_field *f)
+{
+	return f->modifier == HIST_PERCENT || f->modifier == HIST_GRAPH;
 }
 
 /* `name[.modifier]` at `at` of the command. */
@@ -148,6 +159,8 @@ static int hist_add_key(struct hist_parser *p, size_t at, size_t n)
 	err = hist_field(p, at, n, f);
 	if (err)
 		return err;
+	if (hist_of_value_only(f))
+		return hist_fail(p, "Invalid field modifier", at + ctl_len(f->name) + 1);
 	for (uint32_t i = 0; i < h->nr_keys; i++)
 		if (f->modifier == HIST_STACKTRACE && h->key[i].modifier == HIST_STACKTRACE)
 			return hist_fail(p, "Too many keys", at);
@@ -195,14 +208,28 @@ static int hist_add_variable(struct hist_parser *p, size_t at, size_t name_len, 
 	return 0;
 }
 
+/* The first value, always: the text may say how it is shown. */
+static int hist_hitcount(struct hist_parser *p, size_t at, size_t n)
+{
+	struct hist_field *f = &p->h->value[0];
+	size_t dot = ctl_find(p->command + at, n, '.');
+
+	if (dot == n)
+		return 0;
+	if (hist_modifier(f, p->command + at + dot + 1, n - dot - 1) ||
+	    (!hist_of_value_only(f) && f->modifier != HIST_HEX))
+		return hist_fail(p, "Invalid field modifier", at + dot + 1);
+	return 0;
+}
+
 static int hist_add_value(struct hist_parser *p, size_t at, size_t n)
 {
 	struct ctl_hist *h = p->h;
 	struct hist_field *f = &h->value[h->nr_values];
 	int err;
 
-	if (ctl_is(p->command + at, n, "hitcount"))
-		return 0; /* always the first */
+	if (ctl_is(p->command + at, ctl_find(p->command + at, n, '.'), "hitcount"))
+		return hist_hitcount(p, at, n);
 	if (h->nr_values == HIST_VALUES_MAX)
 		return hist_fail(p, "Too many values", at);
 	if (p->command[at] == '$' && n < sizeof(f->name))
@@ -300,6 +327,12 @@ static size_t hist_name_len(const char *s, size_t n)
 	return k < n && s[k] == '=' ? k : 0;
 }
 
+static int hist_is_action(const char *s, size_t n)
+{
+	return ctl_starts(s, n, "onmatch(") || ctl_starts(s, n, "onmax(") ||
+	       ctl_starts(s, n, "onchange(");
+}
+
 /* One part between colons. */
 static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order *order)
 {
@@ -312,6 +345,10 @@ static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order
 		*order = HIST_CONTINUE;
 	else if (ctl_is(s, n, "clear"))
 		*order = HIST_CLEAR;
+	else if (ctl_is(s, n, "nohitcount") || ctl_is(s, n, "NOHC"))
+		p->h->no_hitcount = 1;
+	else if (hist_is_action(s, n))
+		return hist_fail(p, "Actions (onmatch, onmax, onchange) are not supported", at);
 	else if ((k = ctl_starts(s, n, "keys=")) || (k = ctl_starts(s, n, "key=")))
 		return k == n ? hist_fail(p, "Empty assignment", at)
 			      : hist_list(p, at + k, n - k, hist_add_key);
@@ -356,6 +393,8 @@ int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, co
 	}
 	if (!err && !out->nr_keys)
 		err = -FATHOM_EINVAL;
+	if (!err && out->no_hitcount && out->nr_values == 1)
+		err = hist_fail(&p, "Non-hitcount value is required for 'nohitcount'", 0);
 	if (!err && p.have_sort)
 		err = hist_sorts(&p);
 	if (!err && !out->nr_sorts)
@@ -363,15 +402,20 @@ int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, co
 	return err;
 }
 
+/* By name and by place: a histogram that events share by name reads the records of all of them. */
 static int hist_same_field(const struct hist_field *a, const struct hist_field *b)
 {
-	return ctl_same(a->name, b->name) && a->modifier == b->modifier && a->buckets == b->buckets;
+	return ctl_same(a->name, b->name) && a->modifier == b->modifier &&
+	       a->buckets == b->buckets && a->op.kind == b->op.kind &&
+	       a->op.offset == b->op.offset && a->op.size == b->op.size &&
+	       a->op.is_signed == b->op.is_signed;
 }
 
 int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b)
 {
 	if (!ctl_same(a->name, b->name) || a->nr_keys != b->nr_keys ||
-	    a->nr_values != b->nr_values || a->nr_sorts != b->nr_sorts || a->nr_vars != b->nr_vars)
+	    a->nr_values != b->nr_values || a->nr_sorts != b->nr_sorts ||
+	    a->nr_vars != b->nr_vars || a->no_hitcount != b->no_hitcount)
 		return 0;
 	for (uint32_t i = 0; i < a->nr_vars; i++)
 		if (!ctl_same(a->variable[i].name, b->variable[i].name))

@@ -13,6 +13,8 @@ static const char *const hist_suffix[] = {
 	[HIST_LOG2] = ".log2",
 	[HIST_BUCKETS] = ".buckets=",
 	[HIST_USECS] = ".usecs",
+	[HIST_PERCENT] = ".percent",
+	[HIST_GRAPH] = ".graph",
 	[HIST_STACKTRACE] = "",
 	[HIST_TIMESTAMP] = "",
 };
@@ -61,6 +63,8 @@ void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 	}
 	fathom_text_str(t, ":size=");
 	fathom_text_u64(t, h->size, 0, ' ');
+	if (h->no_hitcount)
+		fathom_text_str(t, ":nohitcount");
 }
 
 /* `name+0x10/0x30` or the bare name; the address if there is no symbol. How many characters. */
@@ -171,6 +175,44 @@ static void hist_key_text(const struct hist_field *f, const uint8_t *key, struct
 	}
 }
 
+/* Hundredths of a percent; of numbers too large to multiply the lowest bits are left out. */
+static uint32_t hist_share(uint64_t v, uint64_t of)
+{
+	while (of >> 48) {
+		of >>= 1;
+		v >>= 1;
+	}
+	if (v > of) /* it grew since the total was made */
+		v = of;
+	return of ? (uint32_t)ctl_div(v * 10000, of) : 0;
+}
+
+#define HIST_BAR 20
+
+static void hist_value_text(const struct ctl_hist *h, uint32_t i, uint64_t v, struct fathom_text *t)
+{
+	const struct hist_field *f = &h->value[i];
+	uint32_t share;
+
+	fathom_text_str(t, f->name);
+	fathom_text_str(t, f->modifier == HIST_PERCENT ? " (%): " : ": ");
+	switch (f->modifier) {
+	case HIST_PERCENT:
+		share = hist_share(v, h->total[i]);
+		fathom_text_u64(t, share / 100, 3, ' ');
+		fathom_text_char(t, '.');
+		fathom_text_u64(t, share % 100, 2, '0');
+		break;
+	case HIST_GRAPH:
+		share = hist_share(v, h->most[i]) * HIST_BAR / 10000;
+		fathom_text_fill(t, '#', share);
+		fathom_text_fill(t, ' ', HIST_BAR - share);
+		break;
+	case HIST_HEX: fathom_text_hex(t, v, 10, ' '); break;
+	default: fathom_text_u64(t, v, 10, ' ');
+	}
+}
+
 /* Linux leaves no blank before the brace that ends a stack. */
 void fathom_hist_line(const struct ctl_hist *h, uint32_t at, struct fathom_text *t)
 {
@@ -185,17 +227,9 @@ void fathom_hist_line(const struct ctl_hist *h, uint32_t at, struct fathom_text 
 		hist_key_text(&h->key[i], key + h->key[i].at, t);
 	}
 	fathom_text_str(t, h->key[h->nr_keys - 1].modifier == HIST_STACKTRACE ? "}" : " }");
-	for (uint32_t i = 0; i < h->nr_values; i++) {
-		const struct hist_field *f = &h->value[i];
-		uint64_t v = fathom_hist_sum(&sums[i]);
-
-		fathom_text_str(t, i ? "  " : " ");
-		fathom_text_str(t, f->name);
-		fathom_text_str(t, ": ");
-		if (f->modifier == HIST_HEX)
-			fathom_text_hex(t, v, 10, ' ');
-		else
-			fathom_text_u64(t, v, 10, ' ');
+	for (uint32_t i = h->no_hitcount, first = i; i < h->nr_values; i++) {
+		fathom_text_str(t, i > first ? "  " : " ");
+		hist_value_text(h, i, fathom_hist_sum(&sums[i]), t);
 	}
 	fathom_text_char(t, '\n');
 }

@@ -168,13 +168,12 @@ static void trigger_free(struct ctl_trigger *t)
 	fathom_pool_retire(t);
 }
 
-static void trigger_unlink(struct ctl_instance *tr, uint32_t event, struct ctl_trigger **at)
+static void trigger_unlink(uint32_t event, struct ctl_trigger **at)
 {
 	struct ctl_trigger *t = *at;
 	uint32_t target = t->target;
 	int turned = trigger_has_target(t->kind);
 
-	(void)tr;
 	__atomic_store_n(at, t->next, __ATOMIC_SEQ_CST);
 	trigger_free(t);
 	fathom_ctl_event_update(event);
@@ -185,7 +184,7 @@ static void trigger_unlink(struct ctl_instance *tr, uint32_t event, struct ctl_t
 void fathom_trigger_remove_all(struct ctl_instance *tr, uint32_t event)
 {
 	while (tr->events[event].triggers)
-		trigger_unlink(tr, event, &tr->events[event].triggers);
+		trigger_unlink(event, &tr->events[event].triggers);
 }
 
 void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event)
@@ -194,7 +193,7 @@ void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event)
 
 	while (*at) {
 		if ((*at)->kind == CTL_TRIGGER_HIST)
-			trigger_unlink(tr, event, at);
+			trigger_unlink(event, at);
 		else
 			at = &(*at)->next;
 	}
@@ -213,12 +212,13 @@ static int trigger_link(struct ctl_instance *tr, uint32_t event, struct ctl_trig
 	__atomic_store_n(&e->triggers, t, __ATOMIC_RELEASE);
 	err = fathom_ctl_event_update(event);
 	if (err)
-		trigger_unlink(tr, event, &e->triggers);
+		trigger_unlink(event, &e->triggers);
 	return err;
 }
 
 /* The histogram of a hist trigger: its own, or that of the same name. */
-static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec)
+static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec,
+			     const struct trigger_text *c)
 {
 	struct ctl_hist *h = trigger_named;
 	int err;
@@ -226,8 +226,13 @@ static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec)
 	while (spec->name[0] && h && !ctl_same(h->name, spec->name))
 		h = h->next_named;
 	if (spec->name[0] && h) {
-		if (!fathom_hist_same(h, spec))
+		if (!fathom_hist_same(h, spec)) {
+			fathom_hist_error(t->tr, fathom_event_at(t->event),
+					  "Named hist trigger doesn't match existing named trigger "
+					  "(includes variables)",
+					  c->s, c->n, 0);
 			return -FATHOM_EINVAL;
+		}
 		h->users++;
 		t->hist = h;
 		return 0;
@@ -250,13 +255,12 @@ static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec)
 	return 0;
 }
 
-static int trigger_order(struct ctl_hist *h, enum hist_order order)
+static void trigger_order(struct ctl_hist *h, enum hist_order order)
 {
 	if (order == HIST_CLEAR)
 		fathom_hist_clear(h);
 	else
 		__atomic_store_n(&h->paused, order == HIST_PAUSE, __ATOMIC_RELAXED);
-	return 0;
 }
 
 static int trigger_filter(struct ctl_instance *tr, uint32_t event, const struct trigger_text *c,
@@ -265,12 +269,15 @@ static int trigger_filter(struct ctl_instance *tr, uint32_t event, const struct 
 	struct fathom_filter_error err;
 	int ret;
 
-	(void)tr;
 	if (!c->has_filter)
 		return 0;
 	ret = fathom_filter_compile(fathom_event_at(event), c->s + c->filter, c->filter_len,
 				    &t->filter, &err);
-	return ret && ret != -FATHOM_ENOMEM ? -FATHOM_EINVAL : ret;
+	if (!ret || ret == -FATHOM_ENOMEM)
+		return ret;
+	fathom_ctl_error(tr, "event filter parse error", err.what, c->s + c->filter, c->filter_len,
+			 err.at);
+	return -FATHOM_EINVAL;
 }
 
 static int trigger_new(struct ctl_instance *tr, uint32_t event, const struct trigger_text *c,
@@ -286,7 +293,7 @@ static int trigger_new(struct ctl_instance *tr, uint32_t event, const struct tri
 	if (!err && t->kind == CTL_TRIGGER_SNAPSHOT)
 		err = fathom_ctl_snapshot_alloc(tr);
 	if (!err && t->kind == CTL_TRIGGER_HIST)
-		err = trigger_take_hist(t, spec);
+		err = trigger_take_hist(t, spec, c);
 	if (err) {
 		fathom_pool_put(t->filter);
 		fathom_pool_put(t);
@@ -298,6 +305,32 @@ static int trigger_new(struct ctl_instance *tr, uint32_t event, const struct tri
 }
 
 static struct ctl_hist trigger_spec; /* too large for a stack; the lock is held */
+
+/* What it means that such a trigger is there, or is not: 0 if a new one is to be made, 1 if all is done. */
+static int trigger_meets(struct ctl_instance *tr, uint32_t event, const struct trigger_text *c,
+			 struct ctl_trigger **there, enum hist_order order)
+{
+	const char *what = 0;
+
+	if (c->remove) {
+		if (there)
+			trigger_unlink(event, there);
+		return 1;
+	}
+	if (there && c->kind == CTL_TRIGGER_HIST && order != HIST_SET) {
+		trigger_order((*there)->hist, order);
+		return 1;
+	}
+	if (there && c->kind == CTL_TRIGGER_HIST)
+		what = "Hist trigger already exists";
+	else if (order == HIST_CLEAR || order == HIST_CONTINUE)
+		what = "Can't clear or continue a nonexistent hist trigger";
+	if (what)
+		fathom_hist_error(tr, fathom_event_at(event), what, c->s, c->n, 0);
+	if (there)
+		return -FATHOM_EEXIST;
+	return what ? -FATHOM_ENOENT : 0;
+}
 
 int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len)
 {
@@ -321,17 +354,9 @@ int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *
 	if (err)
 		return err;
 	there = trigger_find(&tr->events[event], c.kind, like.target, &trigger_spec);
-	if (c.remove) {
-		if (there)
-			trigger_unlink(tr, event, there);
-		return 0;
-	}
-	if (there && c.kind == CTL_TRIGGER_HIST && order != HIST_SET)
-		return trigger_order((*there)->hist, order);
-	if (there)
-		return -FATHOM_EEXIST;
-	if (order == HIST_CLEAR || order == HIST_CONTINUE)
-		return -FATHOM_ENOENT;
+	err = trigger_meets(tr, event, &c, there, order);
+	if (err)
+		return err < 0 ? err : 0;
 	return trigger_new(tr, event, &c, like, &trigger_spec, order);
 }
 
