@@ -85,6 +85,14 @@ static int buffer_seize(struct fathom_ring *ring, uint32_t pages)
 	return fathom_ring_seize(ring);
 }
 
+/* The same pages again: a ring that was seized goes on where it was, any other is left alone. */
+static int buffer_let_go(struct fathom_ring *ring, uint32_t pages)
+{
+	(void)pages;
+	fathom_ring_resize_seized(ring, fathom_ring_pages(ring));
+	return 0;
+}
+
 #define BUFFER_TRIES \
 	100000 /* an open reservation ends in microseconds, but in a process that is preempted */
 
@@ -132,6 +140,12 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 			break;
 		if (fathom_core.config.sync)
 			fathom_core.config.sync();
+	}
+	if (r.err) {
+		int err = r.err;
+
+		buffer_resize_by(&r, buffer_let_go);
+		r.err = err;
 	}
 	fathom_ctl_hold_update(tr);
 	return r.err;
