@@ -3,6 +3,9 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #define FATHOM_VERSION "0.1.0"
 
 /* Exit codes of the program. */
@@ -12,9 +15,14 @@ enum {
 	EXIT_USAGE = 2, /* the command line was wrong */
 };
 
+/* Is the word that was typed likely to mean the name? */
+bool guess_similar(const char *typed, size_t typed_len, const char *name);
+
 /* argv[0] is the subcommand's name. Returns an exit code. */
 #define COMMAND(name, help) int cmd_##name(int argc, char **argv);
+#define GROUP(what)
 #include "cmd/commands.h"
+#undef GROUP
 #undef COMMAND
 
 #endif

@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 struct command {
-	const char *name;
+	const char *name; /* NULL: a heading */
 	const char *help;
 	int (*run)(int argc, char **argv);
 };
 
 static const struct command commands[] = {
 #define COMMAND(name, help) {#name, help, cmd_##name},
+#define GROUP(what)	    {NULL, what, NULL},
 #include "cmd/commands.h"
+#undef GROUP
 #undef COMMAND
 };
 
@@ -25,40 +27,31 @@ static const struct command commands[] = {
 
 static void usage(FILE *to)
 {
-	fputs("usage: fathom COMMAND [ARGUMENTS]\n\n", to);
+	fputs("usage: fathom COMMAND [OPTIONS] [FILE ...]\n", to);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fputs("\n`fathom help COMMAND` tells more.\n", to);
+		if (commands[i].name)
+			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
+		else
+			fprintf(to, "\n%s:\n", commands[i].help);
+	fputs("\n`fathom help COMMAND` tells more. To begin with: fathom report trace.dat | less\n",
+	      to);
 }
 
 static const struct command *find(const char *name)
 {
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
+		if (commands[i].name && !strcmp(commands[i].name, name))
 			return &commands[i];
 	return NULL;
-}
-
-/* Letters to change to get from a to b, cut at 3: enough to guess a misspelt command. */
-static int distance(const char *a, const char *b)
-{
-	if (!*a || !*b)
-		return (int)(strlen(a) + strlen(b));
-	if (*a == *b)
-		return distance(a + 1, b + 1);
-	if (strlen(a) > 12)
-		return 3;
-	int sub = distance(a + 1, b + 1), del = distance(a + 1, b), ins = distance(a, b + 1);
-	int best = sub < del ? sub : del;
-
-	return 1 + (best < ins ? best : ins);
 }
 
 static int unknown(const char *name)
 {
 	diag_error("'%s' is not a fathom command", name);
+	if (!access(name, F_OK))
+		fprintf(stderr, "        it is a file: `fathom report %s` prints it\n", name);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		if (strlen(name) < 16 && distance(name, commands[i].name) <= 2)
+		if (commands[i].name && guess_similar(name, strlen(name), commands[i].name))
 			fprintf(stderr, "        did you mean '%s'?\n", commands[i].name);
 	fputs("        `fathom --help` lists them\n", stderr);
 	return EXIT_USAGE;

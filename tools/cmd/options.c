@@ -117,6 +117,26 @@ static int take(const struct command_spec *spec, const struct option_spec *t, co
 	return EXIT_USAGE;
 }
 
+static void suggest(const struct option_spec *t, const char *name, size_t n)
+{
+	for (; t && t->name; t++)
+		if (guess_similar(name, n, t->name))
+			fprintf(stderr, "        did you mean --%s?\n", t->name);
+}
+
+/* A misspelt one is answered with those it may have meant. */
+static int unknown_option(const struct command_spec *spec, const struct option_spec *shared,
+			  const char *a, size_t n)
+{
+	int rc = usage_error(spec, "no such option: ", a);
+
+	if (n) {
+		suggest(spec->own, a + 2, n);
+		suggest(spec->trace ? shared : NULL, a + 2, n);
+	}
+	return rc;
+}
+
 /* One argument that begins with a dash; *i moves over its value. */
 static int one_option(const struct command_spec *spec, const struct option_spec *shared, int argc,
 		      char **argv, int *i)
@@ -130,7 +150,7 @@ static int one_option(const struct command_spec *spec, const struct option_spec 
 	if (!t && spec->trace)
 		t = find(shared, a + 2, n, is_long ? 0 : a[1]);
 	if (!t)
-		return usage_error(spec, "no such option: ", a);
+		return unknown_option(spec, shared, a, n);
 	if (is_long && a[2 + n] == '=')
 		value = a + 3 + n;
 	else if (!is_long && a[2])
