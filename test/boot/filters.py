@@ -106,5 +106,37 @@ for command, cpus in (("dump", 2), ("cpudump", 1)):
     sh(f"echo !vm_exec:{command} >> set_ftrace_filter")
     sh("echo 0 > events/sched/enable")
 c.check("command_all_gone", ":" not in sh("cat set_ftrace_filter"), sh("cat set_ftrace_filter"))
+# the stack tracer: what is printed adds up
+for line in ["echo > set_ftrace_filter", "echo 1 > stack_tracer_enabled", "run ipc 5", "run load 1"]:
+    sh(line)
+text = sh("cat stack_trace")
+frames = [(int(a), int(b)) for a, b in re.findall(r"^ *\d+\) +(\d+) +(\d+)   \S+$", text, re.M)]
+c.check("stack_max_size", frames and sh("cat stack_max_size") == f"{frames[0][0]}\n", text)
+c.check("stack_frames", len(frames) >= 5 and all(a[0] - a[1] == b[0] for a, b in zip(frames, frames[1:])) and frames[-1][0] == frames[-1][1], text)
+c.check("stack_header", text.startswith(f"        Depth    Size   Location    ({len(frames)} entries)\n        -----    ----   --------\n"), text)
+sh("echo 0 > stack_tracer_enabled")
+
+
+# the function profile, with and without what was slept and what callees took
+def profiled(run, *options):
+    """{function: (hits, us)} of both CPUs."""
+    for line in [*(f"echo 0 > options/{x}" for x in options), "echo 1 > function_profile_enabled", run, "echo 0 > function_profile_enabled"]:
+        sh(line)
+    total = {}
+    for cpu in (0, 1):
+        for name, hits, us in re.findall(r"^  (\S+) +(\d+) +([\d.]+) us", sh(f"cat trace_stat/function{cpu}"), re.M):
+            h, t = total.get(name, (0, 0))
+            total[name] = (h + int(hits), t + float(us))
+    for x in options:
+        sh(f"echo 1 > options/{x}")
+    return total
+
+
+p = profiled("sleep 30")
+c.check("profile_sleep", p["cmd_sleep"][0] == 1 and p["cmd_sleep"][1] > 20000 and p["sleep_until"][1] <= p["cmd_sleep"][1], str(p.get("cmd_sleep")))
+p = profiled("sleep 30", "sleep-time")
+c.check("profile_no_sleep_time", 0 < p["cmd_sleep"][1] < 20000, str(p.get("cmd_sleep")))
+p = profiled("sleep 30", "graph-time")
+c.check("profile_no_graph_time", 0 < p["cmd_sleep"][1] < 20000 < p["switch_tasks"][1], str((p.get("cmd_sleep"), p.get("switch_tasks"))))
 c.check("filters_exit", d.leave() == EXIT_OK, d.text()[-300:])
 c.done()

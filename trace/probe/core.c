@@ -57,6 +57,16 @@ static uint32_t core_pages_in(size_t bytes)
 	return lo;
 }
 
+struct tracer_clock fathom_tracer_clock;
+
+static void clock_ratio_set(uint32_t mult, uint32_t shift)
+{
+	fathom_core.ns_mult = mult;
+	fathom_core.ns_shift = shift;
+	fathom_tracer_clock.whole = mult >> shift;
+	fathom_tracer_clock.fraction = shift ? wire_shl(mult & ((1u << shift) - 1), 64 - shift) : 0;
+}
+
 /*
  * mult and shift with mult < 2^32 as large as that allows: ns = ticks * mult >> shift. Found by long division bit by
  * bit, since a 32-bit target has no 64-bit one.
@@ -66,10 +76,10 @@ void fathom_clock_hz_set(uint64_t hz)
 	uint64_t rest = 1000000000u, mult = 0;
 	uint32_t shift = 0;
 
-	fathom_core.ns_mult = 1;
-	fathom_core.ns_shift = 0;
-	if (!hz || hz == 1000000000u)
+	if (!hz || hz == 1000000000u) {
+		clock_ratio_set(1, 0);
 		return;
+	}
 	while (rest >= hz) {
 		rest -= hz;
 		mult++;
@@ -83,8 +93,7 @@ void fathom_clock_hz_set(uint64_t hz)
 			mult++;
 		}
 	}
-	fathom_core.ns_mult = (uint32_t)mult;
-	fathom_core.ns_shift = shift;
+	clock_ratio_set((uint32_t)mult, shift);
 }
 
 /* A 64 x 32 bit product shifted right, in two halves: nothing is lost on the way. */

@@ -65,7 +65,7 @@ static void profile_clear(void)
 
 int fathom_profile_set(int on)
 {
-	int err = on ? fathom_sites_init() : 0;
+	int err = on ? fathom_function_prepare() : 0;
 
 	if (err)
 		return err;

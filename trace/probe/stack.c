@@ -93,18 +93,18 @@ static void deepest_note(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uintptr_t 
 /* Asked at each call while the stack tracer is on. Context: any; nested and concurrent finders leave it to the first. */
 void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 {
-	struct fathom_unwind u;
+	uintptr_t lo, hi;
 	uint64_t used;
 
-	fathom_unwind_kernel(&u, (uintptr_t)slot);
-	used = u.hi - (uintptr_t)(slot - 1);
-	if (u.hi < (uintptr_t)slot || used <= fathom_load(&deepest.bytes) ||
-	    fathom_port_context() & WIRE_FLAG_NMI)
+	if (!fathom_stack_known((uintptr_t)slot, &lo, &hi) || hi < (uintptr_t)slot)
+		return; /* an interrupt's, or the kernel is between two tasks */
+	used = hi - (uintptr_t)(slot - 1);
+	if (used <= fathom_load(&deepest.bytes) || fathom_port_context() & WIRE_FLAG_NMI)
 		return;
 	if (__atomic_exchange_n(&deepest.lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (used > deepest.bytes) {
-		deepest_note(ip, slot, fp, u.hi);
+		deepest_note(ip, slot, fp, hi);
 		fathom_store(&deepest.bytes, used);
 	}
 	__atomic_store_n(&deepest.lock, 0, __ATOMIC_RELEASE);
@@ -112,7 +112,7 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 
 int fathom_stack_tracer_set(int on)
 {
-	int err = on ? fathom_sites_init() : 0;
+	int err = on ? fathom_function_prepare() : 0;
 
 	if (err)
 		return err;

@@ -9,7 +9,6 @@
 
 struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
 struct tracer_wants fathom_tracer_wants;
-struct tracer_clock fathom_tracer_clock;
 uint32_t fathom_want;
 uint32_t fathom_tracer_option_bits = FATHOM_OPT_GRAPH_CPU | FATHOM_OPT_GRAPH_OVERHEAD |
 				     FATHOM_OPT_GRAPH_DURATION | FATHOM_OPT_GRAPH_IRQS |
@@ -73,11 +72,6 @@ int fathom_tracer_refresh(void)
 
 static int task_states_init(void)
 {
-	uint32_t mult = fathom_core.ns_mult, shift = fathom_core.ns_shift;
-
-	fathom_tracer_clock.whole = mult >> shift;
-	fathom_tracer_clock.fraction =
-		shift ? (uint64_t)(mult & ((1ull << shift) - 1)) << (64 - shift) : 0;
 #ifdef FATHOM_TASK_PER_CPU
 	if (!fathom_cpu_task)
 		fathom_cpu_task =

@@ -118,7 +118,10 @@ static inline void fathom_put32(void *at, uint32_t v)
 	__builtin_memcpy(at, &v, sizeof(v));
 }
 
-/* fathom_ticks_to_ns(), to within 1 ns and without a branch: ns per tick as a whole number and a 64-bit fraction. */
+/*
+ * fathom_ticks_to_ns(), to within 1 ns and without a branch: ns per tick as a whole number and a 64-bit fraction. Set
+ * with the clock's rate (core.c).
+ */
 struct tracer_clock {
 	uint64_t whole;
 	uint64_t fraction;
@@ -215,6 +218,10 @@ int fathom_wakeup_rt_start(void);
 int fathom_wakeup_dl_start(void);
 void fathom_wakeup_stop(void);
 int fathom_latency_changed(uint32_t bit);
+
+/* ---- unwind.c: whether the port knows the stack that `at` is on; [*lo, *hi) of it ---- */
+
+int fathom_stack_known(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 
 /* ---- stack.c, profile.c ---- */
 

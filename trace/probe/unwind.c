@@ -16,17 +16,25 @@
 #endif
 #define FRAME_BYTES (2 * sizeof(uintptr_t))
 
+int fathom_stack_known(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	*lo = *hi = 0;
+#ifdef fathom_port_stack
+	fathom_port_stack(at, lo, hi);
+#else
+	(void)at;
+#endif
+	return *hi != 0;
+}
+
 /*
  * The stack that `at` is on, [*lo, *hi). In code without frame pointers `at` is anything, so what the port does not know
  * counts only if it is on the page that we stand on ourselves: that one is surely there.
  */
 static void unwind_bounds(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
-	*lo = *hi = 0;
-#ifdef fathom_port_stack
-	fathom_port_stack(at, lo, hi);
-#endif
-	if (!*hi && (at ^ (uintptr_t)__builtin_frame_address(0)) < 4096) {
+	if (!fathom_stack_known(at, lo, hi) &&
+	    (at ^ (uintptr_t)__builtin_frame_address(0)) < 4096) {
 		*lo = at;
 		*hi = (at | 4095) + 1;
 	}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_latency.c -- the latency tracers of a program without function sites, on a clock that is not in nanoseconds. */
+#include "harness.h"
+#include "fathom/task.h"
+#include "fathom/trace.h"
+#include "fathom/tracer.h"
+#include "fathom_port.h"
+
+static char memory[4 << 20] __attribute__((aligned(4096)));
+
+static void start(uint64_t hz)
+{
+	struct fathom_config config = {.memory = memory,
+				       .memory_bytes = sizeof(memory),
+				       .nr_cpus = 1,
+				       .pages_per_cpu = 8,
+				       .clock_hz = hz};
+
+	fathom_exit();
+	fathom_user_cpu = 0;
+	CHECK_EQ(fathom_init(&config), 0);
+}
+
+/* A section of at least so many ticks; how many it took at most. */
+static uint64_t section(uint64_t ticks)
+{
+	uint64_t from = fathom_now();
+
+	fathom_note_irqs(1, 0x1000, 0x2000);
+	while (fathom_now() - from < 2 * ticks)
+		;
+	fathom_note_irqs(0, 0x3000, 0x4000);
+	return fathom_now() - from;
+}
+
+TEST(longest_section_is_kept)
+{
+	struct fathom_latency_report r;
+	uint64_t most;
+
+	start(500000000); /* a tick is said to be 2 ns */
+	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
+	section(1000);
+	most = section(1000000);
+	fathom_latency_report(&r);
+	CHECK(r.latency_ns >= 2 * 1000000 && r.latency_ns <= 2 * most);
+	CHECK_EQ(fathom_max_latency(), r.latency_ns);
+	CHECK_EQ(r.started_at, 0x2000);
+	CHECK_EQ(r.ended_at, 0x4000);
+	section(1000);
+	CHECK_EQ(fathom_max_latency(), r.latency_ns);
+	fathom_max_latency_set(0); /* start over */
+	section(1000);
+	CHECK(fathom_max_latency() && fathom_max_latency() != r.latency_ns);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
+TEST(clock_rate_told_later)
+{
+	uint64_t before;
+
+	start(500000000);
+	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
+	section(1000000);
+	before = fathom_max_latency();
+	fathom_clock_hz_set(50000000); /* ten times as long, then */
+	fathom_max_latency_set(0);
+	section(1000000);
+	CHECK(fathom_max_latency() >= 20 * 1000000 && fathom_max_latency() > before);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
+static struct fathom_sched_task task(int32_t pid, int32_t prio)
+{
+	return (struct fathom_sched_task){
+		.pid = pid, .prio = prio, .is_rt = prio >= 0 && prio < 100, .is_dl = prio < 0};
+}
+
+/* Wake `woken` while `current` runs, and let it run: does the tracer say it was followed? */
+static int followed(const char *tracer, int32_t current, int32_t woken)
+{
+	struct fathom_sched_task c = task(1, current), w = task(2, woken);
+	struct fathom_latency_report r;
+
+	CHECK_EQ(fathom_tracer_set(tracer), 0);
+	fathom_note_wakeup(&c, &w, 0);
+	fathom_note_switch(&c, &w);
+	fathom_latency_report(&r);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+	return r.latency_ns && r.pid == 2;
+}
+
+/* As in Linux: each tracer its classes, others only if better than what runs, deadlines always. */
+TEST(who_is_followed)
+{
+	start(0);
+	CHECK(followed("wakeup", 120, 119));
+	CHECK(!followed("wakeup", 120, 120));
+	CHECK(followed("wakeup", 120, 50));
+	CHECK(followed("wakeup", -1, -1));
+	CHECK(!followed("wakeup_rt", 120, 110));
+	CHECK(followed("wakeup_rt", 120, 50));
+	CHECK(!followed("wakeup_rt", 40, 50));
+	CHECK(followed("wakeup_rt", 40, -1));
+	CHECK(!followed("wakeup_dl", 120, 50));
+	CHECK(followed("wakeup_dl", 120, -1));
+	CHECK(followed("wakeup_dl", -1, -1));
+}
+
+TEST(class_of_the_woken)
+{
+	struct fathom_sched_task c = task(1, 120), rt = task(2, 19), dl = task(3, -1);
+	struct fathom_latency_report r;
+
+	start(0);
+	CHECK_EQ(fathom_tracer_set("wakeup"), 0);
+	fathom_note_wakeup(&c, &rt, 0);
+	fathom_note_switch(&c, &rt);
+	fathom_latency_report(&r);
+	CHECK_EQ(r.policy, 1);
+	CHECK_EQ(r.rt_prio, 80);
+	fathom_max_latency_set(0);
+	fathom_note_wakeup(&c, &dl, 0);
+	fathom_note_wakeup(&c, &rt, 0); /* does not take its place */
+	fathom_note_switch(&c, &dl);
+	fathom_latency_report(&r);
+	CHECK_EQ(r.pid, 3);
+	CHECK_EQ(r.policy, 6);
+	CHECK_EQ(r.rt_prio, 0);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
+TEST_MAIN
