@@ -2,6 +2,7 @@
 /* graphtext.c -- the text of function_graph as a source: calls and returns, and the events written between them. */
 #include "decode/eventlist.h"
 #include "decode/graphtext.h"
+#include "decode/wordlist.h"
 #include "base/diag.h"
 
 #include <errno.h>
@@ -39,9 +40,7 @@ struct task_calls {
 struct graphtext {
 	struct eventlist events; /* first: the ops of lists take it */
 	struct textlog types;	 /* of events between the calls */
-	uint32_t *functions;	 /* open addressing: 1 + number */
-	struct span *names;
-	uint32_t nr_functions, cap_functions;
+	struct wordlist functions;
 	struct task_calls **tasks; /* by a hash of pid and cpu */
 	uint32_t nr_tasks, cap_tasks;
 	int32_t *pids;	/* by CPU */
@@ -52,41 +51,7 @@ struct graphtext {
 	size_t nr_texts, cap_texts;
 };
 
-static uint32_t hash(const char *p, uint32_t n)
-{
-	uint32_t h = 2166136261u;
-
-	for (uint32_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 16777619u;
-	return h ^ h >> 15;
-}
-
 /* ---- functions ---- */
-
-static bool grow_functions(struct graphtext *g)
-{
-	uint32_t cap = g->cap_functions ? g->cap_functions * 2 : 4096;
-	uint32_t *slots = calloc(cap, sizeof(*slots));
-	struct span *names = realloc(g->names, cap / 2 * sizeof(*names));
-
-	if (names)
-		g->names = names;
-	if (!slots || !names) {
-		free(slots);
-		return false;
-	}
-	for (uint32_t i = 0; i < g->nr_functions; i++) {
-		uint32_t k = hash(names[i].p, names[i].n) & (cap - 1);
-
-		while (slots[k])
-			k = (k + 1) & (cap - 1);
-		slots[k] = i + 1;
-	}
-	free(g->functions);
-	g->functions = slots;
-	g->cap_functions = cap;
-	return true;
-}
 
 static uint64_t address(uint32_t function)
 {
@@ -97,23 +62,15 @@ static uint64_t address(uint32_t function)
 static uint32_t function_of(struct source *s, struct span name)
 {
 	struct graphtext *g = s->priv;
-	uint32_t k;
+	uint32_t before = g->functions.nr, number = WORD_NONE;
 
-	if ((g->nr_functions + 1) * 2 > g->cap_functions &&
-	    (g->nr_functions >= FUNCTIONS || !grow_functions(g)))
+	if (before < FUNCTIONS)
+		number = wordlist_add(&g->functions, name.p, name.n);
+	if (number == WORD_NONE)
 		return 0;
-	k = hash(name.p, name.n) & (g->cap_functions - 1);
-	while (g->functions[k]) {
-		const struct span *f = &g->names[g->functions[k] - 1];
-
-		if (f->n == name.n && !memcmp(f->p, name.p, name.n))
-			return g->functions[k] - 1;
-		k = (k + 1) & (g->cap_functions - 1);
-	}
-	g->names[g->nr_functions] = name;
-	g->functions[k] = ++g->nr_functions;
-	symbols_add(s->symbols, address(g->nr_functions - 1), FUNCTION, name.p, name.n, NULL, 0);
-	return g->nr_functions - 1;
+	if (g->functions.nr > before)
+		symbols_add(s->symbols, address(number), FUNCTION, name.p, name.n, NULL, 0);
+	return number;
 }
 
 /* ---- tasks ---- */
@@ -449,8 +406,7 @@ static void graph_close(struct source *s)
 		free(g->texts[i]);
 	free(g->tasks);
 	free(g->texts);
-	free(g->functions);
-	free(g->names);
+	wordlist_free(&g->functions);
 	text_types_free(&g->types);
 	free(g->pids);
 	free(g->lost);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline.c -- a trace over time: which task ran on which CPU, interrupts, calls, events; one page for a browser. */
 #include "view/timeline.h"
-#include "base/diag.h"
+#include "decode/wordlist.h"
 #include "view/eventline.h"
 
 #include <errno.h>
@@ -74,11 +74,7 @@ struct timeline {
 		int32_t pid;
 		uint64_t at;
 	} woken[4096];
-	/* names, each once */
-	char **name;
-	size_t nr_names, cap_names;
-	uint32_t *by_name; /* index + 1 */
-	size_t nr_by_name;
+	struct wordlist names;
 	bool failed;
 };
 
@@ -137,62 +133,12 @@ static struct lane *lane_of(struct timeline *t, struct lanes *l, int64_t id)
 
 /* ---- names ---- */
 
-static uint64_t hash(const char *s, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3ull;
-	return h ^ h >> 31;
-}
-
-static bool names_grow(struct timeline *t)
-{
-	size_t n = t->nr_by_name ? t->nr_by_name * 2 : 8192;
-	uint32_t *v = calloc(n, sizeof(*v));
-	char **names = realloc(t->name, n / 2 * sizeof(*names));
-
-	if (names)
-		t->name = names;
-	if (!v || !names) {
-		free(v);
-		t->failed = true;
-		return false;
-	}
-	for (size_t i = 0; i < t->nr_names; i++) {
-		size_t at = hash(t->name[i], strlen(t->name[i])) & (n - 1);
-
-		while (v[at])
-			at = (at + 1) & (n - 1);
-		v[at] = (uint32_t)i + 1;
-	}
-	free(t->by_name);
-	t->by_name = v;
-	t->nr_by_name = n;
-	t->cap_names = n / 2;
-	return true;
-}
-
 static uint32_t name_of(struct timeline *t, const char *s, size_t n)
 {
-	size_t at;
+	uint32_t i = wordlist_add(&t->names, s, (uint32_t)n);
 
-	if (t->nr_names == t->cap_names && !names_grow(t))
-		return 0;
-	at = hash(s, n) & (t->nr_by_name - 1);
-	for (; t->by_name[at]; at = (at + 1) & (t->nr_by_name - 1)) {
-		const char *k = t->name[t->by_name[at] - 1];
-
-		if (!strncmp(k, s, n) && !k[n])
-			return t->by_name[at] - 1;
-	}
-	t->name[t->nr_names] = strndup(s, n);
-	if (!t->name[t->nr_names]) {
-		t->failed = true;
-		return 0;
-	}
-	t->by_name[at] = (uint32_t)++t->nr_names;
-	return (uint32_t)t->nr_names - 1;
+	t->failed |= i == WORD_NONE;
+	return i == WORD_NONE ? 0 : i;
 }
 
 static uint32_t task_name(struct timeline *t, int32_t pid)
@@ -404,8 +350,8 @@ static void put_lane(struct timeline *t, const struct lane *k, bool cpu, bool fi
 /* The data is a script of its own type: `<` is escaped, so that no name can end it. */
 static void put_names(const struct timeline *t, FILE *out)
 {
-	for (size_t i = 0; i < t->nr_names; i++) {
-		const char *p = t->name[i], *lt;
+	for (uint32_t i = 0; i < t->names.nr; i++) {
+		const char *p = t->names.word[i].p, *lt;
 
 		fputs(i ? ",\"" : "\"", out);
 		for (; (lt = strchr(p, '<')); p = lt + 1) {
@@ -472,10 +418,7 @@ static void timeline_free(struct timeline *t)
 {
 	lanes_free(&t->cpus);
 	lanes_free(&t->tasks);
-	for (size_t i = 0; i < t->nr_names; i++)
-		free(t->name[i]);
-	free(t->name);
-	free(t->by_name);
+	wordlist_free(&t->names);
 	free(t->roles);
 	eventline_free(t->line);
 	free(t);
@@ -488,6 +431,7 @@ static struct timeline *timeline_new(struct source *s)
 	if (!t)
 		return NULL;
 	t->s = s;
+	t->names.copies = true;
 	t->line = eventline_new(s);
 	t->roles = calloc(SOURCE_ID_FAST, 1);
 	t->switches = source_schema_named(s, "sched_switch") != NULL;
