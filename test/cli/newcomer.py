@@ -1,11 +1,30 @@
 #!/usr/bin/env python3
 """newcomer.py -- a newcomer's ten minutes: what a person does wrong first is answered with what helps."""
 import os
+import pty
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tracedata import FATHOM, Traces, check, done, fathom
+
+
+
+def on_terminal(*args, **env):
+    """What a person sees who runs it in a terminal."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([FATHOM, *args], stdout=slave, env={**os.environ, "TERM": "xterm", **env})
+    os.close(slave)
+    out = b""
+    try:
+        while chunk := os.read(master, 65536):
+            out += chunk
+    except OSError:  # the other side is closed
+        pass
+    p.wait()
+    os.close(master)
+    return out
+
 
 COMMANDS = ["stat", "query", "index", "convert", "verify", "report"]
 
@@ -59,6 +78,15 @@ with Traces() as t:
         check(f"{c}_into_head", r.returncode == 0 and not r.stderr and len(r.stdout.splitlines()) == 1, r.stderr)
     r = subprocess.run(f"{FATHOM} stat {trace} > /dev/full", shell=True, capture_output=True)
     check("full_disk", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
+
+    # Colours on a terminal, and only there.
+    lost = t.path("lost_v6.dat")
+    seen = on_terminal("report", lost)
+    check("colours_of_report", b"\033[36msched_switch:\033[0m" in seen and b"\033[31mCPU:0 [" in seen, seen[:300])
+    check("colours_of_stat", b"\033[31m1,210 events\033[0m" in on_terminal("stat", lost), on_terminal("stat", lost)[:300])
+    check("colours_of_query", b"\033[1m" in on_terminal("query", lost, "--event", "10", "--context", "2"))
+    check("no_colour", b"\033" not in on_terminal("report", lost, NO_COLOR="1") + on_terminal("stat", lost, TERM="dumb"))
+    check("no_colours_in_a_pipe", "\033" not in fathom("report", lost)[1] + fathom("stat", lost)[1])
 
     # A read-only folder: everything works, without an index file.
     os.chmod(t.dir, 0o555)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query.c -- fathom query: events by number, by type, by filter. */
+#include "base/colour.h"
 #include "base/diag.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -78,13 +79,13 @@ static void print(struct query *q, const struct event *e, bool mark)
 		return;
 	}
 	if (mark && q->colour)
-		fputs("\033[1m", stdout);
+		fputs(COLOUR_BOLD, stdout);
 	if (q->numbered &&
 	    !q->source->ops->type_name) /* such a format's own lines tell the number */
 		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
 	eventline_text(q->line, e, stdout);
 	if (mark && q->colour)
-		fputs("\033[0m", stdout);
+		fputs(COLOUR_OFF, stdout);
 }
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -310,7 +311,7 @@ int cmd_query(int argc, char **argv)
 	q.source = options_open(&o);
 	if (!q.source)
 		return EXIT_FAIL;
-	q.colour = isatty(1) && !getenv("NO_COLOR");
+	q.colour = colour_wanted(STDOUT_FILENO);
 	q.select = select_open(q.source, &o);
 	q.line = eventline_new(q.source);
 	/* Numbers count all streams, so by number or type all are merged; else only those asked for. */

@@ -2,6 +2,7 @@
 /* report.c -- fathom report: a trace as text. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "base/colour.h"
 #include "base/diag.h"
 #include "view/report.h"
 
@@ -80,6 +81,7 @@ int cmd_report(int argc, char **argv)
 	report.filter = filter;
 	report.threads = (unsigned)(threads > 64 ? 64 : threads);
 	report.fd = STDOUT_FILENO;
+	report.colour = colour_wanted(STDOUT_FILENO);
 	if (!start_given)
 		report.start = UINT64_MAX;
 	if (!written_given)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stat.c -- fathom stat: what is in a trace. */
+#include "base/colour.h"
 #include "base/diag.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 static bool as_json, as_summary;
+static const char *bold = "", *red = "", *plain = ""; /* on a terminal */
 static uint64_t top = 20;
 
 static const struct option_spec own[] = {
@@ -106,12 +108,12 @@ static void print_head(const struct source *s, const struct summary *m)
 	if (!m->nr_losses)
 		printf("lost         nothing\n");
 	else
-		printf("lost         %s%s events in %s gaps; %.1f %% of the window observed\n",
-		       m->lost_unknown ? "at least " : "", thousands(m->lost),
+		printf("lost         %s%s%s events%s in %s gaps; %.1f %% of the window observed\n",
+		       red, m->lost_unknown ? "at least " : "", thousands(m->lost), plain,
 		       thousands(m->nr_losses), m->observed * 100);
 	if (s->damage_total)
-		printf("damage       %s places, `fathom verify` tells which\n",
-		       thousands(s->damage_total));
+		printf("damage       %s%s places%s, `fathom verify` tells which\n", red,
+		       thousands(s->damage_total), plain);
 }
 
 /* The form that scripts of the seL4 tools read: types by the name those tools use. */
@@ -128,7 +130,7 @@ static void print_summary(struct source *s, const struct summary *m)
 
 static void print_types(struct source *s, const struct summary *m)
 {
-	printf("\n%11s  %6s  %11s  event\n", "count", "%", "per second");
+	printf("\n%s%11s  %6s  %11s  event%s\n", bold, "count", "%", "per second", plain);
 	for (uint64_t i = 0; i < shown(m->nr_types); i++) {
 		const struct schema *k = source_schema(s, m->types[i].id);
 
@@ -147,8 +149,8 @@ static void print_types(struct source *s, const struct summary *m)
 
 static void print_streams(const struct source *s, const struct summary *m)
 {
-	printf("\n%11s  %4s  %16s  %16s  %10s  observed\n", "count", "cpu", "first", "last",
-	       "lost");
+	printf("\n%s%11s  %4s  %16s  %16s  %10s  observed%s\n", bold, "count", "cpu", "first",
+	       "last", "lost", plain);
 	for (size_t i = 0; i < m->nr_streams; i++) {
 		const struct summary_stream *t = &m->streams[i];
 		const struct stream *st = &s->streams[t->stream];
@@ -171,7 +173,7 @@ static void print_streams(const struct source *s, const struct summary *m)
 
 static void print_rest(struct source *s, const struct summary *m)
 {
-	printf("\n%11s  %6s  task\n", "count", "%");
+	printf("\n%s%11s  %6s  task%s\n", bold, "count", "%", plain);
 	for (uint64_t i = 0; i < shown(m->nr_pids); i++)
 		printf("%11s  %6.2f  %s-%d\n", thousands(m->pids[i].count),
 		       (double)m->pids[i].count * 100 / (double)m->nr_events,
@@ -179,7 +181,7 @@ static void print_rest(struct source *s, const struct summary *m)
 	more(m->nr_pids);
 	if (!m->nr_losses)
 		return;
-	printf("\n%11s  %4s  %16s  %16s  gap\n", "lost", "cpu", "from", "to");
+	printf("\n%s%11s  %4s  %16s  %16s  gap%s\n", bold, "lost", "cpu", "from", "to", plain);
 	for (uint64_t i = 0; i < shown(m->nr_losses); i++) {
 		const struct loss *l = &m->losses[i];
 
@@ -347,6 +349,11 @@ int cmd_stat(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
+	if (colour_wanted(STDOUT_FILENO)) {
+		bold = COLOUR_BOLD;
+		red = COLOUR_RED;
+		plain = COLOUR_OFF;
+	}
 	err = options_restrict(&o) ? walk(s, &o, &m) : whole(s, &o, &m);
 	if (!err) {
 		if (as_json) {

@@ -42,7 +42,7 @@ struct printer {
 		ITEM_WAKEUP
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
-	char head[64];			     /* "sched_switch:         " */
+	char head[128];			     /* "sched_switch:         " */
 	uint8_t head_len;
 };
 

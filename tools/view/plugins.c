@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plugins.c -- events that trace-cmd prints by plugin, not by print fmt; its choice for each event type. */
 #include "view/lines.h"
+#include "base/colour.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -365,7 +366,8 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 	}
 	if (!p->print)
 		p->print = print_unknown;
-	n = snprintf(p->head, sizeof(p->head), ": %s%s%*s", name, *name ? ":" : "",
+	n = snprintf(p->head, sizeof(p->head), ": %s%s%s%s%*s", o->colour ? COLOUR_NAME : "", name,
+		     *name ? ":" : "", o->colour ? COLOUR_OFF : "",
 		     !*name		 ? 0
 		     : strlen(name) < 20 ? (int)(21 - strlen(name))
 					 : 1,

@@ -16,6 +16,7 @@ struct report_options {
 	const struct filter *filter; /* NULL: none */
 	unsigned threads;	     /* that make text; 0: as many as there are CPUs, at most 8 */
 	int fd;			     /* where the text goes */
+	bool colour;		     /* trace-cmd's form: names of events and losses stand out */
 	/* trace-cmd's options */
 	bool raw;	  /* -R: fields instead of print fmts */
 	bool no_plugins;  /* -N: print fmts for all events */

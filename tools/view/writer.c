@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.c -- make the text of a batch: the columns of trace-cmd's lines, then each event's own text. */
 #include "view/lines.h"
+#include "base/colour.h"
 #include "wire/record.h"
 
 #include <stdio.h>
@@ -41,11 +42,14 @@ struct expr_record writer_record(struct writer *w, const struct item *i)
 
 static void put_lost(struct writer *w, const struct item *i)
 {
+	if (w->o->colour)
+		out_str(w->out, COLOUR_RED);
 	if (i->lost == LOST_UNKNOWN)
-		out_printf(w->out, "CPU:%u [EVENTS DROPPED]\n", i->cpu);
+		out_printf(w->out, "CPU:%u [EVENTS DROPPED]", i->cpu);
 	else
-		out_printf(w->out, "CPU:%u [%llu EVENTS DROPPED]\n", i->cpu,
+		out_printf(w->out, "CPU:%u [%llu EVENTS DROPPED]", i->cpu,
 			   (unsigned long long)i->lost);
+	out_str(w->out, w->o->colour ? COLOUR_OFF "\n" : "\n");
 }
 
 static void put_buffer(struct writer *w, const struct item *i)
