@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -153,6 +154,8 @@ static void machine_proc(const struct proc_event *e)
 		fathom_user_tid = e->event_data.exec.process_pid;
 		name_of(fathom_user_tid, a);
 		trace_sched_process_exec(a, fathom_user_tid, fathom_user_tid);
+		trace_sched_waking(a, fathom_user_tid,
+				   120 + getpriority(PRIO_PROCESS, (id_t)fathom_user_tid), 0);
 		break;
 	case PROC_EVENT_EXIT:
 		fathom_user_tid = e->event_data.exit.process_pid;

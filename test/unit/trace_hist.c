@@ -162,11 +162,11 @@ TEST(refusals)
 	CHECK(strstr(get("error_log"), "Can't clear or continue a nonexistent hist trigger") !=
 	      NULL);
 	CHECK_EQ(append(EVENT "trigger",
-			"hist:keys=next_pid:x=prev_prio:onmax($x).save(next_comm)"),
+			"hist:keys=next_pid:x=prev_prio:onmatch($x).save(next_comm)"),
 		 -EINVAL);
 	CHECK(strstr(get("error_log"),
-		     "error: Actions (onmatch, onmax, onchange) are not supported\n"
-		     "  Command: hist:keys=next_pid:x=prev_prio:onmax($x).save(next_"
+		     "error: Handler doesn't support action\n"
+		     "  Command: hist:keys=next_pid:x=prev_prio:onmatch($x).save(next_"
 		     "comm)\n                                          ^\n") != NULL);
 	CHECK_EQ(append(EVENT "trigger", "traceoff if nosuch == 1"), -EINVAL);
 	CHECK(strstr(get("error_log"), "event filter parse error: error: Field not found\n"
@@ -275,6 +275,71 @@ TEST(variables)
 	fire("a", 3, 20);
 	CHECK(strstr(get(EVENT "hist"),
 		     "{ next_pid:          3 } hitcount:          2  $x:         62\n") != NULL);
+}
+
+static int holds(const char *path, const char *text)
+{
+	return strstr(get(path), text) != NULL;
+}
+
+/* onmax keeps the fields of the largest, onchange those of the last that differs; a snapshot is taken with it. */
+TEST(actions)
+{
+	static const char max[] =
+		"hist:keys=next_comm:p=prev_prio:onmax($p).save(next_pid,next_comm)";
+
+	start();
+	CHECK_EQ(append(EVENT "trigger", max), 0);
+	fire("ping", 1, 100);
+	fire("ping", 2, 120);
+	fire("ping", 3, 110);
+	CHECK(holds(EVENT "hist", "\n\tmax:        120  next_pid:          2  next_comm: ping"));
+	CHECK(holds(EVENT "trigger", ":onmax($p).save(next_pid,next_comm) [active]"));
+	CHECK_EQ(append(EVENT "trigger", max), -EEXIST);
+	CHECK_EQ(append(EVENT "trigger",
+			"!hist:keys=next_comm:p=prev_prio:onmax($p).save(next_pid,next_comm)"),
+		 0);
+	CHECK(!holds(EVENT "trigger", "onmax"));
+
+	CHECK_EQ(append(EVENT "trigger",
+			"hist:keys=next_comm:p=prev_prio:onchange($p).save(next_pid):"
+			"onchange($p).snapshot()"),
+		 0);
+	CHECK_EQ(fathom_set(EVENT "enable", "1"), 0);
+	fire("pong", 1, 100);
+	fire("pong", 2, 100);
+	CHECK(holds(EVENT "hist", "\n\tchanged:        100  next_pid:          1\n"));
+	fire("pong", 3, 90);
+	CHECK(holds(EVENT "hist", "\n\tchanged:         90  next_pid:          3\n"));
+	CHECK(holds("snapshot", "next_pid=2"));
+	CHECK(!holds("trace", "next_pid=2"));
+}
+
+TEST(action_errors)
+{
+	static const struct {
+		const char *text, *what;
+	} wrong[] = {
+		{"hist:keys=next_pid:onmax($q).save(next_pid)",
+		 "Couldn't find onmax or onchange variable"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q)", "No action found"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q).foo()", "No action found"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q).save()", "No params found for save()"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q).save(nosuch)", "Couldn't find param"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q", "No closing paren found"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q).save(next_pid):onchange($q).save(next_"
+		 "pid)",
+		 "Can't have more than one save() action per hist"},
+		{"hist:keys=next_pid:onmatch(sched.sched_wakeup).snapshot()",
+		 "Handler doesn't support action"},
+	};
+
+	start();
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CHECK_EQ(fathom_set("error_log", ""), 0);
+		CHECK_EQ(append(EVENT "trigger", wrong[i].text), -EINVAL);
+		CHECK(holds("error_log", wrong[i].what));
+	}
 }
 
 TEST(triggers)

@@ -86,26 +86,29 @@ static void hist_stack(uint8_t *to)
 	}
 }
 
+void fathom_hist_take(const struct hist_field *f, const void *record, uint32_t bytes, uint32_t cpu,
+		      uint8_t *to)
+{
+	uint64_t v;
+
+	__builtin_memset(to, 0, f->size);
+	if (f->modifier == HIST_STACKTRACE) {
+		hist_stack(to);
+	} else if (f->size == 8 || f->modifier == HIST_EXECNAME) {
+		v = hist_number(f, record, bytes, cpu);
+		__builtin_memcpy(to, &v, 8);
+		if (f->modifier == HIST_EXECNAME)
+			fathom_ctl_comm((int32_t)v, (char *)to + 8);
+	} else {
+		hist_text(f, record, bytes, to);
+	}
+}
+
 static void hist_make_key(const struct ctl_hist *h, const void *record, uint32_t bytes,
 			  uint32_t cpu, uint8_t *key)
 {
-	__builtin_memset(key, 0, h->key_bytes);
-	for (uint32_t i = 0; i < h->nr_keys; i++) {
-		const struct hist_field *f = &h->key[i];
-		uint8_t *to = key + f->at;
-
-		if (f->modifier == HIST_STACKTRACE) {
-			hist_stack(to);
-		} else if (f->size == 8 || f->modifier == HIST_EXECNAME) {
-			uint64_t v = hist_number(f, record, bytes, cpu);
-
-			__builtin_memcpy(to, &v, 8);
-			if (f->modifier == HIST_EXECNAME)
-				fathom_ctl_comm((int32_t)v, (char *)to + 8);
-		} else {
-			hist_text(f, record, bytes, to);
-		}
-	}
+	for (uint32_t i = 0; i < h->nr_keys; i++)
+		fathom_hist_take(&h->key[i], record, bytes, cpu, key + h->key[i].at);
 }
 
 static uint32_t hist_hash(const uint8_t *key, uint32_t n)
@@ -183,6 +186,8 @@ void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, 
 	sums = hist_sums(h, (uint32_t)entry);
 	for (uint32_t i = 0; i < h->nr_values; i++)
 		sum_add(&sums[i], hist_value(h, &h->value[i], record, bytes, cpu));
+	if (h->nr_actions && fathom_hist_actions_run(h, (uint32_t)entry, record, bytes, cpu))
+		sum_add(&h->drops, 1);
 }
 
 int fathom_hist_alloc(struct ctl_hist *h)
@@ -191,7 +196,8 @@ int fathom_hist_alloc(struct ctl_hist *h)
 	size_t order = (size_t)h->size * sizeof(uint32_t);
 	uint8_t *mem;
 
-	h->entry_bytes = h->key_bytes + h->nr_values * (uint32_t)sizeof(struct hist_sum);
+	h->entry_bytes = fathom_hist_actions_place(
+		h, h->key_bytes + h->nr_values * (uint32_t)sizeof(struct hist_sum));
 	mem = fathom_pool_get(slots + order + (size_t)h->size * h->entry_bytes);
 	if (!mem)
 		return -FATHOM_ENOMEM;

@@ -64,6 +64,24 @@ struct hist_field {
 	char name[32];
 };
 
+#define HIST_ACTIONS_MAX 2
+#define HIST_SAVES_MAX	 4
+
+enum hist_handler {
+	HIST_ONMAX,
+	HIST_ONCHANGE,
+};
+
+struct hist_action {
+	uint8_t handler;
+	uint8_t snapshot; /* else it saves */
+	uint8_t var;
+	uint8_t nr_saves;
+	uint32_t at;	/* in an entry */
+	uint32_t bytes; /* of it */
+	struct hist_field save[HIST_SAVES_MAX];
+};
+
 struct hist_sort {
 	uint8_t is_key;
 	uint8_t index;
@@ -93,10 +111,10 @@ struct ctl_hist {
 	uint32_t users; /* triggers that share it by name */
 	uint32_t paused;
 	uint32_t no_hitcount; /* the hits are counted, not shown */
-	uint32_t nr_keys, nr_values, nr_sorts, nr_vars;
+	uint32_t nr_keys, nr_values, nr_sorts, nr_vars, nr_actions;
 	uint32_t size; /* entries */
 	uint32_t key_bytes;
-	uint32_t entry_bytes; /* key and sums */
+	uint32_t entry_bytes; /* key, sums, and what actions keep */
 	uint32_t used;	      /* entries taken, may run past size */
 	struct hist_sum hits;
 	struct hist_sum drops;
@@ -104,6 +122,8 @@ struct ctl_hist {
 	struct hist_field value[HIST_VALUES_MAX];
 	struct hist_sort sort[HIST_SORTS_MAX];
 	struct hist_var variable[HIST_VARS_MAX];
+	struct hist_action action[HIST_ACTIONS_MAX];
+	struct ctl_instance *tr; /* whose snapshot an action takes */
 	char name[HIST_NAME_MAX + 1];
 	struct hist_slot *slots; /* 2 * size, a power of two */
 	uint8_t *entries;
@@ -153,6 +173,26 @@ int fathom_hist_expr_parse(const struct fathom_event *ev, const char *command, s
 uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_t bytes,
 			  uint32_t cpu); /* any context */
 void fathom_hist_expr_show(const struct hist_var *v, struct fathom_text *t);
+/* hist_parse.c, hist.c: the place of a field in an entry, and putting it there. */
+void fathom_hist_key_size(struct hist_field *f);
+void fathom_hist_take(const struct hist_field *f, const void *record, uint32_t bytes, uint32_t cpu,
+		      uint8_t *to);
+
+/*
+ * hist_action.c: `onmax($x).save(a,b)`, `onchange($x).snapshot()`. 1 if the text is one, 0 if it is something else, or
+ * -EINVAL with what is wrong, and where in the text.
+ */
+int fathom_hist_action_parse(struct ctl_hist *h, const struct fathom_event *ev, const char *s,
+			     size_t n, const char **what, size_t *where);
+uint32_t fathom_hist_actions_place(struct ctl_hist *h, uint32_t at); /* behind `at`: the new end */
+/* Any context, gate held. 1 if one was left out because its entry was in use. */
+int fathom_hist_actions_run(struct ctl_hist *h, uint32_t entry, const void *record, uint32_t bytes,
+			    uint32_t cpu);
+int fathom_hist_actions_snapshot(const struct ctl_hist *h); /* does one need a snapshot? */
+int fathom_hist_actions_same(const struct ctl_hist *a, const struct ctl_hist *b);
+void fathom_hist_actions_spec(const struct ctl_hist *h, struct fathom_text *t);
+void fathom_hist_actions_text(const struct ctl_hist *h, uint32_t entry, struct fathom_text *t);
+
 /* Do two specs make the same histogram? */
 int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b);
 

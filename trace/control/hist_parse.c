@@ -113,7 +113,7 @@ static int hist_field(struct hist_parser *p, size_t at, size_t n, struct hist_fi
 }
 
 /* What the key takes in an entry: numbers 8 bytes, so that all of them compare alike. */
-static void hist_key_size(struct hist_field *f)
+void fathom_hist_key_size(struct hist_field *f)
 {
 	if (f->modifier == HIST_STACKTRACE)
 		f->size = HIST_FRAMES * 8;
@@ -164,7 +164,7 @@ static int hist_add_key(struct hist_parser *p, size_t at, size_t n)
 	for (uint32_t i = 0; i < h->nr_keys; i++)
 		if (f->modifier == HIST_STACKTRACE && h->key[i].modifier == HIST_STACKTRACE)
 			return hist_fail(p, "Too many keys", at);
-	hist_key_size(f);
+	fathom_hist_key_size(f);
 	f->at = (uint16_t)h->key_bytes;
 	h->key_bytes += f->size;
 	h->nr_keys++;
@@ -327,10 +327,15 @@ static size_t hist_name_len(const char *s, size_t n)
 	return k < n && s[k] == '=' ? k : 0;
 }
 
-static int hist_is_action(const char *s, size_t n)
+static int hist_add_action(struct hist_parser *p, size_t at, size_t n)
 {
-	return ctl_starts(s, n, "onmatch(") || ctl_starts(s, n, "onmax(") ||
-	       ctl_starts(s, n, "onchange(");
+	const char *what = 0;
+	size_t where = 0;
+	int got = fathom_hist_action_parse(p->h, p->ev, p->command + at, n, &what, &where);
+
+	if (got < 0 && what)
+		return hist_fail(p, what, at + where);
+	return got > 0 ? 0 : -FATHOM_EINVAL;
 }
 
 /* One part between colons. */
@@ -347,8 +352,6 @@ static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order
 		*order = HIST_CLEAR;
 	else if (ctl_is(s, n, "nohitcount") || ctl_is(s, n, "NOHC"))
 		p->h->no_hitcount = 1;
-	else if (hist_is_action(s, n))
-		return hist_fail(p, "Actions (onmatch, onmax, onchange) are not supported", at);
 	else if ((k = ctl_starts(s, n, "keys=")) || (k = ctl_starts(s, n, "key=")))
 		return k == n ? hist_fail(p, "Empty assignment", at)
 			      : hist_list(p, at + k, n - k, hist_add_key);
@@ -367,7 +370,7 @@ static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order
 	else if ((k = hist_name_len(s, n)))
 		return hist_add_variable(p, at, k, n);
 	else
-		return -FATHOM_EINVAL;
+		return hist_add_action(p, at, n);
 	return 0;
 }
 
@@ -416,6 +419,8 @@ int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b)
 	if (!ctl_same(a->name, b->name) || a->nr_keys != b->nr_keys ||
 	    a->nr_values != b->nr_values || a->nr_sorts != b->nr_sorts ||
 	    a->nr_vars != b->nr_vars || a->no_hitcount != b->no_hitcount)
+		return 0;
+	if (!fathom_hist_actions_same(a, b))
 		return 0;
 	for (uint32_t i = 0; i < a->nr_vars; i++)
 		if (!ctl_same(a->variable[i].name, b->variable[i].name))

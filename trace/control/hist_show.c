@@ -65,6 +65,7 @@ void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 	fathom_text_u64(t, h->size, 0, ' ');
 	if (h->no_hitcount)
 		fathom_text_str(t, ":nohitcount");
+	fathom_hist_actions_spec(h, t);
 }
 
 /* `name+0x10/0x30` or the bare name; the address if there is no symbol. How many characters. */
@@ -231,5 +232,6 @@ void fathom_hist_line(const struct ctl_hist *h, uint32_t at, struct fathom_text 
 		fathom_text_str(t, i > first ? "  " : " ");
 		hist_value_text(h, i, fathom_hist_sum(&sums[i]), t);
 	}
+	fathom_hist_actions_text(h, entry, t);
 	fathom_text_char(t, '\n');
 }

@@ -54,6 +54,9 @@ static const char *const readme_text[] = {
 	"\t\t\t    [:pause][:continue][:clear][:name=histname]\n"
 	"\t\t\t    [:<var1>=<field|var_ref|numeric_literal>[+-*/...]] [if <filter>]; values may be "
 	"$var1\n"
+	"\t\t\t    [:onmax(var).action][:onchange(var).action]: when $var1 grows or changes under "
+	"a\n"
+	"\t\t\t    key; actions are save(field,...) and snapshot()\n"
 	"\t\t\t  modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs\n"
 	"   hist\t\t\t- the histograms of the event\n",
 };

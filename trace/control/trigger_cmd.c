@@ -247,6 +247,7 @@ static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec,
 		return err;
 	}
 	h->users = 1;
+	h->tr = t->tr;
 	if (h->name[0]) {
 		h->next_named = trigger_named;
 		trigger_named = h;
@@ -290,7 +291,8 @@ static int trigger_new(struct ctl_instance *tr, uint32_t event, const struct tri
 		return -FATHOM_ENOMEM;
 	*t = like;
 	err = trigger_filter(tr, event, c, t);
-	if (!err && t->kind == CTL_TRIGGER_SNAPSHOT)
+	if (!err && (t->kind == CTL_TRIGGER_SNAPSHOT ||
+		     (t->kind == CTL_TRIGGER_HIST && fathom_hist_actions_snapshot(spec))))
 		err = fathom_ctl_snapshot_alloc(tr);
 	if (!err && t->kind == CTL_TRIGGER_HIST)
 		err = trigger_take_hist(t, spec, c);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* hist_action.c -- onmax() and onchange() of a histogram: what is done when a variable grows or changes under a key. */
+#include "control/hist.h"
+#include "control/str.h"
+
+/*
+ * Behind the sums an entry has, for each action, the value seen last and the fields saved with it. Both change together,
+ * so a word guards them. Another CPU has it for a moment, a context that was interrupted for longer: who does not get it
+ * soon leaves the action out, and the event counts as dropped too.
+ */
+struct hist_track {
+	uint32_t busy;
+	uint32_t seen;
+	uint64_t value;
+};
+
+static struct hist_track *hist_track(const struct ctl_hist *h, const struct hist_action *a,
+				     uint32_t entry)
+{
+	return (struct hist_track *)(void *)(h->entries + (size_t)entry * h->entry_bytes + a->at);
+}
+
+#define TRACK_SPINS 256
+
+/* Pairs with the release in fathom_hist_actions_run(). */
+static int track_take(struct hist_track *track)
+{
+	for (uint32_t i = 0; i < TRACK_SPINS; i++)
+		if (!__atomic_exchange_n(&track->busy, 1, __ATOMIC_ACQUIRE))
+			return 1;
+	return 0;
+}
+
+static const char *const action_names[] = {
+	[HIST_ONMAX] = "onmax(",
+	[HIST_ONCHANGE] = "onchange(",
+};
+
+/* The variable between the parentheses, or -1. */
+static int action_variable(const struct ctl_hist *h, const char *s, size_t n)
+{
+	for (uint32_t i = 0; i < h->nr_vars; i++)
+		if (n > 1 && *s == '$' && ctl_is(s + 1, n - 1, h->variable[i].name))
+			return (int)i;
+	return -1;
+}
+
+/* `field,field)` of save. */
+static int action_saves(struct hist_action *a, const struct fathom_event *ev, const char *s,
+			size_t n, const char **what)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		size_t len = ctl_find(s + done, n - done, ',');
+		struct hist_field *f = &a->save[a->nr_saves];
+
+		*what = "Too many action params";
+		if (a->nr_saves == HIST_SAVES_MAX || len >= sizeof(f->name))
+			return -FATHOM_EINVAL;
+		*what = "Couldn't find param";
+		if (!len || fathom_operand_find(ev, s + done, len, &f->op) ||
+		    f->op.kind == FATHOM_OPERAND_ARRAY)
+			return -FATHOM_EINVAL;
+		__builtin_memcpy(f->name, s + done, len);
+		fathom_hist_key_size(f);
+		f->at = (uint16_t)a->bytes;
+		a->bytes += f->size;
+		a->nr_saves++;
+		done += len + 1;
+	}
+	*what = "No params found for save()";
+	return a->nr_saves ? 0 : -FATHOM_EINVAL;
+}
+
+/* What stands behind the dot. */
+static int action_what(struct ctl_hist *h, struct hist_action *a, const struct fathom_event *ev,
+		       const char *s, size_t n, const char **what)
+{
+	size_t k = ctl_starts(s, n, "save(");
+
+	if (ctl_is(s, n, "snapshot()")) {
+		a->snapshot = 1;
+		return 0;
+	}
+	*what = "No action found";
+	if (!k || s[n - 1] != ')')
+		return -FATHOM_EINVAL;
+	for (uint32_t i = 0; i < h->nr_actions; i++)
+		if (h->action[i].nr_saves) {
+			*what = "Can't have more than one save() action per hist";
+			return -FATHOM_EINVAL;
+		}
+	return action_saves(a, ev, s + k, n - k - 1, what);
+}
+
+int fathom_hist_action_parse(struct ctl_hist *h, const struct fathom_event *ev, const char *s,
+			     size_t n, const char **what, size_t *where)
+{
+	struct hist_action *a = &h->action[h->nr_actions];
+	size_t k = 0, close;
+	int var, err;
+
+	if (ctl_starts(s, n, "onmatch(")) {
+		*what = "Handler doesn't support action";
+		return -FATHOM_EINVAL;
+	}
+	for (uint32_t i = 0; i < 2 && !k; i++) {
+		k = ctl_starts(s, n, action_names[i]);
+		a->handler = (uint8_t)i;
+	}
+	if (!k)
+		return 0;
+	if (h->nr_actions == HIST_ACTIONS_MAX)
+		return -FATHOM_EINVAL;
+	close = k + ctl_find(s + k, n - k, ')');
+	*what = "No closing paren found";
+	if (close == n)
+		return -FATHOM_EINVAL;
+	*where = k;
+	*what = "Couldn't find onmax or onchange variable";
+	var = action_variable(h, s + k, close - k);
+	if (var < 0)
+		return -FATHOM_EINVAL;
+	a->var = (uint8_t)var;
+	a->bytes = sizeof(struct hist_track);
+	*where = close + 1;
+	*what = "No action found";
+	if (close + 1 >= n || s[close + 1] != '.')
+		return -FATHOM_EINVAL;
+	*where = close + 2;
+	err = action_what(h, a, ev, s + close + 2, n - close - 2, what);
+	if (err)
+		return err;
+	h->nr_actions++;
+	return 1;
+}
+
+uint32_t fathom_hist_actions_place(struct ctl_hist *h, uint32_t at)
+{
+	for (uint32_t i = 0; i < h->nr_actions; i++) {
+		h->action[i].at = at;
+		at += h->action[i].bytes;
+	}
+	return at;
+}
+
+static int action_due(const struct hist_action *a, const struct hist_track *track, uint64_t v)
+{
+	return a->handler == HIST_ONMAX ? v > track->value : v != track->value;
+}
+
+int fathom_hist_actions_run(struct ctl_hist *h, uint32_t entry, const void *record, uint32_t bytes,
+			    uint32_t cpu)
+{
+	int missed = 0;
+
+	for (uint32_t i = 0; i < h->nr_actions; i++) {
+		const struct hist_action *a = &h->action[i];
+		struct hist_track *track = hist_track(h, a, entry);
+		uint64_t v = fathom_hist_expr(&h->variable[a->var].expr, record, bytes, cpu);
+		int due;
+
+		if (!track_take(track)) {
+			missed = 1;
+			continue;
+		}
+		due = action_due(a, track, v);
+		if (due) {
+			track->value = v;
+			track->seen = 1;
+			for (uint32_t k = 0; k < a->nr_saves; k++)
+				fathom_hist_take(&a->save[k], record, bytes, cpu,
+						 (uint8_t *)track + a->save[k].at);
+		}
+		__atomic_store_n(&track->busy, 0, __ATOMIC_RELEASE); /* pairs with track_take() */
+		if (due && a->snapshot)
+			fathom_ctl_snapshot_ask(h->tr);
+	}
+	return missed;
+}
+
+int fathom_hist_actions_snapshot(const struct ctl_hist *h)
+{
+	for (uint32_t i = 0; i < h->nr_actions; i++)
+		if (h->action[i].snapshot)
+			return 1;
+	return 0;
+}
+
+int fathom_hist_actions_same(const struct ctl_hist *a, const struct ctl_hist *b)
+{
+	if (a->nr_actions != b->nr_actions)
+		return 0;
+	for (uint32_t i = 0; i < a->nr_actions; i++) {
+		const struct hist_action *x = &a->action[i], *y = &b->action[i];
+
+		if (x->handler != y->handler || x->snapshot != y->snapshot || x->var != y->var ||
+		    x->nr_saves != y->nr_saves)
+			return 0;
+		for (uint32_t k = 0; k < x->nr_saves; k++)
+			if (!ctl_same(x->save[k].name, y->save[k].name))
+				return 0;
+	}
+	return 1;
+}
+
+void fathom_hist_actions_spec(const struct ctl_hist *h, struct fathom_text *t)
+{
+	for (uint32_t i = 0; i < h->nr_actions; i++) {
+		const struct hist_action *a = &h->action[i];
+
+		fathom_text_char(t, ':');
+		fathom_text_str(t, action_names[a->handler]);
+		fathom_text_char(t, '$');
+		fathom_text_str(t, h->variable[a->var].name);
+		fathom_text_str(t, a->snapshot ? ").snapshot(" : ").save(");
+		for (uint32_t k = 0; k < a->nr_saves; k++) {
+			if (k)
+				fathom_text_char(t, ',');
+			fathom_text_str(t, a->save[k].name);
+		}
+		fathom_text_char(t, ')');
+	}
+}
+
+static void action_save_text(const struct hist_field *f, const uint8_t *at, struct fathom_text *t)
+{
+	uint64_t v;
+
+	fathom_text_str(t, "  ");
+	fathom_text_str(t, f->name);
+	fathom_text_str(t, ": ");
+	if (f->size > 8) {
+		size_t n = 0;
+
+		while (n < f->size && at[n])
+			n++;
+		fathom_text_bytes(t, (const char *)at, n);
+		if (n < 32)
+			fathom_text_fill(t, ' ', 32 - n);
+		return;
+	}
+	__builtin_memcpy(&v, at, 8);
+	fathom_text_u64(t, v, 10, ' ');
+}
+
+void fathom_hist_actions_text(const struct ctl_hist *h, uint32_t entry, struct fathom_text *t)
+{
+	for (uint32_t i = 0; i < h->nr_actions; i++) {
+		const struct hist_action *a = &h->action[i];
+		const struct hist_track *track = hist_track(h, a, entry);
+
+		if (!track->seen)
+			continue;
+		fathom_text_str(t, a->handler == HIST_ONMAX ? "\n\tmax: " : "\n\tchanged: ");
+		fathom_text_u64(t, track->value, 10, ' ');
+		for (uint32_t k = 0; k < a->nr_saves; k++)
+			action_save_text(&a->save[k], (const uint8_t *)track + a->save[k].at, t);
+	}
+}
