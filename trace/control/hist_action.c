@@ -199,7 +199,9 @@ int fathom_hist_actions_same(const struct ctl_hist *a, const struct ctl_hist *b)
 		    x->nr_saves != y->nr_saves)
 			return 0;
 		for (uint32_t k = 0; k < x->nr_saves; k++)
-			if (!ctl_same(x->save[k].name, y->save[k].name))
+			if (!ctl_same(x->save[k].name, y->save[k].name) ||
+			    x->save[k].op.offset != y->save[k].op.offset ||
+			    x->save[k].size != y->save[k].size)
 				return 0;
 	}
 	return 1;
