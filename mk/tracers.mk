@@ -105,3 +105,16 @@ $(B)/test/tracers-clang/%: test/tracers/%.c test/tracers/port.h test/harness.h $
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 CHECK_DEPS += $(addprefix $(B)/test/tracers-clang/,instrument graph)
+
+# Text that cannot be written: -pg -mfentry, with gcc's table of sites and as clang does it, without.
+$(B)/tracers/fentry_gcc.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) -O2 -g -fno-pie -pg -mfentry -mrecord-mcount -c $< -o $@
+$(B)/tracers/fentry_clang.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
+	@mkdir -p $(@D)
+	clang $(CSTD) $(WARN) -O2 -g -fno-pie -pg -mfentry -c $< -o $@
+$(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry: $(B)/test/tracers-%/fentry: test/tracers/fentry.c test/tracers/port.h test/harness.h $(B)/tracers/fentry_%.o $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
+		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+CHECK_DEPS += $(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry

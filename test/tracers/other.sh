@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # other.sh -- the function tracers on aarch64 and riscv64, by qemu-user, and on functions that clang compiled: sites patched
-# under threads, and -finstrument-functions.
+# under threads, and text that cannot be written: -finstrument-functions, -pg.
 # slow
 cd "$(dirname "$0")/../.." || exit 1
-run() { # NAME [QEMU]
-	for t in graph instrument; do
+run() { # NAME [QEMU [TEST...]]
+	for t in ${3:-graph instrument}; do
 		timeout 100 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
 		[ "${PIPESTATUS[0]}" = 0 ] || echo "not ok tracers_$1_$t: exit code"
 	done
@@ -17,4 +17,5 @@ for arch in aarch64 riscv64; do
 		echo "skip tracers_$arch: package qemu-user-static missing"
 	fi
 done
-run clang
+run clang "" "graph instrument fentry"
+run gcc "" fentry

@@ -107,7 +107,8 @@ static inline void port_trap(int sig, siginfo_t *info, void *context)
 }
 
 #define PORT_BYTES (64u << 20)
-static uint64_t port_clock_hz; /* 0: the clock is taken for nanoseconds */
+static __attribute__((unused)) int port_read_only; /* text cannot be written */
+static uint64_t port_clock_hz;			   /* 0: the clock is taken for nanoseconds */
 
 static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 {
@@ -133,6 +134,8 @@ static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	}
 	config.memory = memory;
+	if (port_read_only)
+		config.poke = 0;
 	return fathom_init(&config);
 }
 

@@ -112,15 +112,16 @@ static int call_is_traced(void)
 
 static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t context)
 {
-	int index = fathom_site_find(ip), traced;
-	uint32_t users, flags = 0;
+	int index = fathom_site_find(ip), traced, hijack = 1;
+	uint32_t users = fathom_instrument_users(), flags = 0;
 	uintptr_t parent_ip = *slot;
-	int hijack;
 
-	if (index < 0)
+	if (index >= 0) {
+		users = fathom_load(&fathom_functions.site[index].users);
+		hijack = !(fathom_functions.site[index].flags & SITE_HAS_RETURNS);
+	}
+	if (!users)
 		return;
-	users = fathom_load(&fathom_functions.site[index].users);
-	hijack = !(fathom_functions.site[index].flags & SITE_HAS_RETURNS);
 	traced = call_is_traced();
 	if (users & SITE_PROBE)
 		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);

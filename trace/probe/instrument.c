@@ -1,31 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* instrument.c -- the function tracers for text that cannot be patched: -finstrument-functions and a flag test. */
+/* instrument.c -- the function tracers for text that cannot be patched: calls that the compiler leaves, and a flag test. */
 #include "arch/arch.h"
 #include "fathom/errno.h"
 #include "fathom/instrument.h"
 #include "probe/probes.h"
+#include "probe/sites.h"
 #include "probe/tracers.h"
 
+/* Bits of fathom_instrument_on. */
 enum instrument_want {
 	INSTRUMENT_FUNCTION = 1,
 	INSTRUMENT_GRAPH = 2,
+	INSTRUMENT_SITES = 4, /* __fentry__: the table of sites says who wants what */
+};
+
+enum instrument_way {
+	INSTRUMENT_NONE,
+	INSTRUMENT_CYG,
+	INSTRUMENT_FENTRY,
 };
 
 uint32_t fathom_instrument_on;
-static uint8_t instrument_is_ready;
+static uint8_t instrument_way;
 
 void fathom_instrument_ready(void)
 {
-	instrument_is_ready = 1;
+	instrument_way = INSTRUMENT_CYG;
+}
+
+void fathom_instrument_ready_fentry(void)
+{
+	instrument_way = INSTRUMENT_FENTRY;
 }
 
 int fathom_instrument_set(uint8_t function, uint8_t graph)
 {
-	if (!instrument_is_ready)
+	if (instrument_way == INSTRUMENT_NONE ||
+	    (instrument_way == INSTRUMENT_FENTRY && fathom_functions.nr_sites))
 		return -FATHOM_ENOSYS;
 	fathom_store(&fathom_instrument_on, (function ? (uint32_t)INSTRUMENT_FUNCTION : 0) |
 						    (graph ? (uint32_t)INSTRUMENT_GRAPH : 0));
 	return 0;
+}
+
+int fathom_instrument_has_sites(void)
+{
+	return instrument_way == INSTRUMENT_FENTRY;
+}
+
+void fathom_instrument_sites(int wanted)
+{
+	fathom_store(&fathom_instrument_on, wanted ? (uint32_t)INSTRUMENT_SITES : 0);
+}
+
+uint32_t fathom_instrument_users(void)
+{
+	uint32_t on = fathom_load(&fathom_instrument_on);
+
+	return (on & INSTRUMENT_FUNCTION ? (uint32_t)SITE_FUNCTION : 0) |
+	       (on & INSTRUMENT_GRAPH ? (uint32_t)SITE_GRAPH : 0);
 }
 
 /* Context: any. */

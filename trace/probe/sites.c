@@ -3,6 +3,7 @@
 #include "fathom/errno.h"
 #include "fathom/trace.h"
 #include "probe/sites.h"
+#include "probe/tracers.h"
 
 /*
  * -mrecord-mcount and -mrecord-return give one address per site in __mcount_loc and __return_loc, clang and
@@ -343,11 +344,25 @@ static int returns_patch(int only_on)
 	return err < 0 ? err : 0;
 }
 
+/* Text that cannot be written: what the sites lead to is decided at each call. */
+static int sites_flag(void)
+{
+	int wanted = 0;
+
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+		wanted |= fathom_functions.site[i].users;
+	fathom_instrument_sites(wanted);
+	return 0;
+}
+
 /* Returns go on before entries and off after them: a call whose entry is seen will be seen to return. */
 static int sites_patch(void)
 {
-	int err = returns_patch(1);
+	int err;
 
+	if (!fathom_arch_can_patch())
+		return sites_flag();
+	err = returns_patch(1);
 	if (!err)
 		err = entries_patch();
 	return err ? err : returns_patch(0);
@@ -391,8 +406,11 @@ static size_t fixed_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_B
 static int sites_normalise(void)
 {
 	struct fathom_patch_set fixed = {fathom_functions.nr_sites, fixed_at, fixed_code, 0};
-	int err = fathom_arch_patch_many(&fixed);
+	int err;
 
+	if (!fathom_arch_can_patch())
+		return 0;
+	err = fathom_arch_patch_many(&fixed);
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
@@ -441,7 +459,7 @@ int fathom_sites_init(void)
 	SITES_PLACEHOLDER_PATCHABLE(fathom_sites_init);
 	if (fathom_functions.ready)
 		return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
-	if (!fathom_arch_can_patch())
+	if (!fathom_arch_can_patch() && !fathom_instrument_has_sites())
 		return -FATHOM_ENOSYS;
 	block = fathom_memory_take(sites_lay_out(0, nr, nr_rets));
 	if (!block)

@@ -206,6 +206,11 @@ uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
 /* ---- instrument.c: 0, or -ENOSYS if the kernel is not compiled that way ---- */
 
 int fathom_instrument_set(uint8_t function, uint8_t graph);
+/* Every function calls __fentry__, so sites that cannot be patched can be used; whether anybody wants one. */
+int fathom_instrument_has_sites(void);
+void fathom_instrument_sites(int wanted);
+/* enum site_user of a function that is in no table. */
+uint32_t fathom_instrument_users(void);
 
 /* ---- latency.c ---- */
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* instrument.h -- function tracing for kernels whose text cannot be patched: -finstrument-functions and a flag test. */
+/* instrument.h -- function tracing for kernels whose text cannot be patched: calls that the compiler leaves, and a flag test. */
 #ifndef FATHOM_INSTRUMENT_H
 #define FATHOM_INSTRUMENT_H
 
 #include <stdint.h>
 
 /*
- * Compile the kernel with -finstrument-functions and put FATHOM_INSTRUMENT_FUNCTIONS into one file that is compiled
- * without. Call fathom_instrument_ready() after fathom_init(). A call then costs a load and a branch while no tracer
- * runs. `function` and `function_graph` see every function: there is no table, so sets and function probes have nothing to
- * choose from.
+ * A call costs a load and a branch while no tracer runs. Two ways:
+ *
+ * -finstrument-functions, any CPU: put FATHOM_INSTRUMENT_FUNCTIONS into one file that is compiled without, and call
+ * fathom_instrument_ready() after fathom_init(). `function` and `function_graph` see every function: there is no table, so
+ * sets and function probes have nothing to choose from.
+ *
+ * -pg -mfentry -mrecord-mcount, x86_64, no PIE: the same with FATHOM_INSTRUMENT_FENTRY and fathom_instrument_ready_fentry().
+ * Every function calls, but gcc's table says which there are: sets, probes, the profile and the stack tracer work as on
+ * patched text. Without the table (clang) it is all functions or none, as above.
  */
 void fathom_instrument_ready(void);
+void fathom_instrument_ready_fentry(void);
 
 extern uint32_t fathom_instrument_on; /* written in task context, read relaxed by every call */
 void fathom_instrument_enter(void *function, void *call_site);
@@ -33,5 +39,16 @@ void fathom_instrument_leave(void *function);
 		if (__atomic_load_n(&fathom_instrument_on, __ATOMIC_RELAXED))                   \
 			fathom_instrument_leave(function);                                      \
 	}
+
+#define FATHOM_INSTRUMENT_FENTRY                          \
+	__asm__(".pushsection .text\n"                    \
+		"\t.globl __fentry__\n"                   \
+		"\t.type __fentry__, @function\n"         \
+		"__fentry__:\n"                           \
+		"\tcmpl $0, fathom_instrument_on(%rip)\n" \
+		"\tjne fathom_arch_entry_any\n"           \
+		"\tret\n"                                 \
+		"\t.size __fentry__, . - __fentry__\n"    \
+		".popsection")
 
 #endif
