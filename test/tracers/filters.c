@@ -318,6 +318,33 @@ TEST(unwind_garbage)
 	}
 }
 
+/* Memory of boot code that was given away before the first tracer: whatever lies there now, it is not touched. */
+TEST(text_given_away)
+{
+	uintptr_t from = (uintptr_t)hij_pair;
+	struct fathom_tracer_stats st;
+	uint32_t all = fathom_function_count();
+
+	fathom_tracer_set("nop");
+	fathom_exit();
+	fathom_function_forget(from, from + 1);
+	CHECK_EQ(port_init(1), 0);
+	CHECK_EQ(fathom_tracer_set("function"), 0);
+	CHECK_EQ(fathom_function_count(), all - 1);
+	fathom_tracer_stats(&st);
+	CHECK_EQ(st.sites_dropped, 1);
+	CHECK_EQ(filter("hij_pair"), -FATHOM_EINVAL);
+	from = (uintptr_t)ret_pair;
+	fathom_function_forget(from, from + 1); /* and while it is traced */
+	ret_pair(1, 2, 3, 4);
+	hij_pair(1, 2, 3, 4);
+	CHECK_EQ(records(), 0);
+	ret_leaf(1);
+	CHECK_EQ(records(), 1);
+	CHECK_EQ(filter("ret_pair"), -FATHOM_EINVAL);
+	clean();
+}
+
 int main(int argc, char **argv)
 {
 	if (port_init(1)) {

@@ -27,8 +27,10 @@ static int available_functions_show(struct fathom_file *f, struct fathom_text *t
 {
 	if (f->piece >= fathom_function_count())
 		return 0;
-	function_name(t, f->piece);
-	fathom_text_char(t, '\n');
+	if (fathom_function_address(f->piece)) {
+		function_name(t, f->piece);
+		fathom_text_char(t, '\n');
+	}
 	return 1;
 }
 

@@ -134,11 +134,30 @@ static int site_before(uintptr_t at)
 	return (int)lo - 1;
 }
 
+/*
+ * Text that was given away, also before there was a table: what lies there now is not even looked at. If there are more
+ * ranges than room, no text is trusted.
+ */
+#define FORGOTTEN_MAX 16
+static struct {
+	uintptr_t from, to;
+} forgotten[FORGOTTEN_MAX];
+static uint32_t nr_forgotten;
+
+static int site_forgotten(uintptr_t at)
+{
+	for (uint32_t i = 0; i < nr_forgotten && i < FORGOTTEN_MAX; i++)
+		if (at >= forgotten[i].from && at < forgotten[i].to)
+			return 1;
+	return nr_forgotten > FORGOTTEN_MAX;
+}
+
 static int site_usable(uintptr_t at)
 {
 	uint8_t code[FATHOM_PATCH_BYTES_MAX];
 
-	return fathom_arch_site_ok(at) && fathom_arch_site_code(at, FATHOM_ENTRY_ANY, code);
+	return !site_forgotten(at) && fathom_arch_site_ok(at) &&
+	       fathom_arch_site_code(at, FATHOM_ENTRY_ANY, code);
 }
 
 static uint32_t sites_collect(const uint8_t *from, const uint8_t *to, struct site *out, uint32_t nr)
@@ -491,7 +510,9 @@ uint32_t fathom_function_count(void)
 
 uintptr_t fathom_function_address(uint32_t index)
 {
-	return index < fathom_functions.nr_sites ? fathom_functions.site[index].at : 0;
+	if (index >= fathom_functions.nr_sites || fathom_functions.site[index].flags & SITE_GONE)
+		return 0;
+	return fathom_functions.site[index].at;
 }
 
 const char *fathom_function_name(uint32_t index)
@@ -517,6 +538,14 @@ uint32_t fathom_function_users(uint32_t index, int *graph)
 
 void fathom_function_forget(uintptr_t from, uintptr_t to)
 {
+	if (!fathom_functions.ready) {
+		if (nr_forgotten < FORGOTTEN_MAX) {
+			forgotten[nr_forgotten].from = from;
+			forgotten[nr_forgotten].to = to;
+		}
+		nr_forgotten += nr_forgotten <= FORGOTTEN_MAX;
+		return;
+	}
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
 		if (fathom_functions.site[i].at >= from && fathom_functions.site[i].at < to)
 			fathom_functions.site[i].flags |= SITE_GONE;

@@ -78,7 +78,7 @@ int fathom_function_prepare(void);
 
 /* The traceable functions, by address: available_filter_functions. */
 uint32_t fathom_function_count(void);
-uintptr_t fathom_function_address(uint32_t index);
+uintptr_t fathom_function_address(uint32_t index); /* 0: it was given away */
 /* NULL if config.symbol does not know it. */
 const char *fathom_function_name(uint32_t index);
 /* For enabled_functions: number of users of the site now; `*graph` says whether returns are traced too. */
@@ -86,7 +86,7 @@ uint32_t fathom_function_users(uint32_t index, int *graph);
 
 /*
  * The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
- * sites turn off for good.
+ * sites turn off for good. Also before fathom_init(); then up to 16 ranges, or no function is traced at all.
  */
 void fathom_function_forget(uintptr_t from, uintptr_t to);
 
