@@ -24,3 +24,9 @@ demo-user: $(B)/port/work-patch ## trace a process with the user port and print 
 	@cd $(B)/port && FATHOM_TRACE="events=*,out=work.dat" ./work-patch && trace-cmd report work.dat 2>/dev/null | head -40
 	@echo "... all of it: trace-cmd report $(B)/port/work.dat"
 CHECK_FAST_DEPS += $(B)/x86_64/libfathom.a
+
+# A program that ends badly (test/port/crashes.py).
+$(B)/port/crashes: test/port/crashes.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc -O1 -fno-optimize-sibling-calls $(USER_INC) $< $(B)/user/libfathom.a -o $@
+CHECK_FAST_DEPS += $(B)/port/crashes

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c -- a thread is a CPU: it takes a ring with its first event and gives it back when it ends. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,12 +54,43 @@ static void thread_note_name(int32_t tid)
 	atomic_store(&threads_named[i].pid, tid);
 }
 
+#define THREADS_STACK (64 * 1024) /* of a crash handler that writes the file */
+static __thread void *thread_stack;
+
+/* A stack of its own for the thread's crash handler, if it has none: so an overflow is told too. System calls only. */
+static void thread_take_stack(void)
+{
+	stack_t ss = {.ss_size = THREADS_STACK}, old;
+
+	if (sigaltstack(NULL, &old) || !(old.ss_flags & SS_DISABLE))
+		return;
+	ss.ss_sp = mmap(NULL, THREADS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	if (ss.ss_sp == MAP_FAILED)
+		return;
+	if (sigaltstack(&ss, NULL))
+		munmap(ss.ss_sp, THREADS_STACK);
+	else
+		thread_stack = ss.ss_sp;
+}
+
+static void thread_drop_stack(void)
+{
+	stack_t off = {.ss_flags = SS_DISABLE}, now;
+
+	if (thread_stack && !sigaltstack(NULL, &now) && now.ss_sp == thread_stack &&
+	    !sigaltstack(&off, NULL))
+		munmap(thread_stack, THREADS_STACK);
+	thread_stack = NULL;
+}
+
 /* Give the ring back; the destructor of threads_key, so `cpu + 1` is not 0. */
 static void thread_detach(void *arg)
 {
 	uint32_t cpu = (uint32_t)(uintptr_t)arg - 1;
 
 	thread_note_name(fathom_user_tid);
+	thread_drop_stack();
 	fathom_user_cpu = FATHOM_USER_NONE;
 	atomic_fetch_or_explicit(&threads_free, 1ull << cpu, memory_order_release);
 }
@@ -87,6 +120,7 @@ static uint32_t thread_attach(void)
 							memory_order_acquire));
 	fathom_user_tid = (int32_t)syscall(SYS_gettid);
 	thread_note_name(fathom_user_tid);
+	thread_take_stack();
 	if (threads_have_key)
 		pthread_setspecific(threads_key, (void *)(uintptr_t)(cpu + 1));
 	fathom_user_cpu = cpu;

@@ -9,7 +9,7 @@
 /* Pointers, not structs: x86-64 gcc pads structs in a section, and the table would have holes. */
 #define FATHOM_REGISTER(event)                                                               \
 	static struct fathom_event *fathom_evptr_##event                                       \
-		__attribute__((section("fathom_events"), used, FATHOM_RETAIN)) = &event;
+		__attribute__((__section__("fathom_events"), __used__, FATHOM_RETAIN)) = &event;
 #define FATHOM_ENUM(text, number) FATHOM_ENUM1(FATHOM_CAT(fathom_evenum_, __COUNTER__), text, number)
 #define FATHOM_ENUM1(id, text, number) FATHOM_ENUM2(id, text, number)
 #define FATHOM_ENUM2(id, text, number)                                                       \
@@ -17,7 +17,7 @@
 					.name = text,                                        \
 					.value = (int64_t)(number)};                         \
 	static struct fathom_enum *id##_ptr                                                  \
-		__attribute__((section("fathom_enums"), used, FATHOM_RETAIN)) = &id;
+		__attribute__((__section__("fathom_enums"), __used__, FATHOM_RETAIN)) = &id;
 #define FATHOM_CAT1(a, b) a##b
 #define FATHOM_CAT(a, b)  FATHOM_CAT1(a, b)
 
@@ -129,28 +129,28 @@
 #define FATHOM_SHORT_DECLARE(event, ...)                                                          \
 	extern struct fathom_event fathom_ev_##event FATHOM_HIDDEN;                            \
 	void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__)) FATHOM_HIDDEN;                \
-	static inline __attribute__((unused)) void fathom_evcall_##event(                           \
+	static inline __attribute__((__unused__)) void fathom_evcall_##event(                           \
 		FATHOM_SHORT_PARAMS(__VA_ARGS__))                                                 \
 	{                                                                                         \
 		fathom_evprobe_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));                             \
 	}                                                                                         \
-	static inline __attribute__((unused, always_inline)) void (trace_##event)(                \
+	static inline __attribute__((__unused__, __always_inline__)) void (trace_##event)(                \
 		FATHOM_SHORT_PARAMS(__VA_ARGS__))                                                 \
 	{                                                                                         \
 		if (FATHOM_EVENT_IS_ON(event))                                                    \
 			fathom_evprobe_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));                     \
 	}                                                                                         \
-	static inline __attribute__((unused, always_inline)) int trace_##event##_enabled(void)    \
+	static inline __attribute__((__unused__, __always_inline__)) int trace_##event##_enabled(void)    \
 	{                                                                                         \
 		return FATHOM_EVENT_IS_ON(event);                                                 \
 	}                                                                                         \
-	static inline __attribute__((unused)) int register_trace_##event(                         \
+	static inline __attribute__((__unused__)) int register_trace_##event(                         \
 		void (*probe)(void *fathom_data FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__)),  \
 		void *data)                                                                       \
 	{                                                                                         \
 		return fathom_event_hook(&fathom_ev_##event, (void (*)(void))probe, data);     \
 	}                                                                                         \
-	static inline __attribute__((unused)) int unregister_trace_##event(                       \
+	static inline __attribute__((__unused__)) int unregister_trace_##event(                       \
 		void (*probe)(void *fathom_data FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__)),  \
 		void *data)                                                                       \
 	{                                                                                         \
@@ -164,7 +164,7 @@
 		char __data[];                                                                    \
 	};                                                                                        \
 	typedef struct fathom_evshort_##event fathom_evraw_##event                                    \
-		__attribute__((aligned(FATHOM_RING_ALIGN)));                                      \
+		__attribute__((__aligned__(FATHOM_RING_ALIGN)));                                      \
 	static void fathom_evsetup_##event(struct fathom_event *ev)                                 \
 	{                                                                                         \
 		typedef struct fathom_evshort_##event fathom_rec;                                   \
@@ -177,7 +177,7 @@
 	}                                                                                         \
 	static void fathom_evprint_##event(struct fathom_print *p)                                  \
 	{                                                                                         \
-		const fathom_evraw_##event *fathom_rec __attribute__((unused)) =         \
+		const fathom_evraw_##event *fathom_rec __attribute__((__unused__)) =         \
 			p->record;                                                                \
 		const uint64_t words[] = {FATHOM_EACH(FATHOM_SHORT_WORD, ##__VA_ARGS__) 0};       \
                                                                                                   \
@@ -190,11 +190,11 @@
 		.setup = fathom_evsetup_##event,                                                    \
 		.print = fathom_evprint_##event};                                                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                                     \
-	static __attribute__((noinline, cold)) void fathom_evslow_##event(			\
+	static __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(			\
 		FATHOM_SHORT_PARAMS(__VA_ARGS__))						\
 	{											\
 		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
-		uint32_t fathom_at __attribute__((unused)) =					\
+		uint32_t fathom_at __attribute__((__unused__)) =					\
 			offsetof(struct fathom_evshort_##event, __data);			\
 		fathom_evraw_##event *fathom_rec;						\
 		struct fathom_emit fathom_e;							\
@@ -208,10 +208,10 @@
 		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
 		fathom_emit_far_end(&fathom_ev_##event, &fathom_e);				\
 	}											\
-	__attribute__((noinline)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__))	\
+	__attribute__((__noinline__)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__))	\
 	{											\
 		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
-		uint32_t fathom_at __attribute__((unused)) =					\
+		uint32_t fathom_at __attribute__((__unused__)) =					\
 			offsetof(struct fathom_evshort_##event, __data);			\
 		fathom_evraw_##event *fathom_rec;						\
 		struct fathom_try fathom_t;							\

@@ -7,7 +7,7 @@
 #include "fathom/local.h"
 
 /* A record lies at the ring's alignment, which may be less than its members' own; padding is spelled out. */
-#define FATHOM_RECORD __attribute__((packed, aligned(FATHOM_RING_ALIGN)))
+#define FATHOM_RECORD __attribute__((__packed__, __aligned__(FATHOM_RING_ALIGN)))
 #if UINTPTR_MAX > 0xffffffffu
 #define FATHOM_RECORD_PAD uint32_t pad;
 #else

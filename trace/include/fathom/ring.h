@@ -119,7 +119,7 @@ struct fathom_ring {
 		uint64_t written, read;
 		unsigned long overwritten, full, nested, too_big, disabled, discarded, clock_back;
 	} base;
-} __attribute__((aligned(64)));
+} __attribute__((__aligned__(64)));
 
 /* A reservation; lives on the writer's stack (in registers, mostly) between reserve and commit. */
 struct fathom_slot {

@@ -5,7 +5,7 @@
 
 #include "fathom/emit.h"
 
-#define FATHOM_HIDDEN __attribute__((visibility("hidden")))
+#define FATHOM_HIDDEN __attribute__((__visibility__("hidden")))
 
 /* One call site, in the section `fathom_sites`: distances from the member itself, so the table needs no relocation. */
 struct fathom_site {

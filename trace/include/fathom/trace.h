@@ -99,19 +99,20 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
  * trace_printk(fmt, ...): stores the address of fmt and the arguments, formats when it is read. fmt is a literal.
  * trace_puts(s): a literal is stored as its address, other text is copied.
  */
-#define trace_printk(fmt, ...)                                                                 \
-	do {                                                                                   \
-		static const char *fathom_fmt                                                  \
-			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = fmt; \
-		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                       \
+#define trace_printk(fmt, ...)                                                                    \
+	do {                                                                                      \
+		static const char *fathom_fmt                                                     \
+			__attribute__((__section__("fathom_formats"), __used__, FATHOM_RETAIN)) = \
+				fmt;                                                              \
+		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                          \
 	} while (0)
-#define trace_puts(s)                                                                     \
-	({                                                                                \
-		static const char *fathom_text                                            \
-			__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = \
-				__builtin_constant_p(s) ? (s) : NULL;                     \
-		fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                    \
-			    : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));        \
+#define trace_puts(s)                                                                             \
+	({                                                                                        \
+		static const char *fathom_text                                                    \
+			__attribute__((__section__("fathom_formats"), __used__, FATHOM_RETAIN)) = \
+				__builtin_constant_p(s) ? (s) : NULL;                             \
+		fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                            \
+			    : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));                \
 	})
 #define FATHOM_HERE()                \
 	({                           \
@@ -122,14 +123,14 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 /* Bare-metal arm compilers know the word but ignore it, with a warning; fathom.lds keeps the sections there. */
 #if defined(__has_attribute) && !(defined(__arm__) && !defined(__linux__))
 #if __has_attribute(retain)
-#define FATHOM_RETAIN retain
+#define FATHOM_RETAIN __retain__
 #endif
 #endif
 #ifndef FATHOM_RETAIN
-#define FATHOM_RETAIN used
+#define FATHOM_RETAIN __used__
 #endif
 size_t fathom_strlen(const char *s);
-void fathom_printk(uintptr_t ip, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void fathom_printk(uintptr_t ip, const char *fmt, ...) __attribute__((__format__(printf, 2, 3)));
 int fathom_bputs(uintptr_t ip, const char *text);
 /* Text into the ring (`print`): bytes taken, 0 if recording is off. At most FATHOM_MARKER_MAX are. */
 #define FATHOM_MARKER_MAX 1024

@@ -8,7 +8,7 @@
 #define TP_printk(fmt, args...) "\"" fmt "\", " FATHOM_STR(args)
 
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print) \
-	static const char fathom_evfmt_##call[] __attribute__((unused)) = print;
+	static const char fathom_evfmt_##call[] __attribute__((__unused__)) = print;
 
 #define FATHOM_DEFINE_EVENT(class, text, event, proto, args, fn_on, fn_off)             \
 	struct fathom_event fathom_ev_##event = {.system = FATHOM_STR(TRACE_SYSTEM), \
@@ -19,12 +19,12 @@
 						    .reg = fn_on,                       \
 						    .unreg = fn_off};                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                           \
-	static __attribute__((noinline, cold)) void fathom_evslow_##event(proto)        \
+	static __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(proto)        \
 	{                                                                               \
 		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
 		fathom_evfar_##class(&fathom_ev_##event, args);                         \
 	}                                                                               \
-	__attribute__((noinline)) void fathom_evprobe_##event(proto)                    \
+	__attribute__((__noinline__)) void fathom_evprobe_##event(proto)                    \
 	{                                                                               \
 		if (FATHOM_LIKELY(fathom_event_state(&fathom_ev_##event) == FATHOM_EVENT_ON)) \
 			fathom_evrecord_##class(&fathom_ev_##event, args);              \

@@ -67,9 +67,9 @@
 #define FATHOM_PRINT(call, class, print)                                             \
 	static void fathom_evprint_##call(struct fathom_print *fathom_p)                \
 	{                                                                             \
-		fathom_evraw_##class *__entry __attribute__((unused)) =    \
+		fathom_evraw_##class *__entry __attribute__((__unused__)) =    \
 			(void *)fathom_p->record;                                     \
-		struct fathom_text *p __attribute__((unused)) = fathom_p->tmp;        \
+		struct fathom_text *p __attribute__((__unused__)) = fathom_p->tmp;        \
                                                                                       \
 		print;                                                                \
 	}

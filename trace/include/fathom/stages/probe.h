@@ -71,11 +71,11 @@
 
 /* The second is called when the event is on and nothing else: if that is not all, the first does it. */
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                          \
-	static __attribute__((unused, noinline, cold)) void fathom_evfar_##call(                \
+	static __attribute__((__unused__, __noinline__, __cold__)) void fathom_evfar_##call(                \
 		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
 		struct fathom_emit fathom_e;                                                    \
-		struct fathom_evoffsets_##call fathom_offsets __attribute__((unused));          \
+		struct fathom_evoffsets_##call fathom_offsets __attribute__((__unused__));          \
 		fathom_evraw_##call *__entry;                                                   \
                                                                                                 \
 		__entry = fathom_emit_far(                                                      \
@@ -86,10 +86,10 @@
 			return;                                                                 \
 		tstruct {assign;} fathom_emit_far_end(fathom_ev, &fathom_e);                    \
 	}                                                                                       \
-	static __attribute__((unused)) void fathom_evrecord_##call(                             \
+	static __attribute__((__unused__)) void fathom_evrecord_##call(                             \
 		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
-		struct fathom_evoffsets_##call fathom_offsets __attribute__((unused));          \
+		struct fathom_evoffsets_##call fathom_offsets __attribute__((__unused__));          \
 		fathom_evraw_##call *__entry;                                                   \
 		uint32_t fathom_bytes = (uint32_t)sizeof(*__entry) +                            \
 					fathom_evsize_##call(&fathom_offsets, args);            \

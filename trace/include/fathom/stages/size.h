@@ -47,12 +47,12 @@
 #define __rel_sockaddr(item, len) FATHOM_PIECE(item, len, FATHOM_REL(item))
 
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                             \
-	static inline __attribute__((unused, always_inline)) uint32_t fathom_evsize_##call(          \
+	static inline __attribute__((__unused__, __always_inline__)) uint32_t fathom_evsize_##call(          \
 		struct fathom_evoffsets_##call *fathom_offsets, proto)                               \
 	{                                                                                          \
 		uint32_t fathom_data = 0;                                                          \
-		uint32_t fathom_bytes __attribute__((unused));                                     \
-		struct trace_event_raw_##call *fathom_entry __attribute__((unused));               \
+		uint32_t fathom_bytes __attribute__((__unused__));                                     \
+		struct trace_event_raw_##call *fathom_entry __attribute__((__unused__));               \
                                                                                                    \
 		(void)fathom_offsets;                                                              \
 		tstruct return fathom_data;                                                        \

@@ -32,4 +32,4 @@
 		tstruct char __data[];                                 \
 	};                                                             \
 	typedef struct trace_event_raw_##call fathom_evraw_##call        \
-		__attribute__((aligned(FATHOM_RING_ALIGN)));
+		__attribute__((__aligned__(FATHOM_RING_ALIGN)));
