@@ -517,6 +517,45 @@ TEST(ring_clock_back)
 	CHECK_EQ(stats().clock_back, 3);
 }
 
+/* Steps around the 27 bits of a delta and the 59 of an extension and a stamp; also nested, and as stamps only. */
+TEST(ring_long_deltas)
+{
+	static const uint64_t now[] = {5,
+				       5 + WIRE_DELTA_MAX,
+				       5 + 2ull * WIRE_DELTA_MAX + 1,
+				       1ull << 58,
+				       (1ull << 59) - 9,
+				       (1ull << 59) + 1,
+				       (1ull << 59) + (1ull << 28),
+				       1ull << 60,
+				       (1ull << 63) + 3,
+				       (1ull << 63) + 4,
+				       1ull << 60,
+				       (1ull << 60) + 1,
+				       3};
+
+	for (int absolute = 0; absolute < 2; absolute++) {
+		struct fathom_ring *r = fresh(40);
+		struct fathom_record rec;
+		struct fathom_slot slot;
+
+		ringport_tick = 0;
+		fathom_ring_absolute(r, absolute);
+		for (uint32_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+			ringport_now = now[i];
+			CHECK(put(r, 2 * i, 12));
+			CHECK(fathom_ring_reserve(r, 4, &slot) != NULL);
+			CHECK(put(r, 2 * i + 1, 12));
+			fathom_ring_discard(r, &slot);
+		}
+		for (uint32_t i = 0; i < 2 * sizeof(now) / sizeof(now[0]); i++) {
+			CHECK_EQ(fathom_ring_consume(r, &rec), 1);
+			CHECK_EQ(tag_of(&rec), i);
+			CHECK_EQ(rec.time, now[i / 2]);
+		}
+	}
+}
+
 TEST(ring_absolute)
 {
 	struct fathom_ring *r = fresh(3);

@@ -294,13 +294,23 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 	return 1;
 }
 
+/* Stamps and extensions have 59 bits. What is further from the page's time than that needs a page of its own. */
+static int stamp_fits(const struct fathom_ring *r, const struct fathom_slot *slot)
+{
+	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->before)]);
+
+	return !FATHOM_POS_WORDS(slot->before) ||
+	       (slot_page(r, word)->time ^ slot->time) >> WIRE_STAMP_BITS == 0;
+}
+
 static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
 			struct fathom_slot *slot)
 {
 	struct stamp s = stamp_for(r, slot->before, slot->before, flags, &slot->time);
 	uint32_t need = words + (s.type ? 2 : 0);
 
-	if (FATHOM_POS_WORDS(slot->before) + need > FATHOM_RING_WORDS)
+	if (FATHOM_POS_WORDS(slot->before) + need > FATHOM_RING_WORDS ||
+	    (s.type && !stamp_fits(r, slot)))
 		return reserve_next(r, words, flags, slot);
 	slot->at = slot->before;
 	slot->end = fathom_ring_end(slot->at, need);
