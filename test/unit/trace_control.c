@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "harness.h"
+#include "tree.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/sched.h"
 #include "control/control.h"
@@ -39,31 +40,6 @@ static void start(void)
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
 	fathom_user_cpu = 0;
-}
-
-static const char *get(const char *path)
-{
-	static char buf[1 << 20];
-	int n = fathom_get(path, buf, sizeof(buf));
-
-	if (n < 0)
-		snprintf(buf, sizeof(buf), "error %d", n);
-	return buf;
-}
-
-static int append(const char *path, const char *text)
-{
-	struct fathom_node node;
-	struct fathom_file f;
-	int ret = fathom_fs_lookup(path, &node);
-
-	if (!ret)
-		ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_APPEND);
-	if (ret)
-		return ret;
-	ret = fathom_fs_write(&f, text, strlen(text));
-	fathom_fs_close(&f);
-	return ret < 0 ? ret : 0;
 }
 
 static void switch_to(int pid)
@@ -237,6 +213,83 @@ TEST(held_ring_is_left_alone)
 	fathom_ring_hold(r, 0);
 	CHECK_EQ(fathom_set("trace_marker", "second"), 0);
 	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 2);
+}
+
+/* Settings of an instance and the top, each at its own value. */
+static void check_apart(const char *file, const char *value, const char *shown,
+			const char *top_shown)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "instances/one/%s", file);
+	CHECK_EQ(fathom_set(path, value), 0);
+	CHECK_STR(get(path), shown);
+	if (strcmp(get(file), top_shown) != 0)
+		TEST_SAY("  the top's %s reads [%s], want [%s]\n", file, get(file), top_shown);
+}
+
+TEST(instances_are_apart)
+{
+	start();
+	CHECK_EQ(make_instance("one"), 0);
+	check_apart("tracing_cpumask", "3", "3\n", "f\n");
+	check_apart("buffer_size_kb", "40", "43\n", "255\n");
+	check_apart("buffer_percent", "7", "7\n", "50\n");
+	check_apart("tracing_max_latency", "9", "9\n", "0\n");
+	check_apart("trace_clock", "global", "local [global] uptime\n", "[local] global uptime\n");
+	check_apart("set_event_pid", "5", "5\n", "");
+	check_apart("set_event_pid", "", "", "");
+	check_apart("options/overwrite", "0", "0\n", "1\n");
+	check_apart("options/overwrite", "1", "1\n", "1\n");
+	check_apart("options/function-trace", "0", "0\n", "1\n");
+	check_apart("options/sym-addr", "1", "1\n", "0\n");
+	check_apart(EVENT "filter", "next_pid > 3", "next_pid > 3\n", "none\n");
+	check_apart(EVENT "enable", "1", "1\n", "0\n");
+	check_apart("set_event", "!sched:sched_switch", "", "");
+	check_apart(EVENT "enable", "1", "1\n", "0\n");
+	switch_to(3);
+	switch_to(4);
+	CHECK_EQ(fathom_set("instances/one/trace_marker", "mine"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "top's"), 0);
+	CHECK_EQ(lines_with("instances/one/trace", "next_pid=4"), 1);
+	CHECK_EQ(lines_with("instances/one/trace", "next_pid=3"), 0);
+	CHECK_EQ(lines_with("instances/one/trace", "mine"), 1);
+	CHECK_EQ(lines_with("instances/one/trace", "top's"), 0);
+	CHECK_EQ(lines_with("trace", "sched_switch"), 0);
+	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 1);
+	CHECK(strstr(get("instances/one/per_cpu/cpu0/stats"), "entries: 2\n") != NULL);
+	CHECK(strstr(get("per_cpu/cpu0/stats"), "entries: 1\n") != NULL);
+	CHECK_EQ(fathom_set("instances/one/snapshot", "1"), 0);
+	CHECK_EQ(lines_with("instances/one/snapshot", "mine"), 1);
+	CHECK_EQ(lines_with("snapshot", "is freed"), 1);
+	CHECK_EQ(fathom_set("instances/one/" EVENT "filter", "bogus"), -EINVAL);
+	CHECK_EQ(lines_with("instances/one/error_log", "Command: bogus"), 1);
+	CHECK_EQ(lines_with("error_log", "Command"), 0);
+	CHECK_EQ(fathom_set("instances/one/current_tracer", "function"), -EINVAL);
+	check_apart("tracing_on", "0", "0\n", "1\n");
+	CHECK_EQ(fathom_set("instances/one/trace_marker", "off"), -EBADF);
+	CHECK_EQ(fathom_set("trace_marker", "on"), 0);
+}
+
+/* Stacks go where the event went: by the trigger, and by the option. */
+TEST(stacks_of_an_instance)
+{
+	start();
+	CHECK_EQ(make_instance("one"), 0);
+	CHECK_EQ(append("instances/one/" EVENT "trigger", "stacktrace:1"), 0);
+	CHECK_EQ(fathom_set("instances/one/" EVENT "enable", "1"), 0);
+	switch_to(1);
+	CHECK_EQ(lines_with("instances/one/trace", "<stack trace>"), 1);
+	CHECK_EQ(lines_with("trace", "<stack trace>"), 0);
+	CHECK_EQ(fathom_set("instances/one/options/stacktrace", "1"), 0);
+	switch_to(2);
+	CHECK_EQ(lines_with("instances/one/trace", "<stack trace>"), 2);
+	CHECK_EQ(lines_with("trace", "<stack trace>"), 0);
+	CHECK_EQ(fathom_set("options/stacktrace", "1"), 0);
+	CHECK_EQ(fathom_set(EVENT "enable", "1"), 0);
+	switch_to(3);
+	CHECK_EQ(lines_with("instances/one/trace", "<stack trace>"), 3);
+	CHECK_EQ(lines_with("trace", "<stack trace>"), 1);
 }
 
 static uint64_t mono_now;

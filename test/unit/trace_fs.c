@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include "harness.h"
+#include "tree.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/irq.h"
 #include "fathom/events/kmem.h"
@@ -35,16 +36,6 @@ static void start(void)
 static int put(const char *path, const char *value)
 {
 	return fathom_set(path, value);
-}
-
-static const char *get(const char *path)
-{
-	static char buf[65536];
-	int n = fathom_get(path, buf, sizeof(buf));
-
-	if (n < 0)
-		snprintf(buf, sizeof(buf), "error %d", n);
-	return buf;
 }
 
 /* Undo what the record's lines write in C's way: \n only. */
@@ -175,7 +166,7 @@ static void replay_read(const char *line, const char *file, uint32_t flags)
 static void replay_now(const char *line)
 {
 	const char *want = strstr(line, "now: ") + 5;
-	static char got[65536];
+	static char got[1 << 20];
 	size_t n;
 
 	if (strstr(line, "total:") || !strncmp(last_file, "saved_cmdlines", 14))

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include "harness.h"
+#include "tree.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/sched.h"
 #include "fathom/fs.h"
@@ -32,31 +33,6 @@ static void start(void)
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
 	fathom_user_cpu = 0;
-}
-
-static const char *get(const char *path)
-{
-	static char buf[1 << 20];
-	int n = fathom_get(path, buf, sizeof(buf));
-
-	if (n < 0)
-		snprintf(buf, sizeof(buf), "error %d", n);
-	return buf;
-}
-
-static int append(const char *path, const char *text)
-{
-	struct fathom_node node;
-	struct fathom_file f;
-	int ret = fathom_fs_lookup(path, &node);
-
-	if (!ret)
-		ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_APPEND);
-	if (ret)
-		return ret;
-	ret = fathom_fs_write(&f, text, strlen(text));
-	fathom_fs_close(&f);
-	return ret < 0 ? ret : 0;
 }
 
 static void fire(const char *next, int pid, int prio)

@@ -14,6 +14,20 @@
 #endif
 #define CTL_PIDS_MAX 64
 
+/*
+ * Who may touch what:
+ *
+ * L1  The tree's lock (fathom_ctl_lock) serialises all that files do. Every function here is called with it, but for those
+ *     marked "any context". It is never taken in an event, so an event never waits for a user of the tree.
+ * L2  The event path reads instance[], events[], pids[] and what they point to, with acquire, inside fathom_pool_enter() and
+ *     leave(). Who holds the lock unlinks first and then retires (pool.h): memory is used again once no event can see it.
+ * L3  Switches that events turn themselves (ctl_event.on, off, wanted, a trigger's runs left, sums of histograms) are atomic
+ *     words; the last one to write wins.
+ * L4  Rings have one reader at a time. Under the lock that is the tree: exchanges of rings that events ask for are held off
+ *     (fathom_ctl_snapshots_hold) and made up for when the lock is let go.
+ * L5  Writers are kept out of a ring by HELD (fathom_ring_hold), never by the lock.
+ */
+
 struct ctl_trigger;
 
 /*
@@ -54,9 +68,10 @@ struct ctl_instance {
 	uint64_t cpu_pipe_open; /* a bit per CPU */
 	uint32_t all_pipe_open;
 	uint32_t trace_open; /* `trace` handles: the size may not change */
-	uint32_t options;    /* bits in the order of the option table */
+	uint32_t options;    /* bits in the order of the option table; the event path reads them */
 	uint64_t cpu_mask;
-	uint64_t start; /* when it was last cleared */
+	uint64_t start;	      /* when it was last cleared */
+	uint64_t max_latency; /* of an instance, in ns: kept for who wrote it */
 	uint32_t buffer_percent;
 	uint32_t clock_at;	   /* which of clock.c's table, and ... */
 	struct fathom_clock clock; /* ... how it shows ring time */

@@ -51,7 +51,9 @@ static int filter_set(struct ctl_instance *tr, uint32_t event, const char *s, si
 	return ret;
 }
 
-static int event_filter_write(struct fathom_file *f, const char *buf, size_t bytes)
+/* Both files take an expression, without the blanks around it. */
+static int filter_write(struct fathom_file *f, const char *buf, size_t bytes,
+			int (*set)(struct ctl_instance *tr, uint32_t at, const char *s, size_t n))
 {
 	const char *s = buf;
 	size_t n = bytes;
@@ -60,8 +62,13 @@ static int event_filter_write(struct fathom_file *f, const char *buf, size_t byt
 	if (bytes > FATHOM_FILTER_TEXT_MAX)
 		return -FATHOM_EINVAL;
 	ctl_trim(&s, &n);
-	ret = filter_set(fathom_ctl_instance(&f->node), f->node.at, s, n);
+	ret = set(fathom_ctl_instance(&f->node), f->node.at, s, n);
 	return ret ? ret : (int)bytes;
+}
+
+static int event_filter_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	return filter_write(f, buf, bytes, filter_set);
 }
 
 const struct ctl_file_ops fathom_ctl_event_filter = {.show = event_filter_show,
@@ -124,15 +131,7 @@ static int system_filter_set(struct ctl_instance *tr, uint32_t system, const cha
 
 static int system_filter_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
-	const char *s = buf;
-	size_t n = bytes;
-	int ret;
-
-	if (bytes > FATHOM_FILTER_TEXT_MAX)
-		return -FATHOM_EINVAL;
-	ctl_trim(&s, &n);
-	ret = system_filter_set(fathom_ctl_instance(&f->node), f->node.at, s, n);
-	return ret ? ret : (int)bytes;
+	return filter_write(f, buf, bytes, system_filter_set);
 }
 
 const struct ctl_file_ops fathom_ctl_system_filter = {.show = system_filter_show,

@@ -148,7 +148,8 @@ static uint64_t number_get(const struct ctl_instance *tr, uint32_t which)
 {
 	switch (which) {
 	case CTL_NUMBER_THRESH: return number_us(fathom_thresh());
-	case CTL_NUMBER_MAX_LATENCY: return number_us(fathom_max_latency());
+	case CTL_NUMBER_MAX_LATENCY:
+		return number_us(tr->index ? tr->max_latency : fathom_max_latency());
 	case CTL_NUMBER_GRAPH_DEPTH: return fathom_graph_depth();
 	case CTL_NUMBER_PERCENT: return tr->buffer_percent;
 	case CTL_NUMBER_STACK_MAX: return fathom_stack_max();
@@ -164,7 +165,12 @@ static int number_set(struct ctl_instance *tr, uint32_t which, uint64_t v)
 {
 	switch (which) {
 	case CTL_NUMBER_THRESH: fathom_thresh_set(v * 1000); return 0;
-	case CTL_NUMBER_MAX_LATENCY: fathom_max_latency_set(v * 1000); return 0;
+	case CTL_NUMBER_MAX_LATENCY:
+		if (tr->index)
+			tr->max_latency = v * 1000;
+		else
+			fathom_max_latency_set(v * 1000);
+		return 0;
 	case CTL_NUMBER_GRAPH_DEPTH: fathom_graph_depth_set((uint32_t)v); return 0;
 	case CTL_NUMBER_PERCENT:
 		if (v > 100)

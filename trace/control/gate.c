@@ -65,6 +65,8 @@ static void gate_copy(struct ctl_instance *tr, const void *record, uint32_t byte
 		return;
 	__builtin_memcpy(to, record, bytes);
 	fathom_ring_commit(r, &slot);
+	if (__atomic_load_n(&tr->options, __ATOMIC_RELAXED) >> CTL_OPT_STACKTRACE & 1)
+		fathom_stack_event_in(r);
 }
 
 static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_t bytes)
@@ -118,8 +120,7 @@ void fathom_ctl_gate_init(void)
 {
 	fathom_gate.decide = gate_decide;
 	fathom_gate.after = gate_after;
-	fathom_gate.stack =
-		fathom_stack_event; /* option stacktrace, and the trigger of that name */
+	fathom_gate.stack = fathom_stack_event; /* the top's option stacktrace */
 	fathom_ctl_function_commands();
 }
 

@@ -137,13 +137,14 @@ static void option_follow_tracer(void)
 			   is_latency ? 1 : (int)(saved >> forced[i] & 1));
 }
 
+/* The tracers run in the top: their options are its own, an instance only keeps what it is told. */
 static int option_is_on(const struct ctl_instance *tr, uint32_t option)
 {
 	option_follow_tracer();
 	if (option >= OPTION_TRACER)
 		return !!(fathom_tracer_options() &
 			  option_of_tracer(option - OPTION_TRACER, 0)->bit);
-	if (option_table[option].tracer)
+	if (option_table[option].tracer && !tr->index)
 		return !!(fathom_tracer_options() & option_table[option].tracer);
 	return tr->options >> option & 1;
 }
@@ -181,6 +182,8 @@ uint32_t fathom_ctl_text_options(const struct ctl_instance *tr)
 	for (uint32_t i = 0; i < CTL_OPT_NR; i++)
 		if (tr->options >> i & 1)
 			bits |= option_table[i].text;
+	if (tr->index)
+		return bits;
 	if (fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
 		return bits | FATHOM_TEXT_GRAPH_CPU | FATHOM_TEXT_GRAPH_PROC |
 		       FATHOM_TEXT_GRAPH_RELTIME | FATHOM_TEXT_GRAPH_DURATION;
@@ -210,7 +213,7 @@ static int option_set(struct ctl_instance *tr, uint32_t option, int on)
 	if (option >= OPTION_TRACER)
 		return fathom_tracer_option_set(option_of_tracer(option - OPTION_TRACER, 0)->bit,
 						on);
-	if (option_table[option].tracer)
+	if (option_table[option].tracer && !tr->index)
 		return fathom_tracer_option_set(option_table[option].tracer, on);
 	option_follow_tracer();
 	if (option == CTL_OPT_TEST_REFUSE ||
@@ -249,7 +252,7 @@ static int trace_options_has(uint32_t instance, uint32_t option)
 	const struct fathom_tracer *now = fathom_tracer_current(), *of = 0;
 
 	if (option == CTL_OPT_TEST_ACCEPT || option == CTL_OPT_TEST_REFUSE)
-		return ctl_same(now->name, "nop");
+		return instance || ctl_same(now->name, "nop");
 	if (option < OPTION_TRACER)
 		return option_shown(instance, option);
 	option_of_tracer(option - OPTION_TRACER, &of);

@@ -3,6 +3,7 @@
 #include "control/hist.h"
 #include "control/str.h"
 #include "control/trigger.h"
+#include "probe/tracers.h"
 
 static int trigger_is_late(const struct ctl_trigger *t)
 {
@@ -53,8 +54,8 @@ static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t byt
 			fathom_ctl_snapshot_ask(t->tr);
 		break;
 	case CTL_TRIGGER_STACKTRACE:
-		if (fathom_gate.stack && ctl_trigger_take(t))
-			fathom_gate.stack(fathom_event_at(t->event));
+		if (ctl_trigger_take(t))
+			fathom_stack_event_in(fathom_ctl_ring(t->tr, cpu));
 		break;
 	default: break;
 	}

@@ -75,42 +75,57 @@ static void walk_numbered(struct fathom_dirent *out, const char *prefix, uint32_
 	fathom_text_cstr(&t);
 }
 
+static int walk_subdir(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out)
+{
+	for (uint32_t i = 0; i < WALK_SUBDIRS; i++) {
+		if (!walk_present(dir, walk_subdirs[i].flags) || index--)
+			continue;
+		walk_name(out, walk_subdirs[i].name);
+		out->node.dir = walk_subdirs[i].dir;
+		return 1;
+	}
+	return 0;
+}
+
+/* events/ lists systems, each by its first event; a system lists its events. */
+static int walk_event(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out)
+{
+	int systems = dir->dir == CTL_DIR_EVENTS;
+
+	for (uint32_t i = systems ? 0 : dir->at; i < fathom_ctl.nr_events; i++) {
+		if (fathom_ctl.system_of[i] != (systems ? i : dir->at) || index--)
+			continue;
+		walk_name(out, systems ? walk_system(i) : fathom_event_at(i)->name);
+		out->node.dir = systems ? CTL_DIR_SYSTEM : CTL_DIR_EVENT;
+		out->node.at = i;
+		return 1;
+	}
+	return 0;
+}
+
+static int walk_instance(uint32_t index, struct fathom_dirent *out)
+{
+	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX; i++) {
+		const struct ctl_instance *tr = fathom_ctl_instance_at(i);
+
+		if (!tr || index--)
+			continue;
+		walk_name(out, tr->name);
+		out->node = (struct fathom_node){
+			.dir = CTL_DIR_ROOT, .instance = (uint8_t)i, .serial = tr->serial};
+		return 1;
+	}
+	return 0;
+}
+
 /* Directories made of what exists: entry number `index`, counted from 0 behind the files. 1 or 0. */
 static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out)
 {
-	uint32_t n = fathom_ctl.nr_events, seen = 0, i;
-
 	out->node.entry = 0;
 	switch (dir->dir) {
-	case CTL_DIR_ROOT:
-		for (i = 0; i < WALK_SUBDIRS; i++) {
-			if (!walk_present(dir, walk_subdirs[i].flags) || seen++ != index)
-				continue;
-			walk_name(out, walk_subdirs[i].name);
-			out->node.dir = walk_subdirs[i].dir;
-			return 1;
-		}
-		return 0;
+	case CTL_DIR_ROOT: return walk_subdir(dir, index, out);
 	case CTL_DIR_EVENTS:
-		for (i = 0; i < n; i++) {
-			if (fathom_ctl.system_of[i] != i || seen++ != index)
-				continue;
-			walk_name(out, walk_system(i));
-			out->node.dir = CTL_DIR_SYSTEM;
-			out->node.at = i;
-			return 1;
-		}
-		return 0;
-	case CTL_DIR_SYSTEM:
-		for (i = dir->at; i < n; i++) {
-			if (fathom_ctl.system_of[i] != dir->at || seen++ != index)
-				continue;
-			walk_name(out, fathom_event_at(i)->name);
-			out->node.dir = CTL_DIR_EVENT;
-			out->node.at = i;
-			return 1;
-		}
-		return 0;
+	case CTL_DIR_SYSTEM: return walk_event(dir, index, out);
 	case CTL_DIR_OPTIONS:
 		out->node.at = fathom_ctl_option_nth(dir->instance, index);
 		if (out->node.at == ~0u)
@@ -129,18 +144,7 @@ static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fa
 		else
 			out->node.entry = &fathom_ctl_stat_file;
 		return 1;
-	case CTL_DIR_INSTANCES:
-		for (i = 1; i <= FATHOM_INSTANCES_MAX; i++) {
-			const struct ctl_instance *tr = fathom_ctl_instance_at(i);
-
-			if (!tr || seen++ != index)
-				continue;
-			walk_name(out, tr->name);
-			out->node = (struct fathom_node){
-				.dir = CTL_DIR_ROOT, .instance = (uint8_t)i, .serial = tr->serial};
-			return 1;
-		}
-		return 0;
+	case CTL_DIR_INSTANCES: return walk_instance(index, out);
 	default: return 0;
 	}
 }

@@ -24,9 +24,8 @@ static struct {
  * The frames are counted first and then written into the ring where they belong: no array on a stack that may be 4 KiB,
  * and no memcpy. The frame pointers do not change in between, since they are our callers'.
  */
-void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+static void stack_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
-	struct fathom_ring *ring = fathom_tracer_ring();
 	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
 	struct fathom_unwind u;
 	struct fathom_slot slot;
@@ -50,13 +49,16 @@ void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 	}
 }
 
-/* fathom_gate.stack: the stack of an event, from the function that holds the tracepoint. Context: the event's. */
-void fathom_stack_event(struct fathom_event *ev)
+void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
-	uintptr_t fp = (uintptr_t)__builtin_frame_address(0), pin = fathom_port_pin();
+	stack_write(fathom_tracer_ring(), ip, parent_ip, fp);
+}
+
+/* The frame of the function that holds the tracepoint: the library's own lie below it. */
+static uintptr_t stack_event_frame(uintptr_t fp)
+{
 	struct fathom_unwind u;
 
-	(void)ev;
 	fathom_unwind_kernel(&u, fp);
 	for (int i = 0; i < 8 && u.fp && fathom_core.config.symbol; i++) {
 		uintptr_t offset, size, ret = fathom_unwind_next(&u, 0);
@@ -65,7 +67,25 @@ void fathom_stack_event(struct fathom_event *ev)
 		if (name && fathom_name_is_own(name))
 			fp = u.fp; /* static functions of the library lie below such a one */
 	}
-	fathom_stack_record(0, 0, fp);
+	return fp;
+}
+
+void fathom_stack_event_in(struct fathom_ring *ring)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	stack_write(ring, 0, 0, stack_event_frame((uintptr_t)__builtin_frame_address(0)));
+	fathom_port_unpin(pin);
+}
+
+/* fathom_gate.stack */
+void fathom_stack_event(struct fathom_event *ev)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	(void)ev;
+	stack_write(fathom_tracer_ring(), 0, 0,
+		    stack_event_frame((uintptr_t)__builtin_frame_address(0)));
 	fathom_port_unpin(pin);
 }
 

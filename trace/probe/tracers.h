@@ -238,6 +238,8 @@ void fathom_profile_exit(void);
 /* The caller is pinned. A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
 void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
 struct fathom_event;
+/* The stack of an event, in the running CPU's ring or in that of an instance. Context: the event's. */
 void fathom_stack_event(struct fathom_event *ev);
+void fathom_stack_event_in(struct fathom_ring *ring);
 
 #endif
