@@ -213,11 +213,32 @@ def privacy(machine, d):
     os.chmod(os.path.dirname(path), 0o700)
 
 
+def impostor():
+    """A socket that another user put where a process's would be."""
+    if os.geteuid():
+        return
+    victim = subprocess.Popen(["sleep", "20"], user=NOBODY)
+    d = f"/tmp/fathom-{NOBODY}"
+    os.makedirs(d, exist_ok=True)
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(f"{d}/{victim.pid}")
+    s.listen()
+    r = fs(victim.pid, "ls")
+    check("impostor", r.returncode == 1 and "not trusted" in r.stderr, r.stderr)
+    s.close()
+    os.unlink(f"{d}/{victim.pid}")
+    if not os.listdir(d):
+        os.rmdir(d)
+    victim.kill()
+    victim.wait()
+
+
 def main():
     machine = Process(120)
     try:
         over_9p(machine.target)
         wrong_targets()
+        impostor()
         why = no_fuse()
         m = Mount(machine.target) if not why else None
         if m and not m.ok and "cannot mount" in m.why:

@@ -2,44 +2,17 @@
 /* link.c -- the host's end of the trace line: ask, wait, ask again; and taking a whole capture over it. */
 #include "capture/link.h"
 #include "base/diag.h"
+#include "capture/io.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TRIES	   15	/* switching all events of 8 CPUs on a busy host takes seconds */
 #define TIMEOUT_MS 2000 /* a page takes 10 ms on QEMU's line, 400 ms at 115200 baud */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
-			struct pollfd pfd = {.fd = fd, .events = POLLOUT};
-
-			poll(&pfd, 1, 100);
-			continue;
-		}
-		if (done <= 0)
-			return -EPIPE;
-		p += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
 
 /* Bytes from the line, at most until `end`. The other fd is served meanwhile. 1: frame; 0: time is up. */
 static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
@@ -54,7 +27,7 @@ static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
 			if (got)
 				return 1;
 		}
-		int64_t left = end - now_ms();
+		int64_t left = end - io_now_ms();
 		struct pollfd pfd[2] = {{.fd = l->fd, .events = POLLIN},
 					{.fd = l->other_fd, .events = POLLIN}};
 
@@ -89,8 +62,8 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 	uint32_t n = fathom_frame_seal(out, type, ++l->number, arg, bytes);
 
 	for (int i = 0; i < TRIES; i++) {
-		int64_t end = now_ms() + TIMEOUT_MS;
-		int got = write_all(l->fd, out, n);
+		int64_t end = io_now_ms() + TIMEOUT_MS;
+		int got = io_write_all(l->fd, out, n, INT64_MAX) ? 0 : -EPIPE;
 
 		l->resent += i > 0;
 		while (!got && (got = wait_frame(l, end, answer)) > 0) {

@@ -11,19 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/diag.h"
+#include "capture/io.h"
 
 #define P9_POLL_MS 50 /* how soon a waiting call sees that it was told to stop */
 #define P9_FLUSH_MS \
 	2000 /* a target that does not even answer Tflush for so long is not waited for */
 #define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* All of it before `end`, or until p9_close(): a line that is silent for ever must not keep the thread. */
 static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
@@ -32,7 +25,7 @@ static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 		struct pollfd p = {c->fd, POLLIN, 0};
 		ssize_t got;
 
-		if (c->stop || now_ms() > end)
+		if (c->stop || io_now_ms() > end)
 			return false;
 		if (poll(&p, 1, 100) <= 0)
 			continue;
@@ -41,7 +34,7 @@ static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 			continue;
 		if (got <= 0)
 			return false;
-		__atomic_store_n(&c->heard_ms, now_ms(), __ATOMIC_RELAXED);
+		__atomic_store_n(&c->heard_ms, io_now_ms(), __ATOMIC_RELAXED);
 		to += got;
 		n -= (size_t)got;
 	}
@@ -51,30 +44,6 @@ static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 static bool read_all(struct p9 *c, uint8_t *to, size_t n)
 {
 	return read_until(c, to, n, INT64_MAX);
-}
-
-static bool write_all(struct p9 *c, const uint8_t *from, size_t n)
-{
-	int64_t end = now_ms() + P9_SILENT_MS;
-
-	while (n) {
-		ssize_t put = write(c->fd, from, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0 && errno == EAGAIN && now_ms() < end) {
-			struct pollfd p = {c->fd, POLLOUT, 0};
-
-			poll(&p, 1, 100);
-			continue;
-		}
-		if (put <= 0)
-			return false;
-		from += put;
-		n -= (size_t)put;
-		end = now_ms() + P9_SILENT_MS;
-	}
-	return true;
 }
 
 /* Bytes left over on a serial line stand before the first answer: skip to what can only be an Rversion. */
@@ -241,7 +210,7 @@ static int send_call(struct p9_call *m, struct p9_tag like)
 	wire_p9_put(m->buf, m->len, 4);
 	wire_p9_put(m->buf + 5, (uint32_t)tag, 2);
 	pthread_mutex_lock(&c->out);
-	sent = write_all(c, m->buf, m->len);
+	sent = io_write_all(c->fd, m->buf, m->len, P9_SILENT_MS);
 	pthread_mutex_unlock(&c->out);
 	if (!sent)
 		all_dead(c);
@@ -267,7 +236,7 @@ static void give_up_if_silent(struct p9 *c, int64_t since)
 {
 	int64_t heard = __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED);
 
-	if (now_ms() - (heard > since ? heard : since) < P9_SILENT_MS || c->dead)
+	if (io_now_ms() - (heard > since ? heard : since) < P9_SILENT_MS || c->dead)
 		return;
 	pthread_mutex_unlock(&c->lock);
 	diag_error("%s: no answer for %d s", c->name, P9_SILENT_MS / 1000);
@@ -278,9 +247,9 @@ static void give_up_if_silent(struct p9 *c, int64_t since)
 /* Wait for the answer, at most until `end`. Called with the lock. true: the caller was told to stop. */
 static bool wait_answer(struct p9 *c, const struct p9_tag *t, bool patient, int64_t end)
 {
-	int64_t since = now_ms();
+	int64_t since = io_now_ms();
 
-	while (t->state == P9_WAITS && !c->dead && now_ms() < end) {
+	while (t->state == P9_WAITS && !c->dead && io_now_ms() < end) {
 		wait_a_moment(c);
 		if (t->state != P9_WAITS)
 			break;
@@ -315,7 +284,7 @@ static bool flush(struct p9 *c, uint32_t tag)
 		return false;
 	}
 	t = &c->tag[mine];
-	wait_answer(c, t, true, now_ms() + P9_FLUSH_MS);
+	wait_answer(c, t, true, io_now_ms() + P9_FLUSH_MS);
 	done = t->state == P9_DONE;
 	t->state = done || c->dead ? P9_FREE : P9_ABANDONED;
 	p9_call_end(&m);
@@ -393,7 +362,7 @@ static bool send_version(struct p9 *c)
 	p9_call_text(&m, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION));
 	wire_p9_put(m.buf, m.len, 4);
 	wire_p9_put(m.buf + 5, WIRE_P9_NOTAG, 2);
-	ok = write_all(c, m.buf, m.len);
+	ok = io_write_all(c->fd, m.buf, m.len, P9_SILENT_MS);
 	p9_call_end(&m);
 	return ok;
 }
@@ -404,7 +373,7 @@ static bool send_nonsense(struct p9 *c)
 	uint8_t nonsense[8192 + WIRE_P9_HEAD];
 
 	memset(nonsense, 0xff, sizeof(nonsense));
-	return write_all(c, nonsense, sizeof(nonsense));
+	return io_write_all(c->fd, nonsense, sizeof(nonsense), P9_SILENT_MS);
 }
 
 /* The first message and its answer, before the receiver runs. */
@@ -415,11 +384,11 @@ static int negotiate(struct p9 *c)
 
 	if (!send_version(c))
 		return -EPROTO;
-	if (!sync_first(c, head, now_ms() + 1500) &&
-	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, now_ms() + 5000)))
+	if (!sync_first(c, head, io_now_ms() + 1500) &&
+	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, io_now_ms() + 5000)))
 		return -EPROTO;
 	size = wire_p9_get(head, 4) - WIRE_P9_HEAD;
-	if (!read_until(c, body, size, now_ms() + 1000) ||
+	if (!read_until(c, body, size, io_now_ms() + 1000) ||
 	    wire_p9_get(body + 4, 2) != strlen(WIRE_P9_VERSION) ||
 	    size != 6 + strlen(WIRE_P9_VERSION) ||
 	    memcmp(body + 6, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION)) != 0)

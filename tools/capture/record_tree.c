@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record_tree.c -- record from a live target through its control tree: steer it, pull its pages, write trace.dat. */
+#include "capture/io.h"
 #include "capture/record.h"
 #include "capture/tree.h"
 #include "base/diag.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TEXT_MAX (64u << 20) /* of one file of the tree */
@@ -56,32 +56,10 @@ static int count_cpu(void *arg, const char *name, bool is_dir)
 	return 0;
 }
 
-/* Names of the directories in one, collected before the next is listed. */
-struct names {
-	char **name;
-	size_t nr;
-};
-
-static int add_name(void *arg, const char *name, bool is_dir)
+/* Directories are collected before the next is listed. */
+static int add_dir(void *arg, const char *name, bool is_dir)
 {
-	struct names *l = arg;
-	char **more;
-
-	if (!is_dir)
-		return 0;
-	more = realloc(l->name, (l->nr + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	l->name = more;
-	l->name[l->nr] = strdup(name);
-	return l->name[l->nr++] ? 0 : -ENOMEM;
-}
-
-static void free_names(struct names *l)
-{
-	for (size_t i = 0; i < l->nr; i++)
-		free(l->name[i]);
-	free(l->name);
+	return is_dir ? tree_names_add(arg, name) : 0;
 }
 
 static int take_format(struct session *s, const char *system, const char *event)
@@ -103,20 +81,20 @@ static int take_format(struct session *s, const char *system, const char *event)
 
 static int take_formats(struct session *s)
 {
-	struct names systems = {NULL, 0};
-	int err = complain(s, "events", tree_list(s->t, "events", add_name, &systems));
+	struct tree_names systems = {NULL, 0};
+	int err = complain(s, "events", tree_list(s->t, "events", add_dir, &systems));
 
 	for (size_t i = 0; i < systems.nr && !err; i++) {
-		struct names events = {NULL, 0};
+		struct tree_names events = {NULL, 0};
 		char path[300];
 
 		snprintf(path, sizeof(path), "events/%s", systems.name[i]);
-		err = complain(s, path, tree_list(s->t, path, add_name, &events));
+		err = complain(s, path, tree_list(s->t, path, add_dir, &events));
 		for (size_t k = 0; k < events.nr && !err; k++)
 			err = take_format(s, systems.name[i], events.name[k]);
-		free_names(&events);
+		tree_names_free(&events);
 	}
-	free_names(&systems);
+	tree_names_free(&systems);
 	return err;
 }
 
@@ -200,26 +178,18 @@ static pid_t start_command(const struct session *s)
 	_exit(127);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Until the command ends, the time is up, or somebody interrupts. */
 static int run(struct session *s)
 {
 	pid_t pid = s->o->command ? start_command(s) : 0;
-	int64_t end = s->o->seconds ? now_ms() + s->o->seconds * 1000ll : INT64_MAX;
+	int64_t end = s->o->seconds ? io_now_ms() + s->o->seconds * 1000ll : INT64_MAX;
 	int came = 0;
 
 	if (pid < 0) {
 		diag_error("%s: %s", s->o->command[0], strerror(errno));
 		return -1;
 	}
-	while (came >= 0 && !stop && now_ms() < end) {
+	while (came >= 0 && !stop && io_now_ms() < end) {
 		if (pid && waitpid(pid, NULL, WNOHANG) == pid) {
 			pid = 0;
 			break;

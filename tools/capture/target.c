@@ -149,6 +149,15 @@ static int open_serial(const char *target)
 	return fd;
 }
 
+/* In /tmp anybody may have made the directory: only the process's own user is believed. */
+static bool is_users(int fd, uid_t uid)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == uid;
+}
+
 /* The socket of a process: where the user port puts it. */
 static int connect_pid(const char *target)
 {
@@ -173,6 +182,11 @@ static int connect_pid(const char *target)
 		diag_error("%s: the process does not serve its tree on %s: %s (it has to call "
 			   "fathom_user_serve())",
 			   target, path, strerror(errno));
+	if (fd >= 0 && !is_users(fd, st.st_uid)) {
+		diag_error("%s: %s is another user's: not trusted", target, path);
+		close(fd);
+		fd = -1;
+	}
 	return fd;
 }
 

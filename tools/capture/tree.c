@@ -174,6 +174,25 @@ int tree_append(struct tree *t, const char *path, const char *text)
 	return store(t, path, text, 0);
 }
 
+int tree_names_add(struct tree_names *l, const char *name)
+{
+	char **more = realloc(l->name, (l->nr + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	l->name = more;
+	l->name[l->nr] = strdup(name);
+	return l->name[l->nr++] ? 0 : -ENOMEM;
+}
+
+void tree_names_free(struct tree_names *l)
+{
+	for (size_t i = 0; i < l->nr; i++)
+		free(l->name[i]);
+	free(l->name);
+	*l = (struct tree_names){NULL, 0};
+}
+
 struct listing {
 	tree_each_fn each;
 	void *arg;

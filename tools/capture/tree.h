@@ -25,6 +25,14 @@ char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int
 int tree_write(struct tree *t, const char *path, const char *text);
 int tree_append(struct tree *t, const char *path, const char *text);
 
+/* A list of names that grows. */
+struct tree_names {
+	char **name;
+	size_t nr;
+};
+int tree_names_add(struct tree_names *l, const char *name); /* 0 or -ENOMEM */
+void tree_names_free(struct tree_names *l);
+
 typedef int (*tree_each_fn)(void *arg, const char *name, bool is_dir);
 int tree_list(struct tree *t, const char *path, tree_each_fn each, void *arg);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/diag.h"
 #include "capture/p9.h"
+#include "capture/tree.h"
 
 static const char fs_help[] =
 	"usage: fathom fs TARGET ls [PATH]\n"
@@ -22,59 +23,36 @@ static const char fs_help[] =
 	"\n"
 	"The files of a target's control tree without a mount. TARGET as in fathom mount.\n";
 
-struct fs_list {
-	struct p9 *c;
-	const char *dir;
-	int err;
-};
-
 static int print_entry(void *arg, const char *name, const struct p9_stat *st)
 {
-	const struct fs_list *l = arg;
+	const char *dir = arg;
 
-	printf("%c%03o  %s%s%s%s\n", st->is_dir ? 'd' : '-', st->mode & 0777, l->dir,
-	       *l->dir ? "/" : "", name, st->is_dir ? "/" : "");
+	printf("%c%03o  %s%s%s%s\n", st->is_dir ? 'd' : '-', st->mode & 0777, dir, *dir ? "/" : "",
+	       name, st->is_dir ? "/" : "");
 	return 0;
 }
 
-/* Names of the subdirectories are collected first: the listing's answer is not open during the next one. */
-struct fs_names {
-	char **name;
-	size_t n;
-};
-
+/* Subdirectories are collected first: the listing's answer is not open during the next one. */
 static int collect_dir(void *arg, const char *name, const struct p9_stat *st)
 {
-	struct fs_names *l = arg;
-	char **more;
-
-	if (!st->is_dir)
-		return 0;
-	more = realloc(l->name, (l->n + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	l->name = more;
-	l->name[l->n] = strdup(name);
-	return l->name[l->n++] ? 0 : -ENOMEM;
+	return st->is_dir ? tree_names_add(arg, name) : 0;
 }
 
 static int tree(struct p9 *c, const char *dir, int depth)
 {
-	struct fs_list l = {c, dir, 0};
-	struct fs_names names = {NULL, 0};
-	int ret = p9_list(c, dir, print_entry, &l);
+	struct tree_names names = {NULL, 0};
+	int ret = p9_list(c, dir, print_entry, (void *)dir);
 
 	if (!ret && depth < 8)
 		ret = p9_list(c, dir, collect_dir, &names);
-	for (size_t i = 0; i < names.n; i++) {
+	for (size_t i = 0; i < names.nr && !ret; i++) {
 		char path[1024];
 
-		if (!ret && (size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "",
-					     names.name[i]) < sizeof(path))
+		if ((size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "",
+				     names.name[i]) < sizeof(path))
 			ret = tree(c, path, depth + 1);
-		free(names.name[i]);
 	}
-	free(names.name);
+	tree_names_free(&names);
 	return ret;
 }
 
@@ -116,11 +94,11 @@ static int put(struct p9 *c, const char *path, const char *text, int flags)
 
 static int run(struct p9 *c, int argc, char **argv)
 {
-	struct fs_list l = {c, argc > 1 ? argv[1] : "", 0};
+	const char *dir = argc > 1 ? argv[1] : "";
 	int ret = 0;
 
 	if (!strcmp(argv[0], "ls") && argc <= 2)
-		return p9_list(c, l.dir, print_entry, &l);
+		return p9_list(c, dir, print_entry, (void *)dir);
 	if (!strcmp(argv[0], "tree") && argc == 1)
 		return tree(c, "", 0);
 	if (!strcmp(argv[0], "write") && argc == 3)

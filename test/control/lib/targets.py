@@ -6,7 +6,7 @@ import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-FATHOM = os.path.join(TOP, "build/fathom")
+FATHOM = os.environ.get("FATHOM", os.path.join(TOP, "build/fathom"))
 sys.path.insert(0, os.path.join(TOP, "test/boot/lib"))
 from demo import Demo  # noqa: E402
 
