@@ -217,6 +217,9 @@ static inline uint64_t expr_field(const uint8_t *data, uint32_t size, const stru
 	/* Words in the machine's order are the rule. */
 	if (f && f->size == 8 && !swap && size >= 8 && f->offset <= size - 8)
 		return expr_load(data + f->offset, 8, false);
+	if (f && f->size == 4 && !swap && size >= 4 && f->offset <= size - 4)
+		return expr_load(data + f->offset, f->flags & FORMAT_SIGNED ? TYPE_INT : TYPE_U32,
+				 false);
 	return expr_field_slow(data, size, f, swap);
 }
 
