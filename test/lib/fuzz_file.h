@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "decode/source.h"
+#include "store/store.h"
 
 static inline struct source *fuzz_open(const uint8_t *data, size_t size,
 				       const struct source_options *o)
@@ -45,6 +46,26 @@ static inline uint64_t fuzz_walk(struct source *s)
 	}
 	merge_close(m);
 	return n;
+}
+
+/* One input taken as this format, walked and, every `scan_each`-th size, scanned: both must see the same events. */
+static inline void fuzz_source(const uint8_t *data, size_t size, const char *as, size_t scan_each)
+{
+	struct store_options so = {.no_file = true};
+	struct source_options o = {.as = as, .quiet = true};
+	struct source *s = size ? fuzz_open(data, size, &o) : NULL;
+	struct store *st;
+	uint64_t n;
+
+	if (!s)
+		return;
+	n = fuzz_walk(s);
+	if (size % scan_each == 0 && !store_open(s, &so, &st)) {
+		if (st->nr_events != n)
+			abort();
+		store_close(st);
+	}
+	source_close(s);
 }
 
 #endif

@@ -58,7 +58,7 @@ struct ring_set {
 	size_t nr_streams;
 };
 
-/* Set s->priv to something that begins with struct ring_set, then use these as the ops of the source. */
+/* Set s->priv to something that begins with struct ring_set, then use these as the ops of the source: RING_OPS. */
 int ring_cursor_init(struct cursor *c);
 void ring_cursor_fini(struct cursor *c);
 void ring_seek(struct cursor *c, uint64_t block);
@@ -75,5 +75,11 @@ uint64_t ring_clock_convert(const struct ring_clock *clock, uint32_t cpu, uint64
 void ring_set_free(struct ring_set *set);
 
 #define RING_CURSOR_BYTES 256u
+
+#define RING_OPS                                                                 \
+	.cursor_bytes = RING_CURSOR_BYTES, .cursor_init = ring_cursor_init,      \
+	.cursor_fini = ring_cursor_fini, .seek = ring_seek, .next = ring_next,   \
+	.block_time = ring_block_time, .scan = ring_scan, .expect = ring_expect, \
+	.ahead = ring_ahead, .page = ring_page
 
 #endif
