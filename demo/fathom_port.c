@@ -11,8 +11,7 @@
 #include "fathom/link.h"
 #include "fathom/p9.h"
 
-#define TRACE_MIB_DEFAULT 16
-#define LINE_TICK_NS	  10000000 /* how long a waiting read of the host may go unnoticed */
+#define LINE_TICK_NS 10000000 /* how long a waiting read of the host may go unnoticed */
 
 #if LEVEL >= 1 /* export: a task answers the host on the second serial port */
 static void line_send(void *port, const void *data, size_t bytes)
@@ -73,31 +72,26 @@ static int32_t group_of(int32_t pid)
 #endif
 
 #if LEVEL >= \
-	4 /* function tracing patches calls into text: it is read-only, its alias in the direct map is not */
+	4 /* calls are patched into text: it is read-only, its alias in the direct map is not */
 NOTRACE static int poke(void *at, const void *code, size_t bytes)
 {
 	memcpy(phys_to_virt(virt_to_phys(at)), code, bytes);
 	return 0;
 }
-
 #endif
 
 #if LEVEL >= \
-	5 /* text changes under running CPUs: a breakpoint goes first, and trap.c asks the library about it */
+	5 /* under running CPUs: a breakpoint goes first, and trap.c asks the library about it */
 NOTRACE static void sync(void)
 {
 	smp_call_all(serialize);
 }
 #endif
 
-extern const uint8_t __irqentry_text_start[], __irqentry_text_end[]; /* kernel.lds */
-
 void port_init(uint32_t cpus)
 {
 	char mib[8];
-	size_t bytes =
-		(boot_option("trace_mib", mib, sizeof(mib)) ? parse_u64(mib) : TRACE_MIB_DEFAULT)
-		<< 20;
+	size_t bytes = boot_option("trace_mib", mib, sizeof(mib)) ? parse_u64(mib) << 20 : 16 << 20;
 	struct fathom_config config = {
 		.memory = frame_early(bytes),
 		.memory_bytes = bytes,

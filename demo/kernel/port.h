@@ -8,4 +8,7 @@
 void port_init(uint32_t cpus); /* at boot, before other CPUs and frames */
 void port_start(void);	       /* when tasks can run */
 
+/* kernel.lds: the functions that interrupts enter by. */
+extern const uint8_t __irqentry_text_start[], __irqentry_text_end[];
+
 #endif
