@@ -22,6 +22,7 @@
 #include "fathom/events/kmem.h"
 #include "fathom/events/raw_syscalls.h"
 #include "fathom/events/sched.h"
+#include "fathom/task.h"
 #include "fathom/trace.h"
 #include "fathom_port.h"
 #include "fathom_serve.h"
@@ -51,6 +52,12 @@ void machine_alloc(uint64_t bytes)
 void machine_signal(int sig)
 {
 	trace_signal_generate(sig, "worker", fathom_user_tid);
+}
+
+void machine_tick(void)
+{
+	trace_irq_handler_entry(0, "timer");
+	trace_irq_handler_exit(0, 1);
 }
 
 void machine_syscall(long nr, long ret)
@@ -148,11 +155,14 @@ static void machine_proc(const struct proc_event *e)
 	case PROC_EVENT_FORK:
 		fathom_user_tid = e->event_data.fork.parent_pid;
 		name_of(fathom_user_tid, a);
+		fathom_note_fork(fathom_user_tid, e->event_data.fork.child_pid);
+		kernel_clone();
 		trace_sched_process_fork(a, fathom_user_tid, a, e->event_data.fork.child_pid);
 		break;
 	case PROC_EVENT_EXEC:
 		fathom_user_tid = e->event_data.exec.process_pid;
 		name_of(fathom_user_tid, a);
+		do_execve();
 		trace_sched_process_exec(a, fathom_user_tid, fathom_user_tid);
 		trace_sched_waking(a, fathom_user_tid,
 				   120 + getpriority(PRIO_PROCESS, (id_t)fathom_user_tid), 0);
@@ -161,6 +171,7 @@ static void machine_proc(const struct proc_event *e)
 		fathom_user_tid = e->event_data.exit.process_pid;
 		name_of(fathom_user_tid, b);
 		trace_sched_process_exit(b, fathom_user_tid, 120);
+		fathom_note_exit(fathom_user_tid);
 		break;
 	default: break;
 	}

@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 void machine_work(unsigned int n);
+void kernel_clone(void);
+void do_execve(void);
 
 void machine_switch(int next);
 void machine_alloc(uint64_t bytes);
 void machine_signal(int sig);
+void machine_tick(void);
 void machine_syscall(long nr, long ret);
 
 #endif

@@ -15,7 +15,6 @@ void mutex_lock(void);
 void mutex_trylock(void);
 void mutex_unlock(void);
 void cond_unlock_all(void);
-void kernel_clone(void);
 void vfs_read(void);
 void sys_read(void);
 void sys_write(void);
@@ -38,6 +37,7 @@ FN(schedule)
 
 FN(scheduler_tick)
 {
+	machine_tick();
 	turns++;
 }
 
@@ -86,6 +86,11 @@ FN(kernel_clone)
 }
 
 FN(vfs_read)
+{
+	turns++;
+}
+
+FN(do_execve)
 {
 	turns++;
 }
