@@ -251,6 +251,8 @@ def main():
             files(d)
             waiting(d)
             privacy(machine, d)
+            r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=20)
+            check("same_dir", r.returncode == 1 and "already" in r.stderr, r.stderr)
             with Mount(machine.target) as second:
                 write(d + "/tracing_on", "0\n")
                 check("second_mount", read(second + "/tracing_on") == "0\n")

@@ -59,8 +59,13 @@ static _Noreturn void server(const char *dir, const struct mount_options *o)
 pid_t mount_start(const char *dir, const struct mount_options *o)
 {
 	char probe[4096];
-	pid_t child = fork();
+	pid_t child;
 
+	if (what_is_at(dir) == OURS) {
+		diag_error("%s: a control tree is mounted here already", dir);
+		return -1;
+	}
+	child = fork();
 	if (child == 0)
 		server(dir, o);
 	if (child < 0 ||
