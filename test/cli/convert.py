@@ -69,6 +69,10 @@ with Traces() as t:
 
     rows = [json.loads(line) for line in fathom("convert", path, "-", "--to", "jsonl")[1].splitlines()]
     check("convert_jsonl", len(rows) == 5706 and rows[1]["event"] == "sys_exit" and rows[1]["fields"]["ret"] == 1, len(rows))
+    lines = fathom("report", "--json", path)[1]
+    check("report_json", [json.loads(line) for line in lines.splitlines()] == rows, lines[:200])
+    some = fathom("report", "--json", "--cpu", "1", "-F", 'EVENT == "sched_switch"', path)[1].splitlines()
+    check("report_json_filtered", [json.loads(line) for line in some] == [r for r in rows if r["cpu"] == 1 and r["event"] == "sched_switch"], len(some))
     table = list(csv.DictReader(io.StringIO(fathom("convert", path, "-", "--form", "csv")[1])))
     check("convert_csv", [r["event"] for r in table] == [r["event"] for r in rows] and [r["text"] for r in table] == [r["text"] for r in rows])
     chrome = json.loads(fathom("convert", t.path("graph_v7_zstd.dat"), "-", "--form", "json")[1])["traceEvents"]

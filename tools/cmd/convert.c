@@ -7,7 +7,6 @@
 #include "store/sel4_convert.h"
 #include "store/writer.h"
 #include "view/btb_convert.h"
-#include "view/export.h"
 #include "view/report.h"
 
 #include <errno.h>
@@ -71,13 +70,6 @@ static bool event_kept(const struct event *e, void *arg)
 	struct job *j = arg;
 
 	return select_match(j->select, e);
-}
-
-static bool event_in_window(const struct event *e, void *arg)
-{
-	struct job *j = arg;
-
-	return options_time(&j->o, e->time) && select_match(j->select, e);
 }
 
 static bool stream_kept(const struct source *s, uint32_t stream, void *arg)
@@ -145,16 +137,7 @@ static int to_text(struct job *j, FILE *out)
 
 static int export(struct job *j, enum export_form form, FILE *out)
 {
-	struct merge *m = merge_open(j->source, options_keep, &j->o);
-	int err;
-
-	if (!m)
-		return -ENOMEM;
-	if (j->o.from_text)
-		merge_seek_time(m, j->o.from);
-	err = export_events(j->source, m, form, event_in_window, j, out);
-	merge_close(m);
-	return err;
+	return select_export(j->source, &j->o, j->select, form, out);
 }
 
 static int run(struct job *j, const char *form, FILE *out)

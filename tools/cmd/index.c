@@ -35,14 +35,6 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct progress *bar = arg;
-
-	bar->total = total ? total : 1;
-	progress_at(bar, done);
-}
-
 static double seconds(void)
 {
 	struct timespec t;
@@ -125,7 +117,7 @@ int cmd_index(int argc, char **argv)
 {
 	struct options o;
 	struct progress bar;
-	struct store_options so = {.always_save = true, .progress = show_progress, .arg = &bar};
+	struct store_options so = {.always_save = true, .progress = progress_show, .arg = &bar};
 	struct source *s;
 	struct store *st;
 	char path[4096];

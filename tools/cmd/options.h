@@ -105,6 +105,8 @@ struct progress {
 void progress_start(struct progress *p, const char *what, uint64_t total);
 /* Cheap: looks at the clock only now and then. One thread. */
 void progress_at(struct progress *p, uint64_t done);
+/* The same as a callback, `arg` being the progress, of work that finds out its total by itself. */
+void progress_show(void *arg, uint64_t done, uint64_t total);
 void progress_end(struct progress *p);
 
 #endif

@@ -45,6 +45,14 @@ void progress_at(struct progress *p, uint64_t done)
 		done >= p->total ? 100 : (int)(done * 100 / p->total));
 }
 
+void progress_show(void *arg, uint64_t done, uint64_t total)
+{
+	struct progress *p = arg;
+
+	p->total = total ? total : 1;
+	progress_at(p, done);
+}
+
 void progress_end(struct progress *p)
 {
 	if (p->shown)

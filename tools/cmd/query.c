@@ -88,19 +88,11 @@ static void print(struct query *q, const struct event *e, bool mark)
 		fputs(COLOUR_OFF, stdout);
 }
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct progress *bar = arg;
-
-	bar->total = total ? total : 1;
-	progress_at(bar, done);
-}
-
 static int need_store(struct query *q)
 {
 	struct progress bar;
 	struct store_options so = {
-		.no_file = q->o->no_index, .progress = show_progress, .arg = &bar};
+		.no_file = q->o->no_index, .progress = progress_show, .arg = &bar};
 	int err;
 
 	if (q->store)

@@ -2,6 +2,7 @@
 /* report.c -- fathom report: a trace as text. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/select.h"
 #include "base/colour.h"
 #include "base/diag.h"
 #include "view/report.h"
@@ -13,7 +14,7 @@
 
 static struct report_options report;
 static uint64_t threads;
-static bool kernel_text, start_given, written_given;
+static bool kernel_text, as_json, start_given, written_given;
 
 static const struct option_spec own[] = {
 	{"raw-fields", 'R', NULL, "print the fields of each event, not its print fmt", OPTION_FLAG,
@@ -25,6 +26,8 @@ static const struct option_spec own[] = {
 	 NULL},
 	{"threads", 'j', "N", "threads that make text (default: one per CPU, at most 8)",
 	 OPTION_NUMBER, &threads, NULL},
+	{"json", 0, NULL, "JSON lines: an object per event with its fields", OPTION_FLAG, &as_json,
+	 NULL},
 	{"trace", 0, NULL, "print what the kernel's `trace` file shows", OPTION_FLAG, &kernel_text,
 	 NULL},
 	{"options", 'O', "LIST", "with --trace: trace options, as sym-offset,noirq-info",
@@ -46,11 +49,43 @@ static const struct command_spec spec = {
 	.args = "FILE",
 	.about = "Print a trace as text, as `trace-cmd report` does, or as the kernel does with "
 		 "--trace.",
+	.more = "examples:\n"
+		"  fathom report trace.dat | less\n"
+		"  fathom report --cpu 0 --from 12.5 --to 12.6 trace.dat\n"
+		"  fathom report --filter 'prev_pid == 13 && next_comm ~ \"ker*\"' trace.dat\n"
+		"  fathom report --trace --options latency-format pages/",
 	.own = own,
 	.trace = true,
 	.min_args = 1,
 	.max_args = 1,
 };
+
+static int json_lines(struct source *s, struct options *o)
+{
+	struct select *sel = select_open(s, o);
+	int err = sel ? select_export(s, o, sel, EXPORT_JSONL, stdout) : -EINVAL;
+
+	select_close(sel);
+	return err;
+}
+
+static int print(struct source *s, struct options *o)
+{
+	struct progress bar;
+	int err;
+
+	if (as_json)
+		return json_lines(s, o);
+	if (kernel_text)
+		return report_kernel(s, &report);
+	progress_start(&bar, "printing", 1);
+	/* On a terminal the text itself shows how far it is. */
+	report.progress = isatty(STDOUT_FILENO) ? NULL : progress_show;
+	report.progress_arg = &bar;
+	err = report_trace_cmd(s, &report);
+	progress_end(&bar);
+	return err;
+}
 
 int cmd_report(int argc, char **argv)
 {
@@ -86,7 +121,7 @@ int cmd_report(int argc, char **argv)
 		report.start = UINT64_MAX;
 	if (!written_given)
 		report.written = UINT64_MAX;
-	rc = kernel_text ? report_kernel(s, &report) : report_trace_cmd(s, &report);
+	rc = print(s, &o);
 	filter_free(filter);
 	options_close(&o);
 	source_close(s);

@@ -5,6 +5,7 @@
 #include "query/filter.h"
 #include "view/eventline.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,4 +90,32 @@ bool select_never(struct select *sel, uint32_t type)
 	struct filter_event *f = sel->filter ? compiled(sel, type) : NULL;
 
 	return sel->filter && f && filter_constant(f) == 0;
+}
+
+struct window {
+	const struct options *o;
+	struct select *sel;
+};
+
+static bool in_window(const struct event *e, void *arg)
+{
+	struct window *w = arg;
+
+	return options_time(w->o, e->time) && select_match(w->sel, e);
+}
+
+int select_export(struct source *s, struct options *o, struct select *sel, enum export_form form,
+		  FILE *out)
+{
+	struct merge *m = merge_open(s, options_keep, o);
+	struct window w = {o, sel};
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	if (o->from_text)
+		merge_seek_time(m, o->from);
+	err = export_events(s, m, form, in_window, &w, out);
+	merge_close(m);
+	return err;
 }

@@ -4,6 +4,7 @@
 #define CMD_SELECT_H
 
 #include "cmd/options.h"
+#include "view/export.h"
 
 struct select;
 
@@ -14,5 +15,9 @@ void select_close(struct select *sel);
 bool select_match(struct select *sel, const struct event *e);
 /* No event of this type can match. */
 bool select_never(struct select *sel, uint32_t type);
+
+/* The events that all options of the line let through, in this form. 0 or a negative errno. */
+int select_export(struct source *s, struct options *o, struct select *sel, enum export_form form,
+		  FILE *out);
 
 #endif

@@ -313,18 +313,10 @@ static int walk(struct source *s, struct options *o, struct summary *out)
 	return summary_walk_finish(w, out);
 }
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct progress *bar = arg;
-
-	bar->total = total ? total : 1;
-	progress_at(bar, done);
-}
-
 static int whole(struct source *s, const struct options *o, struct summary *out)
 {
 	struct progress bar;
-	struct store_options so = {.no_file = o->no_index, .progress = show_progress, .arg = &bar};
+	struct store_options so = {.no_file = o->no_index, .progress = progress_show, .arg = &bar};
 	struct store *st;
 	int err;
 

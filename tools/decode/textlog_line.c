@@ -47,26 +47,44 @@ static const char *parse_time(const char *p, const char *end, struct text_line *
 	return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* irqs, resched, context, preempt depth, migrate-disable: as the header of `trace` explains them. */
+static uint8_t flag_of(char c, ptrdiff_t column)
+{
+	if (column == 0)
+		return c == 'd'	  ? WIRE_FLAG_IRQS_OFF
+		       : c == 'b' ? WIRE_FLAG_BH_OFF
+		       : c == 'D' ? WIRE_FLAG_IRQS_OFF | WIRE_FLAG_BH_OFF
+				  : 0;
+	switch (c) {
+	case 'B': /* newer kernels: lazily, too */
+	case 'N': return WIRE_FLAG_NEED_RESCHED | WIRE_FLAG_PREEMPT_RESCHED;
+	case 'b':
+	case 'n': return WIRE_FLAG_NEED_RESCHED;
+	case 'L':
+	case 'p': return WIRE_FLAG_PREEMPT_RESCHED;
+	case 'Z': return WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ;
+	case 'z': return WIRE_FLAG_NMI;
+	case 'H': return WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ;
+	case 'h': return WIRE_FLAG_HARDIRQ;
+	case 's': return WIRE_FLAG_SOFTIRQ;
+	default: return 0;
+	}
+}
+
+/*
+ * irqs, resched, context, preempt depth, migrate-disable: as the header of `trace` explains them. Kernels with PREEMPT_RT
+ * may have a column more, between resched and context or behind the depth.
+ */
 void text_parse_flags(const char *p, const char *end, struct text_line *out)
 {
+	unsigned depths = 0;
+
 	for (const char *q = p; q < end; q++) {
-		switch (*q) {
-		case 'd': out->flags |= WIRE_FLAG_IRQS_OFF; break;
-		case 'b': out->flags |= WIRE_FLAG_BH_OFF; break;
-		case 'D': out->flags |= WIRE_FLAG_IRQS_OFF | WIRE_FLAG_BH_OFF; break;
-		case 'N': out->flags |= WIRE_FLAG_NEED_RESCHED | WIRE_FLAG_PREEMPT_RESCHED; break;
-		case 'n': out->flags |= WIRE_FLAG_NEED_RESCHED; break;
-		case 'p': out->flags |= WIRE_FLAG_PREEMPT_RESCHED; break;
-		case 'Z': out->flags |= WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ; break;
-		case 'z': out->flags |= WIRE_FLAG_NMI; break;
-		case 'H': out->flags |= WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ; break;
-		case 'h': out->flags |= WIRE_FLAG_HARDIRQ; break;
-		case 's': out->flags |= WIRE_FLAG_SOFTIRQ; break;
-		default: break;
-		}
-		if (q - p >= 3 && digit(*q))
-			out->preempt |= (uint8_t)((*q - '0') << (q - p == 3 ? 0 : 4));
+		out->flags |= flag_of(*q, q - p);
+		if (q - p < 3 || depths > 1)
+			continue;
+		if (digit(*q))
+			out->preempt |= (uint8_t)((*q - '0') << 4 * depths);
+		depths++;
 	}
 }
 

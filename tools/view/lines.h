@@ -107,6 +107,8 @@ void reader_free(struct reader *r);
 bool reader_fill(struct reader *r, struct batch *b);
 /* Several threads take turns at reader_fill(); the others may help with what it will need. See merge_help(). */
 void reader_share(struct reader *r);
+/* How far it is, in blocks of all streams that take part. */
+void reader_place(const struct reader *r, uint64_t *done, uint64_t *total);
 bool reader_help(struct reader *r);
 
 /* tasks.c: prefixes by pid. */

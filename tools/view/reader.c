@@ -295,6 +295,17 @@ void reader_share(struct reader *r)
 	merge_share(r->merge);
 }
 
+void reader_place(const struct reader *r, uint64_t *done, uint64_t *total)
+{
+	*done = *total = 0;
+	for (uint32_t i = 0; i < r->merge->nr; i++) {
+		const struct cursor *c = r->merge->cursors[i];
+
+		*done += c->next.block;
+		*total += r->source->streams[c->stream].nr_blocks;
+	}
+}
+
 bool reader_help(struct reader *r)
 {
 	return merge_help(r->merge);

@@ -17,6 +17,9 @@ struct report_options {
 	unsigned threads;	     /* that make text; 0: as many as there are CPUs, at most 8 */
 	int fd;			     /* where the text goes */
 	bool colour;		     /* trace-cmd's form: names of events and losses stand out */
+	/* Called by one thread at a time, now and then, with the blocks read of all; may be NULL. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *progress_arg;
 	/* trace-cmd's options */
 	bool raw;	  /* -R: fields instead of print fmts */
 	bool no_plugins;  /* -N: print fmts for all events */

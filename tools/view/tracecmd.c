@@ -126,6 +126,12 @@ static bool fill(struct crew *c, struct batch *b)
 	c->ended = !more;
 	b->number = c->filled;
 	c->filled += more;
+	if (c->o->progress && c->filled % 64 == 0) {
+		uint64_t done, total;
+
+		reader_place(c->reader, &done, &total);
+		c->o->progress(c->o->progress_arg, done, total);
+	}
 	pthread_mutex_unlock(&c->turn);
 	return more;
 }
