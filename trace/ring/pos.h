@@ -109,6 +109,9 @@ static inline uint32_t slot_unread(const struct fathom_ring *r, unsigned long sl
 	return (uint32_t)m->entries - m->discards - slot_read(slot);
 }
 
+/* read.c: the records of [start, end): how many, and the time behind the last; -1 if they make no sense. */
+int fathom_ring_count(const uint8_t *data, uint32_t start, uint32_t end, uint64_t *time);
+
 /* ring.c: if a writer gave up publishing what nested ones left (`lagging`), do it now. */
 void fathom_ring_catch_up(struct fathom_ring *r);
 

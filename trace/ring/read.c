@@ -104,8 +104,7 @@ static int find_oldest(const struct fathom_ring *r, struct found *f)
 	return 0;
 }
 
-/* The records of [start, end): how many, and the time behind the last; -1 if they make no sense. */
-static int count_records(const uint8_t *data, uint32_t start, uint32_t end, uint64_t *time)
+int fathom_ring_count(const uint8_t *data, uint32_t start, uint32_t end, uint64_t *time)
 {
 	struct wire_item item;
 	int n = 0;
@@ -178,7 +177,7 @@ RACY static int take_part(struct fathom_ring *r, struct found *f)
 
 	copy_words(copy->data + f->start, slot_page(r, f->slot)->data + f->start,
 		   f->end - f->start);
-	n = count_records(copy->data, f->start, f->end, &time);
+	n = fathom_ring_count(copy->data, f->start, f->end, &time);
 	if (n <= 0)
 		n = 0; /* overwritten, which the exchange below finds out, or nothing but padding */
 	marked = f->slot + (unsigned long)n * FATHOM_SLOT_READ_UNIT;
@@ -382,7 +381,7 @@ RACY static int iter_page(struct fathom_ring_iter *it)
 		if (fathom_load(&r->slots[f.index]) != f.slot)
 			continue;
 		time = f.time;
-		n = count_records(it->copy->data, f.start, f.end, &time);
+		n = fathom_ring_count(it->copy->data, f.start, f.end, &time);
 		if (n <= 0)
 			continue;
 		it->at = f.start;

@@ -80,23 +80,20 @@ static void publish_page(struct fathom_ring *r, unsigned long from, unsigned lon
 	struct fathom_page_meta *m = slot_meta(r, slot);
 	struct fathom_page_meta *next = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
 	struct wire_page *page = slot_page(r, slot);
-	struct wire_item item;
 	uint64_t time = 0;
-	uint32_t at;
 
 	m->discards = 0;
 	if (fathom_unlikely(r->in_place_noted != fathom_load(&r->in_place))) {
-		for (at = 0; at < m->used; at = item.next) {
-			if (wire_page_step(page->data, at, m->used, &time, &item) < 0)
-				break;
-			m->discards += item.type == WIRE_TYPE_PADDING;
-		}
+		m->discards =
+			(uint16_t)(m->entries - fathom_ring_count(page->data, 0, m->used, &time));
 		r->in_place_noted += m->discards;
 	}
 	page->commit = m->used;
 #ifdef FATHOM_PARANOID
-	if (fathom_ring_page_check(page, m->used, &at) < 0 ||
-	    at != (uint32_t)m->entries - m->discards)
+	uint32_t n;
+
+	if (fathom_ring_page_check(page, m->used, &n) < 0 ||
+	    n != (uint32_t)m->entries - m->discards)
 		r->corrupt++;
 #endif
 	next->first = m->first + m->entries - m->discards;

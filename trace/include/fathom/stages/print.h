@@ -70,6 +70,8 @@
 		fathom_evraw_##class *__entry __attribute__((__unused__)) =    \
 			(void *)fathom_p->record;                                     \
 		struct fathom_text *p __attribute__((__unused__)) = fathom_p->tmp;        \
+		/* Linux's output functions have it, and spmi.h prints it. */         \
+		int ret __attribute__((__unused__)) = 1;                              \
                                                                                       \
 		print;                                                                \
 	}
