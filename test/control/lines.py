@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # slow
 """lines.py -- targets on a serial line: a pseudo-terminal with a process's tree behind it, which may be noisy, left in the
-middle of a message, in use, silent, or cut."""
+middle of a message, in use, silent, or cut; and the demo kernel's second port as a pseudo-terminal of QEMU's."""
 import os
+import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from targets import FATHOM, Checks, Mount, Process, is_mounted, no_fuse, read, write  # noqa: E402
+from targets import FATHOM, Checks, Demo, Mount, Process, is_mounted, no_fuse, read, write  # noqa: E402
 
 check = Checks("line")
 
@@ -126,6 +128,27 @@ def hung_up(line):
     os.rmdir(m.dir)
 
 
+def kernel():
+    """The demo kernel on a pty that QEMU made."""
+    if not shutil.which("qemu-system-x86_64"):
+        print("skip line_demo: package qemu-system-x86 missing")
+        return
+    demo = Demo(smp=2, sh="run pulse 10 &", extra=["-chardev", "pty,id=trace", "-serial", "chardev:trace"], timeout=60)
+    try:
+        up = demo.until(rb"pulse\r?\n# $") >= 0
+        pty = re.search(r"/dev/pts/\d+", demo.text())
+        if not check("demo_boots", up and pty, demo.text()[-300:]):
+            return
+        with Mount(pty.group(0)) as d:
+            check("demo_files", read(d + "/current_tracer") == "nop\n")
+            write(d + "/events/sched/sched_switch/enable", "1\n")
+            fd = os.open(d + "/trace_pipe", os.O_RDONLY)
+            check("demo_pipe", b"sched_switch:" in os.read(fd, 4096))
+            os.close(fd)
+    finally:
+        demo.kill()
+
+
 def main():
     if no_fuse():
         print(f"skip line: {no_fuse()}")
@@ -137,6 +160,7 @@ def main():
         unclean(line)
         silent(line)
         hung_up(line)
+        kernel()
     finally:
         machine.kill()
 
