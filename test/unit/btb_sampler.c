@@ -321,9 +321,10 @@ TEST(it_stops_by_time)
 TEST(bad_arguments)
 {
 	set_up(FATHOM_SAMPLE_BUFFER);
-	CHECK_EQ(fathom_sampler_init(NULL, buffer_bytes, 1, NULL), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_sampler_init(NULL, buffer_bytes, FATHOM_SAMPLE_BUFFER, NULL),
+		 -FATHOM_EINVAL);
 	CHECK_EQ(fathom_sampler_init(buffer + 4, buffer_bytes - 4, 1, NULL), -FATHOM_EINVAL);
-	CHECK_EQ(fathom_sampler_init(buffer, 100, 1, NULL), -FATHOM_ENOMEM);
+	CHECK_EQ(fathom_sampler_init(buffer, 100, FATHOM_SAMPLE_BUFFER, NULL), -FATHOM_ENOMEM);
 	CHECK_EQ(fathom_sampler_init(buffer, buffer_bytes, 0, NULL), -FATHOM_EINVAL);
 	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL, 0), -FATHOM_EINVAL);
 }
