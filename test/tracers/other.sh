@@ -14,7 +14,7 @@ for arch in aarch64 riscv64; do
 	if [ -n "$qemu" ]; then
 		run $arch "$qemu"
 	else
-		echo "skip tracers_$arch: package qemu-user-static missing"
+		echo "skip tracers_$arch: package qemu-user missing"
 	fi
 done
 run clang "" "graph instrument fentry"

@@ -78,6 +78,10 @@ int fathom_set_has(enum fathom_function_set set, uint32_t index);
  * users and text still agree then.
  */
 int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index));
+/* The text follows users and flags of the sites, which have changed. */
+int fathom_sites_patch(void);
+/* Best NOPs everywhere, and what stands beside them, while no other CPU runs traced code yet. */
+int fathom_sites_normalise(void);
 
 /*
  * Build the table: once, from what fathom_init() left of its memory. 0, -ENOSYS (text cannot be written, or there are no
