@@ -30,6 +30,7 @@
 #include "machine.h"
 
 #define METER_BURST 32
+#define EVENT_AT    (sizeof(struct nlmsghdr) + sizeof(struct cn_msg))
 
 TRACE_DEFINE(kmem, kmalloc, "call_site=%px bytes_req=%lu bytes_alloc=%lu", (PTR, call_site),
 	     (U64, bytes_req), (U64, bytes_alloc))
@@ -188,7 +189,8 @@ static void *watcher(void *arg)
 	} __attribute__((packed)) ask = {{sizeof(ask), NLMSG_DONE, 0, 0, 0},
 					 {{CN_IDX_PROC, CN_VAL_PROC}, 0, 0, sizeof(ask.op), 0},
 					 PROC_CN_MCAST_LISTEN};
-	char buf[8192] __attribute__((aligned(8)));
+	char buf[8192];
+	struct proc_event e;
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 
 	prctl(PR_SET_NAME, "watcher");
@@ -198,11 +200,10 @@ static void *watcher(void *arg)
 	for (;;) {
 		ssize_t n = recv(fd, buf, sizeof(buf), 0);
 
-		if (n >= (ssize_t)(sizeof(struct nlmsghdr) + sizeof(struct cn_msg) +
-				   sizeof(struct proc_event)))
-			machine_proc(
-				(void *)((struct cn_msg *)(void *)(buf + sizeof(struct nlmsghdr)))
-					->data);
+		if (n >= (ssize_t)(EVENT_AT + sizeof(e))) {
+			memcpy(&e, buf + EVENT_AT, sizeof(e)); /* it need not be aligned there */
+			machine_proc(&e);
+		}
 	}
 }
 

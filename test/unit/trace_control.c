@@ -265,6 +265,12 @@ TEST(instances_are_apart)
 	CHECK_EQ(fathom_set("instances/one/" EVENT "filter", "bogus"), -EINVAL);
 	CHECK_EQ(lines_with("instances/one/error_log", "Command: bogus"), 1);
 	CHECK_EQ(lines_with("error_log", "Command"), 0);
+	for (int i = 0; i < 20; i++) /* the last eight of the top leave the instance's alone */
+		CHECK_EQ(fathom_set(EVENT "filter", "bogus"), -EINVAL);
+	CHECK_EQ(lines_with("error_log", "Command"), 8);
+	CHECK_EQ(lines_with("instances/one/error_log", "Command: bogus"), 1);
+	CHECK_EQ(fathom_set("error_log", ""), 0);
+	CHECK_EQ(lines_with("instances/one/error_log", "Command: bogus"), 1);
 	CHECK_EQ(fathom_set("instances/one/current_tracer", "function"), -EINVAL);
 	check_apart("tracing_on", "0", "0\n", "1\n");
 	CHECK_EQ(fathom_set("instances/one/trace_marker", "off"), -EBADF);

@@ -28,6 +28,7 @@
  * L5  Writers are kept out of a ring by HELD (fathom_ring_hold), never by the lock.
  */
 
+struct ctl_errors;
 struct ctl_trigger;
 
 /*
@@ -78,6 +79,7 @@ struct ctl_instance {
 	uint32_t swap;		   /* of an instance: enum fathom_swap_state */
 	uint32_t wanted;	   /* a trigger asked for a snapshot while the lock was held */
 	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
+	struct ctl_errors *errors; /* error_log.c's */
 	struct ctl_pids *pids[CTL_PID_LISTS];
 	struct ctl_event *events;
 	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
@@ -185,10 +187,9 @@ int fathom_ctl_pid_listed(const struct ctl_pids *p, int32_t pid);
 void fathom_ctl_events_clear(struct ctl_instance *tr); /* all off, filters and triggers gone */
 
 /* error_log.c */
-void fathom_ctl_error(const struct ctl_instance *tr, const char *where, const char *what,
+void fathom_ctl_error(struct ctl_instance *tr, const char *where, const char *what,
 		      const char *command, size_t len, uint32_t at);
-void fathom_ctl_error_reset(void);
-void fathom_ctl_error_forget(const struct ctl_instance *tr);
+void fathom_ctl_error_forget(struct ctl_instance *tr);
 
 /* file_tasks.c: tasks seen in the trace. */
 void fathom_ctl_note_pid(int32_t pid);

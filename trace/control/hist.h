@@ -165,8 +165,8 @@ enum hist_order {
 };
 int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, const char *command,
 		      size_t at, size_t len, struct ctl_hist *out, enum hist_order *order);
-void fathom_hist_error(const struct ctl_instance *tr, const struct fathom_event *ev,
-		       const char *what, const char *command, size_t len, size_t at);
+void fathom_hist_error(struct ctl_instance *tr, const struct fathom_event *ev, const char *what,
+		       const char *command, size_t len, size_t at);
 /* hist_expr.c: 0, or -EINVAL with what is wrong, and where in the command. */
 int fathom_hist_expr_parse(const struct fathom_event *ev, const char *command, size_t at,
 			   size_t len, struct hist_expr *out, const char **what, size_t *where);

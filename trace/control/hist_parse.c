@@ -13,8 +13,8 @@ struct hist_parser {
 	size_t sort_at, sort_len;
 };
 
-void fathom_hist_error(const struct ctl_instance *tr, const struct fathom_event *ev,
-		       const char *what, const char *command, size_t len, size_t at)
+void fathom_hist_error(struct ctl_instance *tr, const struct fathom_event *ev, const char *what,
+		       const char *command, size_t len, size_t at)
 {
 	char where[48];
 	struct fathom_text t;

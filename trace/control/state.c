@@ -55,7 +55,7 @@ static void state_instance_init(struct ctl_instance *tr)
 static void state_forget(void)
 {
 	__builtin_memset(&fathom_ctl, 0, sizeof(fathom_ctl));
-	fathom_ctl_error_reset();
+	fathom_ctl_error_forget(&fathom_ctl.top);
 	fathom_trigger_reset();
 }
 
