@@ -80,11 +80,11 @@ echo > error_log
 """
 
 # Answers that are the same, letter by letter; `cat trace` is looked at below, the rest is compared with its numbers blanked.
-HEADER = re.compile(r"^#")
+HEADER = re.compile(r"^#(?!####)")
 FUNCTION = re.compile(r"^\s+\S.*-\d+\s+\[\d{3}\] \S{5}\s+\d+\.\d{6}: [\w.]+ <-[\w.]+$")
 EVENT = re.compile(r"^\s+\S.*-\d+\s+(\(\s*[-\d]+\) )?\[\d{3}\] \S{5}\s+\d+\.\d{6}: \w+: .*$")
 GRAPH = re.compile(r"^ +\d+\) .*(\|.*|[=-]+> .*)$|^ -+$|^$|^ +\d+\) +.* => .*$")
-LOST = re.compile(r"^CPU:\d+ \[LOST \d+ EVENTS\]$")
+LOST = re.compile(r"^CPU:\d+ \[LOST \d+ EVENTS\]$|^##### CPU \d+ buffer started ####$")
 LAYOUT = {"function": FUNCTION, "function_graph": GRAPH, "nop": EVENT}
 
 
@@ -153,7 +153,7 @@ def main():
             body = [[x for x in t.splitlines() if not HEADER.match(x)] for t in (a, b)]
             odd = [x for t in body for x in t if not LAYOUT[tracer].match(x) and not LOST.match(x)]
             shapes = [list(map(blank, h)) for h in head]
-            check(name + "_head", shapes[0] == shapes[1], [x for x in zip(*shapes) if x[0] != x[1]] or head)
+            check(name + "_head", shapes[0] == shapes[1], [set(shapes[0]) ^ set(shapes[1]), head])
             check(name + "_lines", min(map(len, body)) >= 1 and not odd, odd[:3] or body)
         elif line == "cat stack_trace":
             rows = [re.findall(r"^ +\d+\) +\d+ +\d+ +[\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+$", t, re.M) for t in (a, b)]
