@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tools_store.c -- the index finds what walking the whole trace finds; stale and damaged index files are not believed. */
 #include "harness.h"
+#include "lib/fuzz_file.h"
 #include "lib/make_trace.h"
+#include "base/file.h"
 #include "store/store.h"
 
 #include <sys/stat.h>
@@ -248,6 +250,69 @@ TEST(store_keeps_losses_with_their_times)
 	store_close(st);
 	source_close(s);
 	unlink(path);
+}
+
+static struct store *built(struct source *s, unsigned threads)
+{
+	struct store_options o = {.no_file = true, .threads = threads};
+	struct store *st = NULL;
+
+	CHECK_EQ(store_open(s, &o, &st), 0);
+	return st;
+}
+
+static bool same_losses(const struct store *a, const struct store *b)
+{
+	bool same = a->nr_losses == b->nr_losses;
+
+	for (uint64_t i = 0; same && i < a->nr_losses; i++)
+		same = a->losses[i].stream == b->losses[i].stream &&
+		       a->losses[i].from == b->losses[i].from &&
+		       a->losses[i].to == b->losses[i].to && a->losses[i].lost == b->losses[i].lost;
+	return same;
+}
+
+#define SAME(a, b, list, nr) \
+	((a)->nr == (b)->nr && !memcmp((a)->list, (b)->list, (a)->nr * sizeof(*(a)->list)))
+
+static void compare_threads(const uint8_t *data, size_t bytes)
+{
+	struct source *s = fuzz_open(data, bytes, NULL);
+	struct store *one = s ? built(s, 1) : NULL;
+
+	CHECK(one != NULL);
+	for (unsigned threads = 2; one && threads <= 8; threads += 3) {
+		struct store *many = built(s, threads);
+
+		CHECK(SAME(one, many, streams, nr_streams));
+		CHECK(SAME(one, many, steps, nr_steps));
+		CHECK(SAME(one, many, types, nr_types));
+		CHECK(SAME(one, many, postings, nr_postings));
+		CHECK(SAME(one, many, pids, nr_pids));
+		CHECK(same_losses(one, many));
+		store_close(many);
+	}
+	store_close(one);
+	source_close(s);
+}
+
+/* However many threads share the blocks, and wherever their parts meet: the same tables. */
+TEST(store_of_any_number_of_threads)
+{
+	static const char *const traces[] = {"lost_v6", "events_v7_zstd", "graph_v7_zstd"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		char path[80];
+		size_t bytes;
+		uint8_t *data;
+
+		snprintf(path, sizeof(path), "test/data/tracedat/%s.dat.gz", traces[i]);
+		data = (uint8_t *)file_load(path, 64u << 20, &bytes);
+		CHECK(data != NULL);
+		if (data)
+			compare_threads(data, bytes);
+		free(data);
+	}
 }
 
 TEST_MAIN

@@ -476,8 +476,7 @@ void ring_scan(struct cursor *c, uint64_t block, struct scan *out)
 
 		losses_add(out->losses, &l);
 	}
-	if (!before)
-		out->first_time = first;
+	scan_first(out, first);
 	if (r->set->big)
 		scan_page(r, out, true);
 	else

@@ -329,8 +329,7 @@ void sel4_cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
 		pid_counts_add(out->pids, j.pid, b.state.event - j.since);
 	for (uint32_t type = 0; type < WIRE_SEL4_NR_TYPES; type++)
 		out->by_type[sel4_id(type)] += b.count[type];
-	if (!out->nr_events)
-		out->first_time = time;
+	scan_first(out, time);
 	out->nr_events += b.state.event - first;
 	out->last_time = out->max_time = sel4_time(t, &b.state, b.state.event - 1);
 	k->word = t->nr_words;

@@ -443,10 +443,9 @@ void scan_add(struct cursor *c, const struct event *e, struct scan *out)
 
 		losses_add(out->losses, &l);
 	}
-	if (!out->nr_events++) {
-		out->first_time = e->time;
+	scan_first(out, e->time);
+	if (!out->nr_events++)
 		out->max_time = e->time;
-	}
 	out->last_time = e->time;
 	if (e->time > out->max_time)
 		out->max_time = e->time;

@@ -206,10 +206,20 @@ const char *source_suffix(const char *path);
 struct scan {
 	uint64_t nr_events;
 	uint64_t first_time, last_time, max_time;
+	bool want_first; /* tell the time of the next event in first_time, though it is not the first */
 	uint64_t *by_type;	 /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
 	struct pid_counts *pids; /* NULL: not wanted */
 	struct losses *losses;
 };
+
+/* Before the events of a block are added: the time of the first of them. */
+static inline void scan_first(struct scan *out, uint64_t time)
+{
+	if (out->nr_events && !out->want_first)
+		return;
+	out->first_time = time;
+	out->want_first = false;
+}
 
 enum source_text {
 	SOURCE_KALLSYMS,

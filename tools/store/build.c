@@ -119,6 +119,7 @@ static int scan_step(struct worker *w, struct part *p, uint64_t step, struct sca
 
 		block.nr_events = before + one.nr_events; /* a loss knows the time before it */
 		block.max_time = one.nr_events ? one.max_time : 0;
+		block.want_first = !one.nr_events;
 		cursor_scan(c, k, &block);
 		if (block.nr_events == before + one.nr_events)
 			continue;
@@ -341,11 +342,13 @@ fail:
 
 /* ---- the pass ---- */
 
-static unsigned threads_for(uint64_t bytes, uint64_t steps)
+static unsigned threads_for(const struct store_options *o, uint64_t bytes, uint64_t steps)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t n = bytes / PART_BYTES + 1;
 
+	if (o && o->threads)
+		return o->threads > THREADS_MAX ? THREADS_MAX : o->threads;
 	if (n > steps)
 		n = steps;
 	if (n > (uint64_t)(cores > 0 ? cores : 1))
@@ -376,7 +379,7 @@ static int make_parts(struct build *b)
 
 static int make_workers(struct build *b)
 {
-	b->nr_workers = threads_for(b->total, b->nr_steps);
+	b->nr_workers = threads_for(b->o, b->total, b->nr_steps);
 	b->workers = calloc(b->nr_workers, sizeof(*b->workers));
 	for (unsigned i = 0; b->workers && i < b->nr_workers; i++) {
 		struct worker *w = &b->workers[i];

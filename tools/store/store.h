@@ -55,6 +55,7 @@ struct store_options {
 	bool no_file;	  /* neither read nor write the file */
 	bool rebuild;	  /* do not read it */
 	bool always_save; /* else only for traces that are worth it: STORE_SAVE_BYTES of events */
+	unsigned threads; /* that build it; 0: by the size of the trace and the CPUs there are */
 	const char *path; /* of the file; NULL: the trace's path + ".fidx" */
 	/* Called by one thread now and then with the bytes done of the total; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
