@@ -13,6 +13,7 @@
 #include "fathom/events/sched.h"
 #include "control/control.h"
 #include "fathom/fs.h"
+#include "fathom/task.h"
 #include "fathom/trace.h"
 #include "fathom_port.h"
 
@@ -226,6 +227,35 @@ static void check_apart(const char *file, const char *value, const char *shown,
 	CHECK_STR(get(path), shown);
 	if (strcmp(get(file), top_shown) != 0)
 		TEST_SAY("  the top's %s reads [%s], want [%s]\n", file, get(file), top_shown);
+}
+
+/* event-fork: children of the listed tasks are listed too, while they live; in an instance only if it wants so. */
+TEST(children_of_listed_tasks)
+{
+	start();
+	CHECK_EQ(make_instance("one"), 0);
+	CHECK_EQ(fathom_set("set_event_pid", "7 5"), 0);
+	CHECK_EQ(fathom_set("instances/one/set_event_pid", "5"), 0);
+	fathom_note_fork(5, 50); /* the option is off */
+	CHECK_STR(get("set_event_pid"), "5\n7\n");
+	CHECK_EQ(fathom_set("options/event-fork", "1"), 0);
+	fathom_note_fork(5, 6);
+	fathom_note_fork(6, 60);
+	fathom_note_fork(8, 80);
+	CHECK_STR(get("set_event_pid"), "5\n6\n7\n60\n");
+	CHECK_STR(get("instances/one/set_event_pid"), "5\n");
+	CHECK_EQ(fathom_set("set_event_pid", "9"), 0); /* opened to write: only this one */
+	CHECK_STR(get("set_event_pid"), "9\n");
+	fathom_note_fork(9, 90);
+	fathom_note_exit(9);
+	CHECK_STR(get("set_event_pid"), "90\n");
+	fathom_note_exit(90);
+	CHECK_STR(get("set_event_pid"), "");
+	CHECK_EQ(fathom_set(EVENT "enable", "1"), 0);
+	switch_to(3); /* all listed tasks have ended: nobody is traced */
+	CHECK_EQ(lines_with("trace", "sched_switch"), 0);
+	CHECK_EQ(fathom_set("options/event-fork", "0"), 0);
+	CHECK_EQ(fathom_wanted(FATHOM_WANT_FORK), 0);
 }
 
 TEST(instances_are_apart)

@@ -4,6 +4,7 @@
 #define CONTROL_CONTROL_H
 
 #include "fathom/errno.h"
+#include "probe/pids.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
 #include "fathom/view.h"
@@ -12,7 +13,6 @@
 #ifndef FATHOM_INSTANCES_MAX
 #define FATHOM_INSTANCES_MAX 8 /* beside the top; as far as the memory goes */
 #endif
-#define CTL_PIDS_MAX 64
 
 /*
  * Who may touch what:
@@ -45,12 +45,6 @@ struct ctl_event {
 	uint32_t soft;	 /* triggers and probes that may turn it, or hang on it: it shows a `*` */
 };
 
-/* A sorted list of pids, replaced as a whole. */
-struct ctl_pids {
-	uint32_t nr;
-	int32_t pid[CTL_PIDS_MAX];
-};
-
 enum ctl_pid_list {
 	CTL_EVENT_PIDS,
 	CTL_EVENT_NOTRACE_PIDS,
@@ -80,7 +74,8 @@ struct ctl_instance {
 	uint32_t wanted;	   /* a trigger asked for a snapshot while the lock was held */
 	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
 	struct ctl_errors *errors; /* error_log.c's */
-	struct ctl_pids *pids[CTL_PID_LISTS];
+	struct fathom_pids
+		*pids[CTL_PID_LISTS]; /* replaced as a whole; forks and exits change them */
 	struct ctl_event *events;
 	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
 	struct fathom_ring **spare; /* the snapshot's */
@@ -183,7 +178,8 @@ void fathom_ctl_gate_init(void);
 /* Bring the event's state bits in line with all instances. 0, or what the event refused with. */
 int fathom_ctl_event_update(uint32_t event);
 int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on);
-int fathom_ctl_pid_listed(const struct ctl_pids *p, int32_t pid);
+/* event-fork was turned, in some instance. */
+void fathom_ctl_event_fork_changed(void);
 void fathom_ctl_events_clear(struct ctl_instance *tr); /* all off, filters and triggers gone */
 
 /* error_log.c */

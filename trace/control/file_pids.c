@@ -5,6 +5,7 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
+#include "probe/tracers.h"
 
 /* The next number of a list; 1, 0 at the end, -EINVAL. Only digits: a pid is never negative. */
 static int pids_next(const char **s, size_t *n, int32_t *pid)
@@ -28,9 +29,9 @@ static int pids_next(const char **s, size_t *n, int32_t *pid)
 	return 1;
 }
 
-static void pids_publish(struct ctl_instance *tr, uint32_t which, struct ctl_pids *now)
+static void pids_publish(struct ctl_instance *tr, uint32_t which, struct fathom_pids *now)
 {
-	struct ctl_pids *was = tr->pids[which];
+	struct fathom_pids *was = tr->pids[which];
 
 	__atomic_store_n(&tr->pids[which], now, __ATOMIC_SEQ_CST);
 	fathom_pool_retire(was);
@@ -39,20 +40,42 @@ static void pids_publish(struct ctl_instance *tr, uint32_t which, struct ctl_pid
 			fathom_ctl_event_update(i);
 }
 
-static int pids_insert(struct ctl_pids *p, int32_t pid)
+/*
+ * event-fork: a child is in the lists that its parent is in, until it ends. A list that is being replaced at that moment
+ * may miss it. Context: where the kernel forks, in a task.
+ */
+static void pids_forked(int32_t parent, int32_t child)
 {
-	uint32_t at = 0;
+	uintptr_t pin = fathom_port_pin();
+	uint32_t cpu = fathom_port_cpu();
 
-	while (at < p->nr && p->pid[at] < pid)
-		at++;
-	if (at < p->nr && p->pid[at] == pid)
-		return 0;
-	if (p->nr == CTL_PIDS_MAX)
-		return -FATHOM_ENOSPC;
-	__builtin_memmove(p->pid + at + 1, p->pid + at, (p->nr - at) * sizeof(p->pid[0]));
-	p->pid[at] = pid;
-	p->nr++;
-	return 0;
+	fathom_pool_enter(cpu);
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX * CTL_PID_LISTS + 1; i++) {
+		struct ctl_instance *tr =
+			__atomic_load_n(&fathom_ctl.instance[i / CTL_PID_LISTS], __ATOMIC_ACQUIRE);
+		struct fathom_pids *p =
+			tr ? __atomic_load_n(&tr->pids[i % CTL_PID_LISTS], __ATOMIC_ACQUIRE) : 0;
+
+		if (!p || !(fathom_load(&tr->options) >> CTL_OPT_EVENT_FORK & 1))
+			continue;
+		if (child < 0)
+			fathom_pids_take(p, parent);
+		else if (fathom_pids_has(p, parent) && fathom_pids_put(p, child))
+			fathom_counts()->forks_lost++;
+	}
+	fathom_pool_leave(cpu);
+	fathom_port_unpin(pin);
+}
+
+void fathom_ctl_event_fork_changed(void)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++)
+		any |= fathom_ctl.instance[i] &&
+		       (fathom_ctl.instance[i]->options >> CTL_OPT_EVENT_FORK & 1);
+	__atomic_store_n(&fathom_fork_hook, any ? pids_forked : 0, __ATOMIC_SEQ_CST);
+	fathom_want_forks(FATHOM_FORKS_CONTROL, any);
 }
 
 static int event_pids_open(struct fathom_file *f)
@@ -64,10 +87,12 @@ static int event_pids_open(struct fathom_file *f)
 
 static int event_pids_show(struct fathom_file *f, struct fathom_text *t)
 {
-	const struct ctl_pids *p = fathom_ctl_instance(&f->node)->pids[f->node.entry->arg];
+	const struct fathom_pids *p = fathom_ctl_instance(&f->node)->pids[f->node.entry->arg];
 
-	for (uint32_t i = 0; p && i < p->nr; i++) {
-		fathom_text_u64(t, (uint32_t)p->pid[i], 0, ' ');
+	int32_t pid;
+
+	for (uint32_t i = 0; p && (pid = fathom_pids_nth(p, i)) >= 0; i++) {
+		fathom_text_u64(t, (uint32_t)pid, 0, ' ');
 		fathom_text_char(t, '\n');
 	}
 	return 0;
@@ -77,7 +102,7 @@ static int event_pids_show(struct fathom_file *f, struct fathom_text *t)
 static int event_pids_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
-	struct ctl_pids *p, *was = tr->pids[f->node.entry->arg];
+	struct fathom_pids *p, *was = tr->pids[f->node.entry->arg];
 	const char *s = buf;
 	size_t n = bytes;
 	int32_t pid;
@@ -88,9 +113,9 @@ static int event_pids_write(struct fathom_file *f, const char *buf, size_t bytes
 		return -FATHOM_ENOMEM;
 	if (was)
 		*p = *was;
-	while ((ret = pids_next(&s, &n, &pid)) > 0 && !(ret = pids_insert(p, pid)))
+	while ((ret = pids_next(&s, &n, &pid)) > 0 && !(ret = fathom_pids_put(p, pid)))
 		;
-	if (ret < 0 || !p->nr) {
+	if (ret < 0 || !p->high) {
 		fathom_pool_put(p);
 		return ret < 0 ? ret : (int)bytes;
 	}

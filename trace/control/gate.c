@@ -11,29 +11,13 @@
  * G2  No lock is taken here. What is pointed to is unlinked before it is retired (pool.h, P1 and P2).
  */
 
-int fathom_ctl_pid_listed(const struct ctl_pids *p, int32_t pid)
-{
-	uint32_t lo = 0, hi = p->nr;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (p->pid[mid] < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->nr && p->pid[lo] == pid;
-}
-
 static int gate_pid_passes(struct ctl_instance *tr, int32_t pid)
 {
-	const struct ctl_pids *only, *not ;
+	const struct fathom_pids *only, *not ;
 
 	only = __atomic_load_n(&tr->pids[CTL_EVENT_PIDS], __ATOMIC_ACQUIRE);
 	not = __atomic_load_n(&tr->pids[CTL_EVENT_NOTRACE_PIDS], __ATOMIC_ACQUIRE);
-	return (!only || fathom_ctl_pid_listed(only, pid)) &&
-	       (!not || !fathom_ctl_pid_listed(not, pid));
+	return (!only || fathom_pids_has(only, pid)) && (!not || !fathom_pids_has(not, pid));
 }
 
 /* One instance's answer: FATHOM_GATE_KEEP if it records the event, FATHOM_GATE_AFTER if a trigger waits for that. */
@@ -184,9 +168,9 @@ void fathom_ctl_events_clear(struct ctl_instance *tr)
 			fathom_ctl_event_enable(tr, i, 0);
 	}
 	for (uint32_t k = 0; k < CTL_PID_LISTS; k++) {
-		struct ctl_pids *p = tr->pids[k];
+		struct fathom_pids *p = tr->pids[k];
 
-		__atomic_store_n(&tr->pids[k], (struct ctl_pids *)0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&tr->pids[k], (struct fathom_pids *)0, __ATOMIC_SEQ_CST);
 		fathom_pool_retire(p);
 	}
 }

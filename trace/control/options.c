@@ -202,6 +202,8 @@ static void option_apply(struct ctl_instance *tr, uint32_t option, int on)
 			if (tr->spares)
 				fathom_ring_overwrite(tr->spare[cpu], on);
 		}
+	} else if (option == CTL_OPT_EVENT_FORK) {
+		fathom_ctl_event_fork_changed();
 	} else if (option == CTL_OPT_STACKTRACE && !tr->index) {
 		for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
 			fathom_ctl_event_update(i);

@@ -93,6 +93,7 @@ int fathom_ctl_ready(void)
 		ev->control = &fathom_ctl.top.events[i];
 	}
 	fathom_ctl_gate_init();
+	fathom_ctl_event_fork_changed();
 	fathom_ctl.saved_cmdlines_size = 128;
 	fathom_ctl.boot = fathom_core.boot;
 	fathom_ctl.ready = 1;

@@ -2,17 +2,14 @@
 /* sets.c -- sets of functions and of tasks: what set_ftrace_filter and its kin hold. */
 #include "fathom/errno.h"
 #include "fathom/event.h"
+#include "probe/pids.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
-/*
- * P1. A slot holds a pid + 1, or 0; slots from `high` on are 0. A list that is active and empty (its tasks have ended)
- *     is not the same as none.
- */
+/* A list that is active and empty (its tasks have ended) is not the same as none. */
 static struct {
-	int32_t slot[FATHOM_PIDS_MAX];
-	uint32_t high;
+	struct fathom_pids pids;
 	uint32_t active; /* something was written to it since it was cleared */
 } pid_sets[FATHOM_PIDS_NR];
 
@@ -232,54 +229,13 @@ int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
 
 /* ---- tasks ---- */
 
-static int pid_in(enum fathom_pid_set set, int32_t pid)
-{
-	uint32_t high = fathom_load(&pid_sets[set].high);
-
-	for (uint32_t i = 0; i < high; i++)
-		if (fathom_load(&pid_sets[set].slot[i]) == pid + 1)
-			return 1;
-	return 0;
-}
-
-/* A slot is taken and given back by one exchange, so that forks on any CPU can do it too. Keeps P1. */
-static int pid_put(enum fathom_pid_set set, int32_t pid)
-{
-	if (pid_in(set, pid))
-		return 0;
-	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
-		int32_t none = 0;
-		uint32_t high = fathom_load(&pid_sets[set].high);
-
-		if (!__atomic_compare_exchange_n(&pid_sets[set].slot[i], &none, pid + 1, 0,
-						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			continue;
-		while (high <= i &&
-		       !__atomic_compare_exchange_n(&pid_sets[set].high, &high, i + 1, 0,
-						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			;
-		return 0;
-	}
-	return -FATHOM_ENOSPC;
-}
-
-static void pid_take(enum fathom_pid_set set, int32_t pid)
-{
-	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
-		int32_t was = pid + 1;
-
-		__atomic_compare_exchange_n(&pid_sets[set].slot[i], &was, 0, 0, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
-	}
-}
-
 int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
 {
 	int err;
 
 	if (set >= FATHOM_PIDS_NR || pid < 0 || pid == 0x7fffffff)
 		return -FATHOM_EINVAL;
-	err = pid_put(set, pid);
+	err = fathom_pids_put(&pid_sets[set].pids, pid);
 	if (err)
 		return err;
 	fathom_store(&pid_sets[set].active, 1);
@@ -290,7 +246,7 @@ void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid)
 {
 	if (set >= FATHOM_PIDS_NR)
 		return;
-	pid_take(set, pid);
+	fathom_pids_take(&pid_sets[set].pids, pid);
 	fathom_tracer_refresh();
 }
 
@@ -299,31 +255,13 @@ void fathom_function_pid_clear(enum fathom_pid_set set)
 	if (set >= FATHOM_PIDS_NR)
 		return;
 	fathom_store(&pid_sets[set].active, 0);
-	for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++)
-		fathom_store(&pid_sets[set].slot[i], 0);
-	fathom_store(&pid_sets[set].high, 0);
+	fathom_pids_clear(&pid_sets[set].pids);
 	fathom_tracer_refresh();
 }
 
-/* The smallest that is larger than the one before, as often as it takes. */
 int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index)
 {
-	int64_t last = -1;
-
-	if (set >= FATHOM_PIDS_NR)
-		return -1;
-	do {
-		int64_t best = -1;
-
-		for (uint32_t i = 0; i < FATHOM_PIDS_MAX; i++) {
-			int64_t pid = (int64_t)fathom_load(&pid_sets[set].slot[i]) - 1;
-
-			if (pid > last && (best < 0 || pid < best))
-				best = pid;
-		}
-		last = best;
-	} while (last >= 0 && index--);
-	return (int32_t)last;
+	return set < FATHOM_PIDS_NR ? fathom_pids_nth(&pid_sets[set].pids, index) : -1;
 }
 
 int fathom_function_pid_is_active(enum fathom_pid_set set)
@@ -340,23 +278,49 @@ int fathom_pids_any(void)
 /* Any context; a list that changes meanwhile answers for the old or the new one. */
 int fathom_pid_traced(int32_t pid)
 {
-	if (fathom_load(&pid_sets[FATHOM_PIDS_TRACE].active) && !pid_in(FATHOM_PIDS_TRACE, pid))
+	if (fathom_load(&pid_sets[FATHOM_PIDS_TRACE].active) &&
+	    !fathom_pids_has(&pid_sets[FATHOM_PIDS_TRACE].pids, pid))
 		return 0;
 	return !fathom_load(&pid_sets[FATHOM_PIDS_NOTRACE].active) ||
-	       !pid_in(FATHOM_PIDS_NOTRACE, pid);
+	       !fathom_pids_has(&pid_sets[FATHOM_PIDS_NOTRACE].pids, pid);
+}
+
+/* ---- forks ---- */
+
+void (*fathom_fork_hook)(int32_t parent, int32_t child);
+static uint32_t fork_users;
+
+void fathom_want_forks(enum fathom_fork_user who, int on)
+{
+	uint32_t users = on ? fork_users | who : fork_users & ~(uint32_t)who;
+
+	fathom_store(&fork_users, users);
+	fathom_want_change(users ? FATHOM_WANT_FORK : 0, FATHOM_WANT_FORK);
+}
+
+static void tell_control(int32_t parent, int32_t child)
+{
+	void (*hook)(int32_t, int32_t) = __atomic_load_n(&fathom_fork_hook, __ATOMIC_RELAXED);
+
+	if (fathom_load(&fork_users) & FATHOM_FORKS_CONTROL && hook)
+		hook(parent, child);
 }
 
 /* function-fork: a child is in the lists that its parent is in, until it ends. Context: where the kernel forks. */
 void fathom_note_fork_slow(int32_t parent, int32_t child)
 {
-	for (int set = 0; set < FATHOM_PIDS_NR; set++)
-		if (pid_in((enum fathom_pid_set)set, parent) &&
-		    pid_put((enum fathom_pid_set)set, child))
+	for (int set = 0; set < FATHOM_PIDS_NR && fathom_load(&fork_users) & FATHOM_FORKS_FUNCTION;
+	     set++)
+		if (fathom_pids_has(&pid_sets[set].pids, parent) &&
+		    fathom_pids_put(&pid_sets[set].pids, child))
 			fathom_counts()->forks_lost++;
+	tell_control(parent, child);
 }
 
 void fathom_note_exit_slow(int32_t pid)
 {
-	for (int set = 0; set < FATHOM_PIDS_NR; set++)
-		pid_take((enum fathom_pid_set)set, pid);
+	for (int set = 0; set < FATHOM_PIDS_NR && fathom_load(&fork_users) & FATHOM_FORKS_FUNCTION;
+	     set++)
+		fathom_pids_take(&pid_sets[set].pids, pid);
+	tell_control(pid, -1);
 }

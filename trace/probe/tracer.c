@@ -5,6 +5,7 @@
 #include "fathom/snapshot.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
+#include "probe/pids.h"
 #include "probe/tracers.h"
 
 struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
@@ -254,7 +255,7 @@ int fathom_tracer_option_set(uint32_t bit, int on)
 		return 0;
 	fathom_store(&fathom_tracer_option_bits, bits);
 	if (bit == FATHOM_OPT_FUNCTION_FORK)
-		fathom_want_change(on ? FATHOM_WANT_FORK : 0, FATHOM_WANT_FORK);
+		fathom_want_forks(FATHOM_FORKS_FUNCTION, on);
 	if (tracer_now->changed)
 		err = tracer_now->changed(bit);
 	if (err) {

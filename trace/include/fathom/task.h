@@ -116,7 +116,7 @@ static inline void fathom_note_preempt(int off, uintptr_t ip, uintptr_t parent_i
 		fathom_note_preempt_slow(off, ip, parent_ip);
 }
 
-/* Task `parent` made `child`, which has not run yet; a task is about to end. For the option function-fork. */
+/* Task `parent` made `child`, which has not run yet; a task is about to end. For the options function-fork and event-fork. */
 static inline void fathom_note_fork(int32_t parent, int32_t child)
 {
 	if (fathom_wanted(FATHOM_WANT_FORK))
