@@ -14,7 +14,7 @@ for arch in x86_64 aarch64 riscv64; do
 			continue
 		fi
 	fi
-	said=$(make -s $lib 2>&1 &&
+	said=$(MAKEFLAGS= make -s $lib 2>&1 &&
 		$cc -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -DFATHOM_PATCH=1 -I. -Itrace -Itrace/include -Iports/user -pthread -static \
 			test/port/sites.c $lib -o $out/$arch 2>&1 && $qemu $out/$arch)
 	if [ "$said" = "1050 records" ]; then echo "ok sites_$arch"; else
