@@ -42,7 +42,7 @@ CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
 .PHONY: $(CONTROL_FUZZ)
 $(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
 	@mkdir -p $(B)/fuzz/found/trace_$*
-	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
+	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(FUZZ_FLAGS) $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)
 ifneq ($(shell command -v clang),)

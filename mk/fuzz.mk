@@ -1,6 +1,6 @@
 # Fuzzing. test/fuzz/tools_NAME.c defines LLVMFuzzerTestOneInput(); its corpus is test/fuzz/corpus/tools_NAME/.
 #   make check      replays every corpus, each input also with seeded mutations, under ASan + UBSan
-#   make fuzz-NAME  looks for new inputs with clang's libFuzzer (FUZZ_SECONDS=60)
+#   make fuzz-NAME  looks for new inputs with clang's libFuzzer (FUZZ_SECONDS=60; FUZZ_FLAGS goes to it)
 
 FUZZ_TOOLS   := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/tools_*.c))
 FUZZ_SECONDS ?= 60
@@ -21,6 +21,6 @@ $(FUZZ_TOOLS:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(TOOLS_LIBOBJ:$(B)/host
 .PHONY: $(FUZZ_TOOLS:tools_%=fuzz-%)
 $(FUZZ_TOOLS:tools_%=fuzz-%): fuzz-%: $(B)/fuzz/tools_%
 	@mkdir -p $(B)/fuzz/found/$*
-	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(B)/fuzz/found/$* test/fuzz/corpus/tools_$*
+	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(FUZZ_FLAGS) $(B)/fuzz/found/$* test/fuzz/corpus/tools_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TOOLS:%=$(B)/test/fuzz/%)
