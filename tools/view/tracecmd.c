@@ -12,6 +12,7 @@
 
 #define THREADS_MAX 8
 #define BATCHES	    (2 * THREADS_MAX + 2)
+#define SPINS	    2000u
 
 /*
  * Every thread does the same: take a free batch, fill it when it is its turn to read, make the text, send it if it is the
@@ -34,6 +35,15 @@ struct crew {
 	int error;	    /* of write(), negative */
 	struct batch *all[BATCHES];
 };
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
 
 static int write_all(int fd, const char *s, size_t n)
 {
@@ -112,16 +122,26 @@ static void give_back(struct crew *c, struct batch *b)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Fill the batch when it is this thread's turn; who waits for it helps. False: nothing is left. */
+/* A turn is short, and to sleep and be woken takes longer: who waits for it helps, then looks again for a while. */
+static void take_turn(struct crew *c)
+{
+	for (unsigned looks = 0; pthread_mutex_trylock(&c->turn);) {
+		if (reader_help(c->reader))
+			continue;
+		if (++looks == SPINS) {
+			pthread_mutex_lock(&c->turn);
+			return;
+		}
+		cpu_relax();
+	}
+}
+
+/* Fill the batch when it is this thread's turn. False: nothing is left. */
 static bool fill(struct crew *c, struct batch *b)
 {
 	bool more;
 
-	while (pthread_mutex_trylock(&c->turn))
-		if (!reader_help(c->reader)) {
-			pthread_mutex_lock(&c->turn);
-			break;
-		}
+	take_turn(c);
 	more = !c->ended && reader_fill(c->reader, b);
 	c->ended = !more;
 	b->number = c->filled;
