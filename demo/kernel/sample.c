@@ -179,9 +179,9 @@ static int64_t sample_start(int argc, char **argv, int nmi)
 	if (err < 0)
 		return err;
 	err = nmi ? apic_nmi_timer((uint32_t)us) : 0;
-	by_nmi = nmi;
 	if (err < 0)
 		return err;
+	by_nmi = nmi;
 	return fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, us);
 }
 

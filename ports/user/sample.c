@@ -75,12 +75,12 @@ static void on_timer(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	(void)info;
-	if (fathom_port_cpu() == FATHOM_USER_NONE)
-		return;
-	copied.at = 0;
-	where(context, &s);
-	s.task = (uint64_t)fathom_user_tid;
-	fathom_sampler_tick(&s);
+	if (fathom_port_cpu() != FATHOM_USER_NONE) {
+		copied.at = 0;
+		where(context, &s);
+		s.task = (uint64_t)fathom_user_tid;
+		fathom_sampler_tick(&s);
+	}
 	errno = err;
 }
 

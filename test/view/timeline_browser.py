@@ -65,6 +65,21 @@ check("a_full_page_says_so", "of 7 events are left out" in r.stderr and page(f"{
 r = fathom("timeline", f"{work}/t.txt", "-o", f"{work}/none.html", "--from", "9.0")
 check("nothing_to_show_is_said", r.returncode == 1 and "no event to show" in r.stderr and not os.path.exists(f"{work}/none.html"), r)
 
+# The same for the name of a task's own lane.
+GRAPH = """# tracer: function_graph
+#
+#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS
+#      |          |     |    |           |   |                     |   |   |   |
+    1.000010 |   0)  e</script>-9  |               |  outer() {
+    1.000020 |   0)  e</script>-9  |   1.000 us    |    inner();
+    1.000030 |   0)  e</script>-9  | + 20.000 us   |  }
+"""
+with open(f"{work}/g.txt", "w") as f:
+    f.write(GRAPH)
+r = fathom("timeline", f"{work}/g.txt", "-o", f"{work}/g.html")
+check("a_lane_is_named_after_it", "script" in page(f"{work}/g.html")[1]["lanes"][-1]["label"], r)
+check("no_lane_ends_the_script", open(f"{work}/g.html").read().count("</script>") == 2, "")
+
 # Calls of a real kernel: every exit of function_graph is a slice.
 with open(f"{work}/graph.dat", "wb") as f:
     f.write(gzip.open("test/data/tracedat/graph_v7_zstd.dat.gz").read())

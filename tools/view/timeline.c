@@ -325,6 +325,20 @@ static void put_numbers(FILE *out, const char *key, const struct numbers *v)
 	fputc(']', out);
 }
 
+/* The data is a script of its own type: `<` is escaped, so that no name can end it. */
+static void put_text(FILE *out, const char *s)
+{
+	const char *lt;
+
+	fputc('"', out);
+	for (; (lt = strchr(s, '<')); s = lt + 1) {
+		json_escape(out, s, (size_t)(lt - s));
+		fputs("\\u003c", out);
+	}
+	json_escape(out, s, strlen(s));
+	fputc('"', out);
+}
+
 static void put_lane(struct timeline *t, const struct lane *k, bool cpu, bool first, FILE *out)
 {
 	char label[64];
@@ -336,9 +350,8 @@ static void put_lane(struct timeline *t, const struct lane *k, bool cpu, bool fi
 	else
 		snprintf(label, sizeof(label), "%s-%" PRId64, source_comm(t->s, (int32_t)k->id),
 			 k->id);
-	fprintf(out, "%s{\"cpu\":%s,\"label\":\"", first ? "\n" : ",\n", cpu ? "true" : "false");
-	json_escape(out, label, strlen(label));
-	fputc('"', out);
+	fprintf(out, "%s{\"cpu\":%s,\"label\":", first ? "\n" : ",\n", cpu ? "true" : "false");
+	put_text(out, label);
 	put_numbers(out, "tasks", &k->tasks);
 	put_numbers(out, "irqs", &k->irqs);
 	put_numbers(out, "marks", &k->marks);
@@ -347,19 +360,12 @@ static void put_lane(struct timeline *t, const struct lane *k, bool cpu, bool fi
 	fputc('}', out);
 }
 
-/* The data is a script of its own type: `<` is escaped, so that no name can end it. */
 static void put_names(const struct timeline *t, FILE *out)
 {
 	for (uint32_t i = 0; i < t->names.nr; i++) {
-		const char *p = t->names.word[i].p, *lt;
-
-		fputs(i ? ",\"" : "\"", out);
-		for (; (lt = strchr(p, '<')); p = lt + 1) {
-			json_escape(out, p, (size_t)(lt - p));
-			fputs("\\u003c", out);
-		}
-		json_escape(out, p, strlen(p));
-		fputc('"', out);
+		if (i)
+			fputc(',', out);
+		put_text(out, t->names.word[i].p);
 	}
 }
 
