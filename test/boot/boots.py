@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """boots.py -- the demo kernel boots on 1 and 4 CPUs, runs every workload rightly, and leaves no memory behind."""
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """filters.py -- which functions and tasks are traced on the demo kernel, function commands, and the function tracer's options."""
 # slow
+# live
 import os
 import re
 import sys

@@ -3,6 +3,7 @@
 
 Calls and returns of each task form a forest, callees take no longer than callers, edges are in the code."""
 # slow
+# live
 import os
 import subprocess
 import sys

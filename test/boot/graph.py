@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """graph.py -- function_graph and function on the demo kernel: calls and returns form a forest, edges are in the code."""
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """graph_text.py -- function_graph as the demo kernel's own `trace` shows it: interrupts in place, and every option."""
 # slow
+# live
 import os
 import re
 import subprocess

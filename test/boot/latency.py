@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """latency.py -- the latency tracers on the demo kernel keep the worst case, and `trace` shows it as Linux does."""
 # slow
+# live
 import os
 import re
 import sys

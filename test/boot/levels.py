@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """levels.py -- every porting level builds, boots and gives what docs/PORTING.md says it gives."""
 # slow
+# live
 import json
 import os
 import re

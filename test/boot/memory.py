@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """memory.py -- a kernel that hangs with interrupts off on all CPUs: its rings are recovered from images of its memory."""
 import json
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """million.py -- a million events of 4 CPUs, and then with NMIs in the middle of the writers: all true, all accounted."""
 # slow
+# live
 import os
 import re
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """panics.py -- a panic in the middle of a workload: who, where, and the last events of every CPU on the console."""
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sample.py -- stacks sampled in the demo kernel, exported over its console among other text, drawn on the host."""
 # slow
+# live
 import os
 import re
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """sel4.py -- the demo kernel records the 16-bit stream, dumps it on the console, and the host reads it."""
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """smp.py -- 1, 2, 4 and 8 CPUs: a trace over the line, true and complete, with events of every CPU."""
 # slow
+# live
 import os
 import sys
 import tempfile

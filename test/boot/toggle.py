@@ -4,6 +4,7 @@
 On two kernels: one whose functions have return sites, and one whose return addresses are replaced.
 `make boot-toggle` does it 1,000 times; TOGGLES says how often (20)."""
 # slow
+# live
 import os
 import re
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """traced.py -- fathom record over the trace line on 2 CPUs: the trace is true, nothing is lost, trace-cmd reads it."""
 import os
 import shutil

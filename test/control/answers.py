@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """answers.py -- what a real Linux 6.1 answered to good and bad values (test/data/tracefs/errno.txt), asked again of a
 process's tree through a mount, by the same system calls."""
 import ctypes

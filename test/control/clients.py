@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """clients.py -- eight 9P clients at all files of a live process at once, for a few seconds: no hang, no broken answer, no
 event that waits for them, and when all settings are reset everything reads and records as before.
 `make control-clients` runs it for a minute."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # slow
+# live
 """lines.py -- targets on a serial line: a pseudo-terminal with a process's tree behind it, which may be noisy, left in the
 middle of a message, in use, silent, or cut; and the demo kernel's second port as a pseudo-terminal of QEMU's."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """mount.py -- a process's control tree over 9P and through FUSE: files, waiting reads, interrupts, poll, unmount, privacy,
 and what happens to readers when the mount or the target goes away."""
 import errno

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # slow
+# live
 """trace_cmd.py -- unmodified trace-cmd on a live process and on the demo kernel, whose machine it takes for its own
 (fathom mount TARGET DIR COMMAND). Its report of what it wrote is compared with the text of `trace`, line by line.
 `trace_cmd.py [process|demo]` for one of them."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """tree.py -- docs/TRACEFS.md against the tree of a live process: every file is there, with its mode, and nothing else."""
 import re
 import subprocess

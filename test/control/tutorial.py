@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # slow
+# live
 """tutorial.py -- what any ftrace tutorial types, once in the demo kernel's own shell and once on the host through a mount
 of the same kernel: the same lines, and answers of the same shape."""
 import os

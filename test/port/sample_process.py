@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """sample_process.py -- a process samples its own stacks: sample= of FATHOM_TRACE, read by trace-cmd and drawn by fathom."""
 import os
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# live
 """user_port -- a traced process: trace-cmd reads its trace.dat without a warning and prints what fathom_dump() prints."""
 import os
 import re

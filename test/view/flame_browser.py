@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """flame_browser.py -- the flame graph in a real browser: click zooms, search highlights, keys work, reset restores."""
 # slow
+# live
 import json
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """timeline_browser.py -- the timeline: its numbers are the trace's, and in a real browser it zooms, moves, searches, tells."""
 # slow
+# live
 import gzip
 import json
 import os
