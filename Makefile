@@ -39,6 +39,10 @@ $(B)/host/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) -c $< -o $@
 
+# What a file embeds (view/embed.h) is part of it.
+$(foreach k,host host-san,$(B)/$(k)/tools/view/flame_svg.o): tools/view/flame.js tools/view/flame.css
+$(foreach k,host host-san,$(B)/$(k)/tools/view/timeline.o): tools/view/timeline.js tools/view/timeline.css
+
 $(B)/fathom: $(TOOLS_OBJ)
 	$(CC) $(TOOLS_CFLAGS) $^ $(FATHOM_LIBS) -o $@
 
@@ -112,16 +116,22 @@ $(B)/user-san/libfathom.a: $(USER_OBJ:$(B)/user/%=$(B)/user-san/%)
 CHECK_FAST_DEPS :=
 CHECK_DEPS      :=
 DEMO_TARGET     ?= demo-user
+PREFIX          ?= /usr/local
 
 include $(sort $(wildcard mk/*.mk))
 
-.PHONY: all help clean demo check check-fast lint size bench
+.PHONY: all help install clean demo check check-fast lint size bench
 all: $(B)/fathom $(B)/user/libfathom.a $(foreach a,$(ARCHES),$(B)/$(a)/libfathom.a) ## build the host program and the library for every target
 
 help: ## this list
 	@grep -hE '^[a-z][a-zA-Z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n",$$1,$$2}'
 
 demo: $(DEMO_TARGET) ## trace the demo and print its report
+
+install: $(B)/fathom ## the host program and its man pages: PREFIX=/usr/local DESTDIR=
+	install -D -m 755 $(B)/fathom $(DESTDIR)$(PREFIX)/bin/fathom
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 check-fast: $(B)/fathom $(CHECK_FAST_DEPS) ## tests that take seconds
 	@test/runner fast

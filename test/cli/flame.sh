@@ -44,3 +44,14 @@ all=$(samples "$graph")
 check calls_are_there "$([ "$all" -gt 100 ] && echo many)" many
 check calls_only_and_without $(($(samples "$graph" --only '^_') + $(samples "$graph" --without '^_'))) "$all"
 check calls_by_cpu $(($(samples "$graph" --cpu 0) + $(samples "$graph" --cpu 1-63))) "$all"
+check calls_by_filter $(($(samples "$graph" --filter 'CPU == 0') + $(samples "$graph" --filter 'CPU != 0'))) "$all"
+check a_filter_takes_a_part "$([ "$(samples "$graph" --filter 'CPU == 0')" -lt "$all" ] && echo less)" less
+"$fathom" flame "$graph" --filter 'CPU ==' -o - >"$work/out" 2>"$work/err"
+check a_wrong_filter_fails "$? $(grep -c -- '--filter' "$work/err")" "1 1"
+for o in "--cpu 0" "--from 1" "--filter CPU==0"; do
+	# shellcheck disable=SC2086
+	"$fathom" flame "$work/all.folded" $o -o - >"$work/out" 2>"$work/err"
+	check "folded_text_takes_no_${o%% *}" "$? $(grep -c 'to choose by' "$work/err")" "1 1"
+done
+"$fathom" flame "$work/all.folded" --format folded >"$work/out" 2>"$work/err"
+check never_over_its_input "$? $(grep -c 'is the trace that is read' "$work/err")" "1 1"

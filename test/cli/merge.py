@@ -48,6 +48,8 @@ p, m = merge("--align")
 check("ticks without a rate are refused", p.returncode == 1 and "--clock-b" in p.stderr, p.stderr)
 p, m = merge("--clock-b", "1", "--align", "--offset", "1")
 check("one relation only", p.returncode == 2, p.stderr)
+p, m = merge("--clock-b", "1", "--cpu", "0")
+check("an option it would not heed is refused", p.returncode == 2 and "no such option" in p.stderr, p.stderr)
 p, m = merge("--clock-b", "1000000", "--align", "--file-version", "6")
 t = subprocess.run(["trace-cmd", "report", OUT], capture_output=True, text=True)
 times = [float(l.split("]")[1].split(":")[0]) for l in t.stdout.splitlines() if "] " in l and ": " in l]

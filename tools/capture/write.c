@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "wire/ringpage.h"
 #include "wire/tracedat_write.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,20 +119,16 @@ static void write_all(struct fathom_dat *d, const struct capture *c)
 
 int capture_write(struct capture *c, const char *path)
 {
-	FILE *f = fopen(path, "wb");
 	struct fathom_dat d;
+	struct output out;
+	int err = output_open(&out, path, false);
 
-	if (!f) {
-		diag_error("%s: %s", path, strerror(errno));
-		return -1;
+	if (!err) {
+		fathom_dat_begin(&d, sink, out.f, WIRE_PAGE_BYTES, 0, 8);
+		write_all(&d, c);
+		err = output_close(&out, d.err);
 	}
-	fathom_dat_begin(&d, sink, f, WIRE_PAGE_BYTES, 0, 8);
-	write_all(&d, c);
-	if (fclose(f) || d.err) {
-		diag_error("%s: could not be written: %s", path, strerror(d.err ? -d.err : errno));
-		return -1;
-	}
-	return 0;
+	return output_error(path, err) ? -1 : 0;
 }
 
 struct symbol {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c -- fathom convert: a trace of any format into another form. */
 #include "base/diag.h"
+#include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
@@ -53,7 +54,7 @@ static const struct command_spec spec = {
 		"  fathom convert trace.dat part.dat --cpu 0 --from 12.5 --filter 'pid == 13'\n"
 		"  fathom convert trace.dat trace.json",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 2,
 	.max_args = 2,
 };
@@ -182,53 +183,23 @@ static const char *choose_form(struct options *o)
 	return source_suffix(o->args[1]);
 }
 
-/* Not over what is there without --force, and never over the trace itself. */
-static FILE *open_out(const char *in, const char *out)
-{
-	struct stat a, b;
-	int fd;
-
-	if (!stat(in, &a) && !stat(out, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
-		diag_error("%s: is the trace that is read", out);
-		return NULL;
-	}
-	fd = open(out, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-	if (fd < 0) {
-		diag_error("%s: %s%s", out, strerror(errno),
-			   errno == EEXIST ? "; --force writes over it" : "");
-		return NULL;
-	}
-	return fdopen(fd, "w+");
-}
-
 static int convert(struct job *j, const char *form)
 {
-	const char *out = j->o.args[1];
-	bool standard = !strcmp(out, "-");
-	FILE *f;
+	const char *path = j->o.args[1];
+	struct output out;
 	int err;
 
-	if (standard && !strcmp(form, "dat")) {
+	if (!strcmp(path, "-") && !strcmp(form, "dat")) {
 		diag_error("convert: a trace.dat must go to a file");
 		return EXIT_USAGE;
 	}
-	f = standard ? stdout : open_out(j->o.args[0], out);
-	if (!f)
+	if (output_is_input(path, j->o.args[0]))
 		return EXIT_FAIL;
-	err = run(j, form, f);
-	if (fflush(f) && !err)
-		err = -errno;
-	if (!standard && fclose(f) && !err)
-		err = -errno;
-	if (err == -EPIPE)
-		return EXIT_OK;
-	if (err) {
-		diag_error("%s: %s", out, strerror(-err));
-		if (!standard)
-			unlink(out);
-		return EXIT_FAIL;
-	}
-	return EXIT_OK;
+	err = output_open(&out, path, !force);
+	if (!err)
+		err = output_close(&out, run(j, form, out.f));
+	output_error(path, err);
+	return err && err != -EPIPE ? EXIT_FAIL : EXIT_OK;
 }
 
 /* The steps of the backtracer's own pipeline go from text to text. */

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/stack_options.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,6 +51,7 @@ static const struct command_spec spec = {
 		"  fathom flame hello.traced --kernel --from 5.2 --to 5.4\n"
 		"  fathom flame --diff before.dat after.dat -o diff.html",
 	.own = own,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 2,
 };
@@ -152,41 +154,22 @@ static int draw(struct flame *f, const struct stacks *s, const char *form, FILE 
 
 static int write_out(struct flame *f, const struct stacks *s, const char *output, const char *form)
 {
-	FILE *out = strcmp(output, "-") ? fopen(output, "wb") : stdout;
-	int err;
+	struct output out;
+	int err = output_open(&out, output, false);
 
-	if (!out) {
-		diag_error("%s: %s", output, strerror(errno));
-		return EXIT_FAIL;
-	}
 	if (!f->stacks)
 		diag_warn("no stack is left to draw");
-	setvbuf(out, NULL, _IOFBF, 1 << 20);
-	err = draw(f, s, form, out);
-	if (ferror(out) || fflush(out))
-		err = -EIO;
-	if (out != stdout && fclose(out))
-		err = -errno;
-	if (err && errno != EPIPE)
-		diag_error("%s: cannot write: %s", output, strerror(-err));
-	if (!err && out != stdout)
+	if (!err)
+		err = output_close(&out, draw(f, s, form, out.f));
+	if (!err && strcmp(output, "-"))
 		fprintf(stderr, "%s: %" PRIu64 " stacks, %zu frames\n", output, f->stacks,
 			f->nr - 1);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return output_error(output, err) ? EXIT_FAIL : EXIT_OK;
 }
 
-/* NAME.traced -> NAME.svg, in the folder where the command runs? Beside the capture: that is where one looks. */
-static char *default_output(const char *in, const char *form)
+static const char *suffix_of(const char *form)
 {
-	const char *slash = strrchr(in, '/'), *dot = strrchr(slash ? slash : in, '.');
-	const char *suffix = !strcmp(form, "speedscope") ? "json"
-			     : !strcmp(form, "pprof")	 ? "pb.gz"
-							 : form;
-	char *out = NULL;
-
-	if (asprintf(&out, "%.*s.%s", dot ? (int)(dot - in) : (int)strlen(in), in, suffix) < 0)
-		return NULL;
-	return out;
+	return !strcmp(form, "speedscope") ? "json" : !strcmp(form, "pprof") ? "pb.gz" : form;
 }
 
 int cmd_flame(int argc, char **argv)
@@ -203,7 +186,9 @@ int cmd_flame(int argc, char **argv)
 	form = form_of(request.output ? request.output : "");
 	if (!form_known(form))
 		return usage("the form is svg, html, folded, speedscope or pprof, not", form);
-	if (!request.output && !(named = default_output(file, form)))
+	if (!request.output)
+		request.output = named = output_beside(file, suffix_of(form));
+	if (!request.output || output_is_input(request.output, file))
 		return EXIT_FAIL;
 	if (!request.style.title)
 		request.style.title = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
@@ -215,11 +200,11 @@ int cmd_flame(int argc, char **argv)
 			     (request.diff &&
 			      stacks_read(args.o.args[0], &args.stacks, f, true, &old))
 		     ? EXIT_FAIL
-		     : write_out(f, &s, request.output ? request.output : named, form);
+		     : write_out(f, &s, request.output, form);
 	flame_free(f);
 	stacks_release(&s);
 	stacks_release(&old);
-	options_close(&args.o);
+	stack_options_close(&args);
 	free(named);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/stack_options.h"
 #include "base/diag.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static const struct command_spec spec = {
 		 "function_graph trace, or\nanything else with stacks in it (see `fathom help "
 		 "flame`).",
 	.own = own,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
 };
@@ -72,29 +74,15 @@ static void put_amount(uint64_t v, const char *unit)
 		printf("%9.3f us", (double)v / 1e3);
 }
 
-static void put_json_name(const struct flame_name *n)
-{
-	putchar('"');
-	for (uint32_t i = 0; i < n->bytes; i++) {
-		unsigned char c = (unsigned char)n->text[i];
-
-		if (c < 32 || c == '"' || c == '\\')
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
-
 static void put_node(const struct flame *f, const char *unit, uint32_t at, size_t depth)
 {
 	const struct flame_node *k = &f->node[at];
 	const struct flame_name *n = &f->name[k->name];
 
 	if (request.json) {
-		printf("{\"depth\":%zu,\"name\":", depth);
-		put_json_name(n);
-		printf(",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"calls\":%" PRIu64
+		printf("{\"depth\":%zu,\"name\":\"", depth);
+		json_escape(stdout, n->text, n->bytes);
+		printf("\",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"calls\":%" PRIu64
 		       ",\"unit\":\"%s\"}\n",
 		       k->total, k->self, k->calls, unit);
 		return;
@@ -147,6 +135,8 @@ static int put_graph(const struct flame *f, const struct stacks *s)
 {
 	size_t depth = 0, found = 0;
 
+	if (!f->stacks)
+		diag_warn("no stack is left to print");
 	if (!request.json)
 		printf("%12s %12s %9s %7s  function\n", !strcmp(s->unit, "ns") ? "total" : s->unit,
 		       "self", "calls", "share");
@@ -190,6 +180,6 @@ int cmd_graph(int argc, char **argv)
 	}
 	flame_free(f);
 	stacks_release(&s);
-	options_close(&args.o);
+	stack_options_close(&args);
 	return rc;
 }

@@ -30,7 +30,7 @@ static const struct command_spec spec = {
 	.about = "Build the sparse index FILE.fidx, with which any event of a trace is found in\n"
 		 "microseconds. Other commands build it when they need it; this one does it ahead.",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_SOURCE,
 	.min_args = 1,
 	.max_args = 1,
 };

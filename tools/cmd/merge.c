@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge.c -- fathom merge: two traces on one time line, as a trace.dat. */
 #include "base/diag.h"
+#include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "store/join.h"
@@ -53,7 +54,7 @@ static const struct command_spec spec = {
 		"  fathom merge trace.dat tracedata --as-b sel4-tii --clock-b 2000000000 --at "
 		"500=120",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_SOURCE,
 	.min_args = 2,
 	.max_args = 2,
 };
@@ -108,26 +109,15 @@ static int write_out(struct source *s, const char *path)
 	struct writer_options w = {.version = version && !strcmp(version, "6") ? 6 : 7,
 				   .compression = COMPRESS_ZSTD,
 				   .filter = {.to = UINT64_MAX}};
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w+");
 	uint64_t too_large = 0;
-	int err;
+	struct output out;
+	int err = output_open(&out, path, !force);
 
-	if (!out) {
-		diag_error("%s: %s%s", path, strerror(errno),
-			   errno == EEXIST ? "; --force writes over it" : "");
-		return EXIT_FAIL;
-	}
-	err = writer_tracedat(s, &w, out, &too_large);
-	if (fclose(out) && !err)
-		err = -errno;
+	if (!err)
+		err = output_close(&out, writer_tracedat(s, &w, out.f, &too_large));
 	if (too_large)
 		diag_warn("%" PRIu64 " events are larger than a page and were left out", too_large);
-	if (err) {
-		diag_error("%s: %s", path, strerror(-err));
-		unlink(path);
-	}
-	return err ? EXIT_FAIL : EXIT_OK;
+	return output_error(path, err) ? EXIT_FAIL : EXIT_OK;
 }
 
 static int join(struct options *o)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NR_EVENTS 6 /* of them choose events: they come first */
 #define NR_SHARED 13
 
 /* The shared options, bound to one struct options. */
@@ -24,6 +25,8 @@ static void shared_table(struct options *o, struct option_spec *t)
 		 OPTION_STRING, &o->filter, NULL},
 		{"buffer", 'B', "NAME", "only this trace instance (\"\" is the main one)",
 		 OPTION_STRING, &o->buffer, NULL},
+		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
+		 NULL},
 		{"as", 0, "FORMAT", "take the file as this format, do not guess", OPTION_STRING,
 		 &o->source.as, NULL},
 		{"formats", 0, "DIR", "format files (an events directory, or a tar of it)",
@@ -36,17 +39,29 @@ static void shared_table(struct options *o, struct option_spec *t)
 		 &o->source.cmdlines, NULL},
 		{"meta", 0, "FILE", "what describes the trace, if not beside it", OPTION_STRING,
 		 &o->source.meta, NULL},
-		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
-		 NULL},
 	};
 
 	memcpy(t, list, sizeof(list));
 }
 
-static void help_options(const struct option_spec *t)
+static const struct option_spec *find(const struct option_spec *t, const char *name, size_t n,
+				      char letter)
+{
+	for (; t && t->name; t++)
+		if (letter ? t->letter == letter
+			   : strlen(t->name) == n && !memcmp(t->name, name, n))
+			return t;
+	return NULL;
+}
+
+/* Those that are not in `hidden`. */
+static void help_options(const struct option_spec *t, const struct option_spec *hidden)
 {
 	for (; t && t->name; t++) {
 		char left[48];
+
+		if (find(hidden, t->name, strlen(t->name), 0))
+			continue;
 
 		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", t->letter ? "-" : " ",
 			 t->letter ? t->letter : ' ', t->letter ? ", " : "  ", t->name,
@@ -63,24 +78,14 @@ static void help(const struct command_spec *spec, const struct option_spec *shar
 	printf("usage: fathom %s [OPTIONS] %s\n\n%s\n", spec->name, spec->args, spec->about);
 	if (spec->own && spec->own[0].name) {
 		puts("");
-		help_options(spec->own);
+		help_options(spec->own, NULL);
 	}
-	if (spec->trace) {
+	if (shared) {
 		puts("\nof every command that reads a trace:\n");
-		help_options(shared);
+		help_options(shared, spec->own);
 	}
 	if (spec->more)
 		printf("\n%s\n", spec->more);
-}
-
-static const struct option_spec *find(const struct option_spec *t, const char *name, size_t n,
-				      char letter)
-{
-	for (; t && t->name; t++)
-		if (letter ? t->letter == letter
-			   : strlen(t->name) == n && !memcmp(t->name, name, n))
-			return t;
-	return NULL;
 }
 
 static bool number(const char *text, uint64_t *out)
@@ -132,7 +137,7 @@ static int unknown_option(const struct command_spec *spec, const struct option_s
 
 	if (n) {
 		suggest(spec->own, a + 2, n);
-		suggest(spec->trace ? shared : NULL, a + 2, n);
+		suggest(shared, a + 2, n);
 	}
 	return rc;
 }
@@ -147,7 +152,7 @@ static int one_option(const struct command_spec *spec, const struct option_spec 
 	size_t n = is_long ? strcspn(a + 2, "=") : 0;
 
 	t = find(spec->own, a + 2, n, is_long ? 0 : a[1]);
-	if (!t && spec->trace)
+	if (!t)
 		t = find(shared, a + 2, n, is_long ? 0 : a[1]);
 	if (!t)
 		return unknown_option(spec, shared, a, n);
@@ -167,12 +172,15 @@ static int one_option(const struct command_spec *spec, const struct option_spec 
 
 int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o)
 {
-	struct option_spec shared[NR_SHARED];
+	struct option_spec table[NR_SHARED];
+	const struct option_spec *shared = spec->shared == OPTIONS_EVENTS   ? table
+					   : spec->shared == OPTIONS_SOURCE ? table + NR_EVENTS
+									    : NULL;
 	bool only_args = false;
 
 	memset(o, 0, sizeof(*o));
 	o->to = UINT64_MAX;
-	shared_table(o, shared);
+	shared_table(o, table);
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i];
 

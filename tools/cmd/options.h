@@ -17,8 +17,8 @@
  *		{0},
  *	};
  *	static const struct command_spec spec = {
- *		.name = "stat", .args = "FILE", .about = "What is in a trace.", .own = own, .trace = true,
- *		.min_args = 1, .max_args = 1,
+ *		.name = "stat", .args = "FILE", .about = "What is in a trace.", .own = own,
+ *		.shared = OPTIONS_EVENTS, .min_args = 1, .max_args = 1,
  *	};
  *	...
  *	struct options o;
@@ -44,13 +44,20 @@ struct option_spec {
 	bool *given; /* may be NULL */
 };
 
+/* What a command takes beside its own: nothing; what a source may be told; that, and which events of it. */
+enum option_set {
+	OPTIONS_NONE,
+	OPTIONS_SOURCE,
+	OPTIONS_EVENTS,
+};
+
 struct command_spec {
 	const char *name;
 	const char *args;  /* "FILE" */
 	const char *about; /* a sentence or two for --help */
 	const char *more;  /* printed behind the options: examples; may be NULL */
 	const struct option_spec *own;
-	bool trace; /* takes --cpu, --from, --to, --filter, --buffer and what a source may be told */
+	enum option_set shared; /* an own one goes before a shared one of the same name */
 	int min_args, max_args;
 };
 

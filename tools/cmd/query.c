@@ -45,7 +45,7 @@ static const struct command_spec spec = {
 		"  fathom query trace.dat --type sched_switch --limit 10 --offset 100\n"
 		"  fathom query trace.dat --filter 'prev_pid == 13 && next_comm ~ \"ker*\"'",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
 };

@@ -55,7 +55,7 @@ static const struct command_spec spec = {
 		"  fathom report --filter 'prev_pid == 13 && next_comm ~ \"ker*\"' trace.dat\n"
 		"  fathom report --trace --options latency-format pages/",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
 };

@@ -4,25 +4,54 @@
 #include "base/diag.h"
 #include "cmd/cmd.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-/* The trace is open: CPUs, times and instances can be told from what it has. */
-static int settle(struct stacks_options *stacks, const struct source *source)
+void stack_options_close(struct stack_options *s)
 {
-	struct options *o = stacks->arg;
+	select_close(s->select);
+	s->select = NULL;
+	options_close(&s->o);
+}
+
+/* The trace is open: CPUs, times, instances and the filter can be told from what it has. */
+static int settle(struct stacks_options *stacks, struct source *source)
+{
+	struct stack_options *s = stacks->arg;
 	int err;
 
-	options_close(o); /* of the other trace, when two are compared */
-	err = options_settle(o, source);
-	stacks->from = o->from;
-	stacks->to = o->to;
-	return err;
+	stack_options_close(s); /* of the other trace, when two are compared */
+	if (!source)
+		return s->o.cpu_list || options_restrict(&s->o) ? -EINVAL : 0;
+	err = options_settle(&s->o, source);
+	stacks->from = s->o.from;
+	stacks->to = s->o.to;
+	if (err || !s->o.filter)
+		return err;
+	if (!source->ops) {
+		diag_error("%s: --filter is of events, and this has only stacks", source->path);
+		return -EINVAL;
+	}
+	s->select = select_open(source, &s->o);
+	return s->select ? 0 : -EINVAL;
+}
+
+static bool keep_stream(const struct source *source, uint32_t stream, void *arg)
+{
+	return options_keep(source, stream, &((struct stack_options *)arg)->o);
+}
+
+static bool keep_event(const void *arg, const struct event *e)
+{
+	const struct stack_options *s = arg;
+
+	return options_time(&s->o, e->time) && (!s->select || select_match(s->select, e));
 }
 
 static bool keep_cpu(const void *arg, uint32_t cpu)
 {
-	return options_cpu(arg, cpu);
+	return options_cpu(&((const struct stack_options *)arg)->o, cpu);
 }
 
 int stack_options_settle(struct stack_options *s, const char *command)
@@ -40,10 +69,12 @@ int stack_options_settle(struct stack_options *s, const char *command)
 		return EXIT_USAGE;
 	}
 	k->run = s->run_given ? (int)(s->run < INT_MAX ? s->run : INT_MAX) : -1;
-	k->symbols = k->names.tables = s->symbols;
+	k->source = s->o.source;
+	k->names.tables = s->o.source.symbols;
 	k->settle = settle;
-	k->stream = options_keep;
+	k->stream = keep_stream;
+	k->event = keep_event;
 	k->cpu = keep_cpu;
-	k->arg = &s->o;
+	k->arg = s;
 	return EXIT_OK;
 }

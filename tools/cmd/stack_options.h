@@ -4,58 +4,52 @@
 #define CMD_STACK_OPTIONS_H
 
 #include "cmd/options.h"
+#include "cmd/select.h"
 #include "view/stacks.h"
 
 struct stack_options {
 	struct options o;
 	struct stacks_options stacks;
-	const char *by, *only, *without, *symbols;
+	struct select *select;
+	const char *by, *only, *without;
 	uint64_t run;
 	bool run_given;
 };
 
 /* Rows of a command's table, bound to a `static struct stack_options`. */
-#define STACK_OPTIONS(s)                                                                            \
-	{"by", 0, "WHAT", "one tower for each: cpu, task or none", OPTION_STRING, &(s).by, NULL},   \
-		{"reverse",	      0,   NULL, "from each function to its callers", OPTION_FLAG,  \
-		 &(s).stacks.reverse, NULL},                                                        \
-		{"samples",   0,                                                                    \
-		 NULL,	      "count samples or calls instead of time",                             \
-		 OPTION_FLAG, &(s).stacks.samples,                                                  \
-		 NULL},                                                                             \
-		{"only",	0,	   "REGEX", "only stacks with a frame that matches",        \
-		 OPTION_STRING, &(s).only, NULL},                                                   \
-		{"without",	0,                                                                  \
-		 "REGEX",	"no stacks with a frame that matches: 'idle'",                      \
-		 OPTION_STRING, &(s).without,                                                       \
-		 NULL},                                                                             \
-		{"cpu",		  'c', "LIST", "only these CPUs: 0,2-4", OPTION_STRING,             \
-		 &(s).o.cpu_list, NULL},                                                            \
-		{"from",	   0,	"TIME", "from this time on: 12.345, or 5ms", OPTION_STRING, \
-		 &(s).o.from_text, NULL},                                                           \
-		{"to", 0, "TIME", "up to this time", OPTION_STRING, &(s).o.to_text, NULL},          \
-		{"buffer",	'B',                                                                \
-		 "NAME",	"only this trace instance (\"\" is the main one)",                  \
-		 OPTION_STRING, &(s).o.buffer,                                                      \
-		 NULL},                                                                             \
-		{"run",		0,                                                                  \
-		 "N",		"of a console log with several runs, only this one (from 0)",       \
-		 OPTION_NUMBER, &(s).run,                                                           \
-		 &(s).run_given},                                                                   \
-		{"symbols",	0,                                                                  \
-		 "PATH",	"a file of symbols, or a folder of NAME.symt tables",               \
-		 OPTION_STRING, &(s).symbols,                                                       \
-		 NULL},                                                                             \
-		{"binaries",	0,                                                                  \
-		 "LIST",	"`NAME: PATH` lines: where the binaries are",                       \
-		 OPTION_STRING, &(s).stacks.names.binaries,                                         \
-		 NULL},                                                                             \
-	{                                                                                           \
-		"inlines", 0, NULL, "functions that DWARF says are inlined, as frames",             \
-			OPTION_FLAG, &(s).stacks.names.inlines, NULL                                \
+#define STACK_OPTIONS(s)                                                                           \
+	{"by", 0, "WHAT", "one tower for each: cpu, task or none", OPTION_STRING, &(s).by, NULL},  \
+		{"reverse",	      0,   NULL, "from each function to its callers", OPTION_FLAG, \
+		 &(s).stacks.reverse, NULL},                                                       \
+		{"samples",   0,                                                                   \
+		 NULL,	      "count samples or calls instead of time",                            \
+		 OPTION_FLAG, &(s).stacks.samples,                                                 \
+		 NULL},                                                                            \
+		{"only",	0,	   "REGEX", "only stacks with a frame that matches",       \
+		 OPTION_STRING, &(s).only, NULL},                                                  \
+		{"without",	0,                                                                 \
+		 "REGEX",	"no stacks with a frame that matches: 'idle'",                     \
+		 OPTION_STRING, &(s).without,                                                      \
+		 NULL},                                                                            \
+		{"run",		0,                                                                 \
+		 "N",		"of a console log with several runs, only this one (from 0)",      \
+		 OPTION_NUMBER, &(s).run,                                                          \
+		 &(s).run_given},                                                                  \
+		{"symbols",	0,                                                                 \
+		 "PATH",	"a file of symbols, or a folder of NAME.symt tables",              \
+		 OPTION_STRING, &(s).o.source.symbols,                                             \
+		 NULL},                                                                            \
+		{"binaries",	0,                                                                 \
+		 "LIST",	"`NAME: PATH` lines: where the binaries are",                      \
+		 OPTION_STRING, &(s).stacks.names.binaries,                                        \
+		 NULL},                                                                            \
+	{                                                                                          \
+		"inlines", 0, NULL, "functions that DWARF says are inlined, as frames",            \
+			OPTION_FLAG, &(s).stacks.names.inlines, NULL                               \
 	}
 
 /* After options_parse(). EXIT_OK, or EXIT_USAGE with the message printed. */
 int stack_options_settle(struct stack_options *s, const char *command);
+void stack_options_close(struct stack_options *s);
 
 #endif

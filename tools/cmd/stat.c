@@ -31,7 +31,7 @@ static const struct command_spec spec = {
 		 "were\n"
 		 "lost, with the part of the window that was observed.",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
 };

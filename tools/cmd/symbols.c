@@ -5,6 +5,7 @@
 #include "decode/btb_names.h"
 #include "decode/source.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -52,30 +53,30 @@ static int save_source(const char *path, const char *dir, const char *symbols)
 	struct source_options o = {.symbols = symbols};
 	struct source *s;
 	struct symbol sym;
-	char *out = NULL;
-	FILE *f;
+	struct output out;
+	char *name = NULL;
 	size_t n = 0;
+	int err;
 
 	if (source_open(path, &o, &s))
 		return EXIT_FAIL;
 	source_want_names(s);
-	if (asprintf(&out, "%s.kallsyms", dir) < 0 || !(f = fopen(out, "w"))) {
-		diag_error("%s: %s", out ? out : dir, strerror(errno));
-		source_close(s);
-		free(out);
-		return EXIT_FAIL;
+	err = asprintf(&name, "%s.kallsyms", dir) < 0 ? -ENOMEM : output_open(&out, name, false);
+	if (!err) {
+		for (; symbols_at(s->symbols, n, &sym); n++)
+			fprintf(out.f, "%016" PRIx64 " t %s%s%s%s\n", sym.start, sym.name,
+				*sym.module ? "\t[" : "", sym.module, *sym.module ? "]" : "");
+		err = output_close(&out, n ? 0 : -ENODATA);
 	}
-	for (; symbols_at(s->symbols, n, &sym); n++)
-		fprintf(f, "%016" PRIx64 " t %s%s%s%s\n", sym.start, sym.name,
-			*sym.module ? "\t[" : "", sym.module, *sym.module ? "]" : "");
-	fclose(f);
 	source_close(s);
-	if (n)
-		fprintf(stderr, "%s: %zu symbols\n", out, n);
-	else
+	if (!err)
+		fprintf(stderr, "%s: %zu symbols\n", name, n);
+	else if (err == -ENODATA)
 		diag_error("%s: it has no symbols", path);
-	free(out);
-	return n ? EXIT_OK : EXIT_FAIL;
+	else
+		output_error(name ? name : dir, err);
+	free(name);
+	return err ? EXIT_FAIL : EXIT_OK;
 }
 
 int cmd_symbols(int argc, char **argv)

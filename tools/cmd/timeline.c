@@ -4,6 +4,7 @@
 #include "cmd/select.h"
 #include "view/timeline.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static const struct command_spec spec = {
 		"  fathom timeline trace.dat -o trace.html\n"
 		"  fathom timeline trace.dat --from 12.5 --to 12.6 --cpu 0-3",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
 };
@@ -50,47 +51,27 @@ static bool keep(const struct event *e, void *arg)
 	return options_time(c->o, e->time) && select_match(c->select, e);
 }
 
-/* DIR/NAME.html for DIR/NAME.dat. */
-static char *beside(const char *in)
-{
-	const char *slash = strrchr(in, '/'), *dot = strrchr(slash ? slash : in, '.');
-	char *out = NULL;
-
-	if (asprintf(&out, "%.*s.html", dot ? (int)(dot - in) : (int)strlen(in), in) < 0)
-		return NULL;
-	return out;
-}
-
 static int write_page(struct source *s, struct merge *m, const struct timeline_options *o,
 		      const char *path)
 {
-	FILE *out = strcmp(path, "-") ? fopen(path, "wb") : stdout;
 	struct timeline_result r;
-	int err;
+	struct output out;
+	int err = output_open(&out, path, false);
 
-	if (!out) {
-		diag_error("%s: %s", path, strerror(errno));
+	if (!err)
+		err = output_close(&out, timeline_html(s, m, o, out.f, &r));
+	if (err == -ENODATA)
+		diag_error("%s: no event to show", s->path);
+	else
+		output_error(path, err);
+	if (err)
 		return EXIT_FAIL;
-	}
-	setvbuf(out, NULL, _IOFBF, 1 << 20);
-	err = timeline_html(s, m, o, out, &r);
-	if (!err && (ferror(out) || fflush(out)))
-		err = -EIO;
-	if (out != stdout && fclose(out) && !err)
-		err = -errno;
-	if (err) {
-		diag_error("%s: %s", err == -ENODATA ? s->path : path,
-			   err == -ENODATA ? "no event to show" : strerror(-err));
-		if (out != stdout)
-			remove(path);
-		return EXIT_FAIL;
-	}
 	if (r.left_out)
 		diag_warn("%" PRIu64 " of %" PRIu64
 			  " events are left out: the page is full. --from, --to, "
 			  "--cpu and --filter choose others, --max allows more",
 			  r.left_out, r.events);
-	if (out != stdout)
+	if (strcmp(path, "-"))
 		fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " slices and marks\n", path,
 			r.events - r.left_out, r.shown);
 	return EXIT_OK;
@@ -116,12 +97,12 @@ int cmd_timeline(int argc, char **argv)
 	if (c.select)
 		m = merge_open(s, options_keep, &o);
 	if (m && !output)
-		named = beside(o.args[0]);
+		output = named = output_beside(o.args[0], "html");
 	t.title = title ? title : strrchr(o.args[0], '/') ? strrchr(o.args[0], '/') + 1 : o.args[0];
 	t.max = max;
 	t.from = o.from;
-	if (m && (output || named))
-		rc = write_page(s, m, &t, output ? output : named);
+	if (m && output && !output_is_input(output, o.args[0]))
+		rc = write_page(s, m, &t, output);
 	diag_flush();
 	free(named);
 	merge_close(m);

@@ -23,7 +23,7 @@ static const struct command_spec spec = {
 		 "still\n"
 		 "readable. Exit code 0: it is whole; 1: something is damaged.",
 	.own = own,
-	.trace = true,
+	.shared = OPTIONS_SOURCE,
 	.min_args = 1,
 	.max_args = 1,
 };

@@ -4,6 +4,7 @@
 #include "decode/graphtext.h"
 #include "decode/wordlist.h"
 #include "base/diag.h"
+#include "base/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,8 +33,6 @@ struct open_call {
 
 /* Calls that are open, by task: a CPU's, until its task is known. */
 struct task_calls {
-	int32_t pid;
-	uint32_t cpu;
 	struct open_call calls[GRAPH_DEPTH_MAX];
 };
 
@@ -41,10 +40,9 @@ struct graphtext {
 	struct eventlist events; /* first: the ops of lists take it */
 	struct textlog types;	 /* of events between the calls */
 	struct wordlist functions;
-	struct task_calls **tasks; /* by a hash of pid and cpu */
-	uint32_t nr_tasks, cap_tasks;
-	int32_t *pids;	/* by CPU */
-	uint64_t *lost; /* by CPU: to be told with the next event */
+	struct idmap tasks; /* of struct task_calls, by pid and cpu */
+	int32_t *pids;	    /* by CPU */
+	uint64_t *lost;	    /* by CPU: to be told with the next event */
 	uint64_t now;
 	uint8_t *record;
 	uint8_t **texts; /* records of events between the calls */
@@ -75,53 +73,14 @@ static uint32_t function_of(struct source *s, struct span name)
 
 /* ---- tasks ---- */
 
-static uint32_t task_slot(struct task_calls **tasks, uint32_t cap, int32_t pid, uint32_t cpu)
-{
-	uint32_t k = ((uint32_t)pid * 2654435761u + cpu * 40503u) & (cap - 1);
-
-	while (tasks[k] && (tasks[k]->pid != pid || tasks[k]->cpu != cpu))
-		k = (k + 1) & (cap - 1);
-	return k;
-}
-
-static bool grow_tasks(struct graphtext *g)
-{
-	uint32_t cap = g->cap_tasks ? g->cap_tasks * 2 : 64;
-	struct task_calls **tasks = calloc(cap, sizeof(*tasks));
-
-	if (!tasks)
-		return false;
-	for (uint32_t i = 0; i < g->cap_tasks; i++) {
-		struct task_calls *t = g->tasks[i];
-
-		if (t)
-			tasks[task_slot(tasks, cap, t->pid, t->cpu)] = t;
-	}
-	free(g->tasks);
-	g->tasks = tasks;
-	g->cap_tasks = cap;
-	return true;
-}
-
 /* The idle task and one that is not known are another on every CPU. */
 static struct task_calls *calls_of(struct graphtext *g, int32_t pid, uint32_t cpu)
 {
-	uint32_t k;
+	void **at = idmap_at(&g->tasks, (uint64_t)(uint32_t)pid << 32 | (pid > 0 ? 0 : cpu));
 
-	if (pid > 0)
-		cpu = 0;
-	if (g->nr_tasks * 2 >= g->cap_tasks && !grow_tasks(g))
-		return NULL;
-	k = task_slot(g->tasks, g->cap_tasks, pid, cpu);
-	if (!g->tasks[k]) {
-		g->tasks[k] = calloc(1, sizeof(*g->tasks[k]));
-		if (!g->tasks[k])
-			return NULL;
-		g->tasks[k]->pid = pid;
-		g->tasks[k]->cpu = cpu;
-		g->nr_tasks++;
-	}
-	return g->tasks[k];
+	if (at && !*at)
+		*at = calloc(1, sizeof(struct task_calls));
+	return at ? *at : NULL;
 }
 
 /* G2: what was read of the CPU before its task was told belongs to that task. */
@@ -400,11 +359,11 @@ static void graph_close(struct source *s)
 
 	if (!g)
 		return;
-	for (uint32_t i = 0; i < g->cap_tasks; i++)
-		free(g->tasks[i]);
+	for (size_t i = 0; i < g->tasks.cap; i++)
+		free(g->tasks.slots[i].value);
 	for (size_t i = 0; i < g->nr_texts; i++)
 		free(g->texts[i]);
-	free(g->tasks);
+	idmap_free(&g->tasks);
 	free(g->texts);
 	wordlist_free(&g->functions);
 	text_types_free(&g->types);

@@ -2,6 +2,7 @@
 /* indexfile.c -- FILE.fidx: save the tables, load them if they are whole and of this very trace. */
 #include "store/indexfile.h"
 #include "store/store.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -325,23 +326,13 @@ static int write_tables(FILE *f, const struct store *st, struct index_header *h)
 int store_save(const struct store *st, const char *path)
 {
 	struct index_header h;
-	char *part;
-	int err = describe(st->source, &h), fd;
-	FILE *f;
+	struct output out;
+	int err = describe(st->source, &h);
 
-	if (err || asprintf(&part, "%s.XXXXXX", path) < 0)
-		return err ? err : -ENOMEM;
-	fd = mkstemp(part);
-	f = fd < 0 ? NULL : fdopen(fd, "w+");
-	if (!f) {
-		err = -errno;
-		if (fd >= 0) {
-			close(fd);
-			unlink(part);
-		}
-		free(part);
+	if (!err)
+		err = output_open(&out, path, false);
+	if (err)
 		return err;
-	}
 	h.nr_events = st->nr_events;
 	h.first_time = st->first_time;
 	h.last_time = st->last_time;
@@ -351,15 +342,5 @@ int store_save(const struct store *st, const char *path)
 	h.nr[INDEX_POSTINGS] = st->nr_postings;
 	h.nr[INDEX_PIDS] = st->nr_pids;
 	h.nr[INDEX_LOSSES] = st->nr_losses;
-	err = write_tables(f, st, &h);
-	if (!err && fchmod(fd, 0644))
-		err = -errno;
-	if (fclose(f) && !err)
-		err = -errno;
-	if (!err && rename(part, path))
-		err = -errno;
-	if (err)
-		unlink(part);
-	free(part);
-	return err;
+	return output_close(&out, write_tables(out.f, st, &h));
 }

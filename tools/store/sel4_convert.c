@@ -4,6 +4,7 @@
 #include "store/sel4_fixed.h"
 #include "decode/sel4.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,41 +29,27 @@ static char *numbered(const char *out, size_t i)
 	return asprintf(&path, "%.*s-%zu%s", (int)stem, out, i + 1, out + stem) < 0 ? NULL : path;
 }
 
-static int complain(const char *path, int err)
-{
-	if (err)
-		diag_error("%s: %s", path, strerror(-err));
-	return err;
-}
-
 static int write_file(const char *path, const void *data, size_t bytes)
 {
-	FILE *f = fopen(path, "wbe");
-	int err = 0;
+	struct output out;
+	int err = output_open(&out, path, false);
 
-	if (!f)
-		return complain(path, -errno);
-	if (bytes && fwrite(data, 1, bytes, f) != bytes)
-		err = -EIO;
-	if (fclose(f) && !err)
-		err = -errno;
-	return complain(path, err);
+	if (!err) {
+		fwrite(data, 1, bytes, out.f);
+		err = output_close(&out, 0);
+	}
+	return output_error(path, err);
 }
 
 static int write_meta(const struct sel4_meta *m, const char *bin)
 {
 	char *path = sel4_path(bin, ".meta");
-	FILE *f = path ? fopen(path, "wbe") : NULL;
-	int err;
+	struct output out;
+	int err = path ? output_open(&out, path, false) : -ENOMEM;
 
-	if (!f) {
-		err = complain(path ? path : bin, path ? -errno : -ENOMEM);
-	} else {
-		err = sel4_meta_write(m, f);
-		if (fclose(f) && !err)
-			err = -errno;
-		complain(path, err);
-	}
+	if (!err)
+		err = output_close(&out, sel4_meta_write(m, out.f));
+	output_error(path ? path : bin, err);
 	free(path);
 	return err;
 }
@@ -93,7 +80,7 @@ int sel4_convert(struct source *s, const char *out, const char *to)
 		if (!strcmp(to, "bin"))
 			err = write_bin(&p->traces[i], path);
 		else
-			err = complain(path, sel4_fixed_write(&p->traces[i], path));
+			err = output_error(path, sel4_fixed_write(&p->traces[i], path));
 		free(path);
 	}
 	return err;

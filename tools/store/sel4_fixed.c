@@ -2,6 +2,7 @@
 /* sel4_fixed.c -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
 #include "store/sel4_fixed.h"
 #include "decode/sel4_record.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,34 +188,11 @@ static int write_records(const struct sel4_trace *t, const char *path)
 	return err;
 }
 
-static FILE *beside(const char *path, const char *suffix)
-{
-	char name[4096];
-
-	if (snprintf(name, sizeof(name), "%s%s", path, suffix) >= (int)sizeof(name)) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	return fopen(name, "wbe");
-}
-
-static int finish(FILE *f)
-{
-	int err = ferror(f) ? -EIO : 0;
-
-	if (fclose(f) && !err)
-		err = -errno;
-	return err;
-}
-
-static int write_types(const struct sel4_index *ix, const char *path)
+static void write_types(const struct sel4_index *ix, FILE *f)
 {
 	struct sel4_types_head h = {.version = SEL4_TYPES_VERSION, .nr = WIRE_SEL4_NR_TYPES};
 	uint64_t at = sizeof(h);
-	FILE *f = beside(path, ".types");
 
-	if (!f)
-		return -errno;
 	memcpy(h.magic, SEL4_TYPES_MAGIC, 8);
 	for (uint32_t t = 0; t < WIRE_SEL4_NR_TYPES; t++) {
 		h.entry[t].type = t;
@@ -228,17 +206,13 @@ static int write_types(const struct sel4_index *ix, const char *path)
 		for (uint64_t i = 0; h.entry[t].listed && i < h.entry[t].count; i++)
 			fwrite(&sel4_index_posting(ix, t, i)->event, 8, 1, f);
 	}
-	return finish(f);
 }
 
-static int write_meta(const struct sel4_index *ix, const char *path)
+static void write_meta(const struct sel4_index *ix, FILE *f)
 {
 	const struct sel4_index_head *h = ix->head;
-	FILE *f = beside(path, ".meta");
 	const char *comma = "";
 
-	if (!f)
-		return -errno;
 	fprintf(f,
 		"{\n  \"format\": \"fathom-sel4-records\",\n  \"version\": 1,\n"
 		"  \"record_bytes\": 16,\n  \"record_count\": %" PRIu64
@@ -255,7 +229,21 @@ static int write_meta(const struct sel4_index *ix, const char *path)
 		comma = ",";
 	}
 	fputs("\n  }\n}\n", f);
-	return finish(f);
+}
+
+static int write_beside(const struct sel4_index *ix, const char *path, const char *suffix,
+			void (*write)(const struct sel4_index *ix, FILE *f))
+{
+	char *name = sel4_path(path, suffix);
+	struct output out;
+	int err = name ? output_open(&out, name, false) : -ENOMEM;
+
+	if (!err) {
+		write(ix, out.f);
+		err = output_close(&out, 0);
+	}
+	free(name);
+	return err;
 }
 
 int sel4_fixed_write(const struct sel4_trace *t, const char *path)
@@ -263,8 +251,8 @@ int sel4_fixed_write(const struct sel4_trace *t, const char *path)
 	int err = write_records(t, path);
 
 	if (!err)
-		err = write_types(t->index, path);
+		err = write_beside(t->index, path, ".types", write_types);
 	if (!err)
-		err = write_meta(t->index, path);
+		err = write_beside(t->index, path, ".meta", write_meta);
 	return err;
 }

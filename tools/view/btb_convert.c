@@ -4,14 +4,14 @@
 #include "view/btb_text.h"
 #include "decode/btb_load.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OUT_BUFFER (1u << 20)
-#define CPUS_MAX   256
+#define CPUS_MAX 256
 
 static int form_of(const char *to)
 {
@@ -139,45 +139,23 @@ static int put_words(struct btb_file *f, FILE *out)
 	return 0;
 }
 
-static int finish(FILE *out, const char *path)
-{
-	int err = ferror(out) ? -EIO : 0;
-
-	if (out == stdout)
-		err = fflush(out) ? -errno : err;
-	else if (fclose(out))
-		err = -errno;
-	if (err && err != -EPIPE)
-		diag_error("%s: cannot write: %s", path, strerror(-err));
-	return err;
-}
-
-static FILE *create(const char *path)
-{
-	FILE *out = strcmp(path, "-") ? fopen(path, "wb") : stdout;
-
-	if (!out)
-		diag_error("%s: %s", path, strerror(errno));
-	else
-		setvbuf(out, NULL, _IOFBF, OUT_BUFFER);
-	return out;
-}
-
 /* base.SUFFIX -> base-<cpu>.SUFFIX */
 static int put_cpu(const struct btb *b, struct btb_names *names, enum btb_form form,
 		   const char *out, uint64_t cpu)
 {
 	const char *dot = strrchr(out, '.');
+	struct output f;
 	char path[4096];
-	FILE *f;
+	int err;
 
 	snprintf(path, sizeof(path), "%.*s-%" PRIu64 "%s",
 		 dot ? (int)(dot - out) : (int)strlen(out), out, cpu, dot ? dot : "");
-	f = create(path);
-	if (!f)
-		return -errno;
-	btb_text_write(b, names, form, (int64_t)cpu, f);
-	return finish(f, path);
+	err = output_open(&f, path, false);
+	if (!err) {
+		btb_text_write(b, names, form, (int64_t)cpu, f.f);
+		err = output_close(&f, 0);
+	}
+	return output_error(path, err);
 }
 
 static int put_forms(struct btb_file *f, enum btb_form form, const char *path, FILE *out,
@@ -200,14 +178,32 @@ static int put_forms(struct btb_file *f, enum btb_form form, const char *path, F
 	return err;
 }
 
+static int put(struct btb_file *f, enum btb_stage want, int form, const char *path, FILE *out,
+	       const struct btb_convert_options *o)
+{
+	struct writer w = {out, o->run};
+
+	if (form >= 0)
+		return put_forms(f, (enum btb_form)form, path, out, o);
+	if (want == BTB_PLAIN)
+		return put_words(f, out);
+	if (want == BTB_COMPRESSED)
+		return btb_console_read((const char *)f->map, f->map_bytes, true, put_section, &w,
+					&f->loss);
+	put_cleaned(f, out);
+	return 0;
+}
+
 int btb_convert(const char *in, const char *path, const char *to,
 		const struct btb_convert_options *o)
 {
 	enum btb_stage want = stage_named(to);
-	int form = form_of(to), err, end;
+	int form = form_of(to), err;
+	struct output out;
 	struct btb_file f;
-	FILE *out;
 
+	if (output_is_input(path, in))
+		return -EINVAL;
 	err = btb_open(&f, in);
 	if (err)
 		return err;
@@ -220,28 +216,17 @@ int btb_convert(const char *in, const char *path, const char *to,
 		err = btb_load(&f, o->run);
 	else if (want == BTB_PLAIN)
 		err = btb_load_words(&f, o->run);
-	out = err ? NULL : create(path);
-	if (!out) {
-		btb_close(&f);
-		return err ? err : -EIO;
-	}
-	if (form >= 0) {
-		err = put_forms(&f, (enum btb_form)form, path, out, o);
-	} else if (want == BTB_PLAIN) {
-		err = put_words(&f, out);
-	} else if (want == BTB_CLEANED) {
-		put_cleaned(&f, out);
-	} else {
-		struct writer w = {out, o->run};
-
-		err = btb_console_read((const char *)f.map, f.map_bytes, true, put_section, &w,
-				       &f.loss);
+	if (!err) {
+		err = output_open(&out, path, false);
+		if (!err)
+			err = output_close(&out, put(&f, want, form, path, out.f, o));
 		if (err == -ENODATA)
 			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it", in);
+		else
+			output_error(path, err);
+		btb_loss_report(&f.loss, in);
 	}
-	end = finish(out, path);
-	btb_loss_report(&f.loss, in);
 	diag_flush();
 	btb_close(&f);
-	return err ? err : end;
+	return err;
 }

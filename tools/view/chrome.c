@@ -2,6 +2,7 @@
 /* chrome.c -- a trace as Chrome's trace JSON: tasks, CPUs and interrupts as tracks with slices. */
 #include "view/chrome.h"
 #include "query/expr.h"
+#include "base/idmap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,7 +43,6 @@ struct track {
 	int32_t group, id;
 	uint64_t *open;
 	uint32_t nr, cap;
-	bool used;
 };
 
 struct kind {
@@ -55,9 +55,8 @@ struct chrome {
 	struct source *s;
 	FILE *out;
 	struct eventline *line;
-	struct kind *kinds;   /* by type */
-	struct track *tracks; /* open addressing by group and id */
-	uint32_t nr_tracks, cap_tracks;
+	struct kind *kinds;  /* by type */
+	struct idmap tracks; /* of struct track, by group and id */
 	struct running {
 		uint64_t since;
 		int32_t pid;
@@ -188,42 +187,15 @@ static void introduce(struct chrome *c, const struct track *t)
 	meta(c, "thread_name", t->group, t->id, source_comm(c->s, t->id));
 }
 
-static struct track *slot_of(struct track *tracks, uint32_t cap, int32_t group, int32_t id)
-{
-	uint32_t k = ((uint32_t)id * 2654435761u ^ (uint32_t)group * 40503u) & (cap - 1);
-
-	while (tracks[k].used && (tracks[k].group != group || tracks[k].id != id))
-		k = (k + 1) & (cap - 1);
-	return &tracks[k];
-}
-
-static bool grow(struct chrome *c)
-{
-	uint32_t cap = c->cap_tracks ? c->cap_tracks * 2 : 256;
-	struct track *n = calloc(cap, sizeof(*n));
-
-	if (!n)
-		return false;
-	for (uint32_t i = 0; i < c->cap_tracks; i++)
-		if (c->tracks[i].used)
-			*slot_of(n, cap, c->tracks[i].group, c->tracks[i].id) = c->tracks[i];
-	free(c->tracks);
-	c->tracks = n;
-	c->cap_tracks = cap;
-	return true;
-}
-
 /* The first event of a track introduces it. NULL: out of memory. */
 static struct track *track_of(struct chrome *c, int32_t group, int32_t id)
 {
-	struct track *t;
+	void **at = idmap_at(&c->tracks, (uint64_t)(uint32_t)group << 32 | (uint32_t)id);
+	struct track *t = at ? *at : NULL;
 
-	if (c->nr_tracks * 2 >= c->cap_tracks && !grow(c))
-		return NULL;
-	t = slot_of(c->tracks, c->cap_tracks, group, id);
-	if (!t->used) {
-		*t = (struct track){.group = group, .id = id, .used = true};
-		c->nr_tracks++;
+	if (at && !t && (t = *at = calloc(1, sizeof(*t)))) {
+		t->group = group;
+		t->id = id;
 		introduce(c, t);
 	}
 	return t;
@@ -460,13 +432,18 @@ void chrome_end(struct chrome *c)
 	for (uint32_t i = 0; i < c->nr_cpus; i++)
 		if (c->cpus[i].known)
 			ran(c, i, c->last);
-	for (uint32_t i = 0; i < c->cap_tracks; i++) {
-		while (c->tracks[i].nr)
-			close_top(c, &c->tracks[i], c->last);
-		free(c->tracks[i].open);
+	for (size_t i = 0; i < c->tracks.cap; i++) {
+		struct track *t = c->tracks.slots[i].value;
+
+		if (!t)
+			continue;
+		while (t->nr)
+			close_top(c, t, c->last);
+		free(t->open);
+		free(t);
 	}
 	fputs("\n]}\n", c->out);
-	free(c->tracks);
+	idmap_free(&c->tracks);
 	free(c->kinds);
 	free(c->cpus);
 	free(c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_svg.c -- the flame graph as one self-contained, interactive SVG (or an HTML page around it). */
 #include "view/flame.h"
+#include "view/embed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,10 +20,6 @@
 #define CHAR_PX	   7.23 /* of the monospaced font at FONT px */
 #define DETAIL	   16
 #define FRAMES_MAX 24000
-
-#define EMBED(name, file)                                                                          \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.popsection\n"); \
-	extern const char name[]
 
 EMBED(flame_js, "tools/view/flame.js");
 EMBED(flame_css, "tools/view/flame.css");

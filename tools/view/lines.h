@@ -7,6 +7,7 @@
 #include "query/printfmt.h"
 #include "view/lookup.h"
 #include "view/report.h"
+#include "base/idmap.h"
 
 /*
  * The reader walks the merged events and settles everything that depends on order: the name of the task, the depth of a
@@ -118,8 +119,7 @@ void task_table_free(struct task_table *t);
 const struct task_prefix *task_find_slow(struct task_table *t, int32_t pid);
 struct task_table {
 	struct source *source;
-	struct task_prefix **slots; /* open addressing */
-	uint32_t nr, cap;
+	struct idmap by_pid;
 	const struct task_prefix *last; /* most events come from the task of the event before */
 };
 

@@ -52,13 +52,17 @@ static bool is_folded(const char *text, size_t bytes)
 	return true;
 }
 
-static int read_folded(struct btb_file *b, const struct stacks_options *o, struct flame *f,
-		       bool other, struct stacks *out)
+static int read_folded(struct btb_file *b, struct stacks_options *o, struct flame *f, bool other,
+		       struct stacks *out)
 {
 	uint64_t before = f->stacks;
-	size_t bad =
-		flame_add_folded(f, (const char *)b->map, b->map_bytes, b->path, o->reverse, other);
+	size_t bad;
 
+	if (o->settle && o->settle(o, NULL)) {
+		diag_error("%s: folded text has no times, CPUs or events to choose by", b->path);
+		return -EINVAL;
+	}
+	bad = flame_add_folded(f, (const char *)b->map, b->map_bytes, b->path, o->reverse, other);
 	diag_flush();
 	if (bad)
 		diag_warn("%s: %zu lines are not stacks and were left out", b->path, bad);
@@ -204,7 +208,7 @@ static bool in_window(const struct stacks_options *o, uint64_t cpu, uint64_t tim
 static int read_capture(struct capture *c, struct stacks_options *o, struct flame *f, bool other,
 			struct stacks *out)
 {
-	const struct source shown = {.path = c->file.path, .unit = CLOCK_NS};
+	struct source shown = {.path = c->file.path, .unit = CLOCK_NS};
 	struct btb *b = &c->file.btb;
 	struct stack_frames *s;
 	struct clocks clocks = {0};
@@ -274,10 +278,8 @@ int stacks_read(const char *path, struct stacks_options *o, struct flame *f, boo
 	else if (is_folded((const char *)c->file.map, c->file.map_bytes))
 		err = read_folded(&c->file, o, f, other, out);
 	else {
-		struct source_options so = {.symbols = o->symbols};
-
 		stacks_release(out);
-		err = source_open(path, &so, &s);
+		err = source_open(path, &o->source, &s);
 		if (err)
 			return err;
 		out->keep[0] = s;

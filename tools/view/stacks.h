@@ -5,6 +5,7 @@
 
 #include "view/flame.h"
 #include "decode/btb_names.h"
+#include "decode/source.h"
 
 enum stacks_by {
 	STACKS_BY_NONE,
@@ -18,8 +19,6 @@ enum stacks_only {
 	STACKS_KERNEL,
 };
 
-struct source;
-
 struct stacks_options {
 	enum stacks_by by;
 	enum stacks_only only;
@@ -27,11 +26,15 @@ struct stacks_options {
 	bool samples; /* count samples instead of time */
 	int run;      /* of a console log with several; -1: all */
 	struct btb_names_options names;
-	const char *symbols; /* for sources that have none of their own */
-	/* What of the trace. Called when its CPUs and its clock are known; 0, or a negative errno with a message. */
-	int (*settle)(struct stacks_options *o, const struct source *s);
+	struct source_options source; /* for what is no capture */
+	/*
+	 * What of the trace. Called when its CPUs and its clock are known; 0, or a negative errno with a message.
+	 * Of folded text nothing is known: with NULL, -EINVAL if more than all of it is wanted, without a message.
+	 */
+	int (*settle)(struct stacks_options *o, struct source *s);
 	bool (*stream)(const struct source *s, uint32_t stream, void *arg); /* NULL: all */
 	bool (*cpu)(const void *arg, uint32_t cpu);			    /* NULL: all */
+	bool (*event)(const void *arg, const struct event *e);		    /* NULL: all */
 	void *arg;
 	uint64_t from, to; /* of the source's clock, if settled */
 };

@@ -5,6 +5,7 @@
 #include "decode/source.h"
 #include "base/bytes.h"
 #include "base/diag.h"
+#include "base/idmap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,6 @@
 #define DEPTH_MAX 1024
 
 struct name {
-	uint64_t addr;
 	uint32_t bytes;
 	bool known;
 	char text[];
@@ -34,11 +34,8 @@ struct call {
 };
 
 struct thread {
-	int32_t pid;
-	uint32_t cpu; /* tells the idle tasks apart: all have pid 0 */
 	size_t depth;
-	struct call *calls;
-	struct thread *next;
+	struct call calls[DEPTH_MAX];
 };
 
 struct walk {
@@ -47,9 +44,8 @@ struct walk {
 	struct flame *f;
 	bool other;
 	struct stacks *out;
-	struct name **names;
-	size_t nr_names, cap_names;
-	struct thread *threads[256];
+	struct idmap names;   /* of struct name, by address */
+	struct idmap threads; /* of struct thread, by pid and cpu */
 	struct stack_frames frames;
 	uint32_t entry, exit, kernel, user,
 		function; /* type ids; UINT32_MAX: the trace does not have it */
@@ -61,40 +57,13 @@ struct walk {
 	bool have_pending;
 };
 
-static struct name **name_slot(struct walk *w, uint64_t addr)
-{
-	size_t at = (addr * 0x9e3779b97f4a7c15ull >> 20) & (w->cap_names - 1);
-
-	while (w->names[at] && w->names[at]->addr != addr)
-		at = (at + 1) & (w->cap_names - 1);
-	return &w->names[at];
-}
-
-static void names_grow(struct walk *w)
-{
-	struct name **old = w->names;
-	size_t n = w->cap_names;
-
-	w->names = calloc(n * 2, sizeof(*w->names));
-	if (!w->names) {
-		w->names = old;
-		return;
-	}
-	w->cap_names = n * 2;
-	for (size_t i = 0; i < n; i++)
-		if (old[i])
-			*name_slot(w, old[i]->addr) = old[i];
-	free(old);
-}
-
-static struct name *make_name(uint64_t addr, const char *text, bool known)
+static struct name *make_name(const char *text, bool known)
 {
 	size_t n = strlen(text);
 	struct name *k = malloc(sizeof(*k) + n + 1);
 
 	if (!k)
 		return NULL;
-	k->addr = addr;
 	k->bytes = (uint32_t)n;
 	k->known = known;
 	memcpy(k->text, text, n + 1);
@@ -104,10 +73,11 @@ static struct name *make_name(uint64_t addr, const char *text, bool known)
 /* The function that holds addr, its name copied: it lives as long as the tree. */
 static struct flame_frame frame_of(struct walk *w, uint64_t addr, enum flame_kind kind)
 {
-	struct name **slot = name_slot(w, addr);
+	void **slot = idmap_at(&w->names, addr);
+	const struct name *k;
 	struct symbol sym;
 
-	if (!*slot) {
+	if (slot && !*slot) {
 		char text[32], *readable = NULL;
 		bool known = source_symbol(w->s, addr, &sym);
 
@@ -115,16 +85,12 @@ static struct flame_frame frame_of(struct walk *w, uint64_t addr, enum flame_kin
 			readable = elf_demangle(sym.name);
 		else
 			snprintf(text, sizeof(text), "0x%" PRIx64, addr);
-		*slot = make_name(addr, readable ? readable : text, known);
+		*slot = make_name(readable ? readable : text, known);
 		free(readable);
-		if (!*slot)
-			return (struct flame_frame){"?", 1, FLAME_UNKNOWN};
-		w->nr_names++;
 	}
-	struct name *k = *slot;
-
-	if (w->nr_names * 2 > w->cap_names)
-		names_grow(w);
+	k = slot ? *slot : NULL;
+	if (!k)
+		return (struct flame_frame){"?", 1, FLAME_UNKNOWN};
 	return (struct flame_frame){k->text, k->bytes, k->known ? kind : FLAME_UNKNOWN};
 }
 
@@ -133,23 +99,23 @@ static void push_group(struct walk *w, const struct event *e)
 {
 	uint64_t key =
 		0x8000dead00000000ull | (w->o->by == STACKS_BY_CPU ? e->cpu : (uint32_t)e->pid);
-	struct name **slot = name_slot(w, key);
+	const struct name *k;
 	char text[64];
+	void **slot;
 
 	if (w->o->by == STACKS_BY_NONE)
 		return;
-	if (!*slot) {
+	slot = idmap_at(&w->names, key);
+	if (slot && !*slot) {
 		if (w->o->by == STACKS_BY_CPU)
 			snprintf(text, sizeof(text), "cpu_%u", e->cpu);
 		else
 			snprintf(text, sizeof(text), "%s-%d", source_comm(w->s, e->pid), e->pid);
-		*slot = make_name(key, text, true);
-		if (!*slot)
-			return;
-		w->nr_names++;
+		*slot = make_name(text, true);
 	}
-	w->frames.v[w->frames.n++] =
-		(struct flame_frame){(*slot)->text, (*slot)->bytes, FLAME_GROUP};
+	k = slot ? *slot : NULL;
+	if (k)
+		w->frames.v[w->frames.n++] = (struct flame_frame){k->text, k->bytes, FLAME_GROUP};
 }
 
 /* ---- fields ---- */
@@ -164,23 +130,14 @@ static uint64_t named(struct walk *w, const struct event *e, const char *name)
 
 /* ---- graph ---- */
 
+/* The idle tasks all have pid 0: told apart by their CPU. */
 static struct thread *thread_of(struct walk *w, const struct event *e)
 {
-	uint32_t cpu = e->pid ? 0 : e->cpu;
-	struct thread **at = &w->threads[((uint32_t)e->pid * 31 + cpu) & 255], *t;
+	void **at = idmap_at(&w->threads, (uint64_t)(uint32_t)e->pid << 32 | (e->pid ? 0 : e->cpu));
 
-	for (t = *at; t; t = t->next)
-		if (t->pid == e->pid && t->cpu == cpu)
-			return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
-	t->calls = malloc(DEPTH_MAX * sizeof(*t->calls));
-	t->pid = e->pid;
-	t->cpu = cpu;
-	t->next = *at;
-	*at = t;
-	return t;
+	if (at && !*at)
+		*at = calloc(1, sizeof(struct thread));
+	return at ? *at : NULL;
 }
 
 static void graph_entry(struct walk *w, const struct event *e)
@@ -188,7 +145,7 @@ static void graph_entry(struct walk *w, const struct event *e)
 	struct thread *t = thread_of(w, e);
 	uint64_t depth = named(w, e, "depth");
 
-	if (!t || !t->calls || depth >= DEPTH_MAX)
+	if (!t || depth >= DEPTH_MAX)
 		return;
 	if (depth < t->depth) {
 		w->out->open += t->depth - depth;
@@ -207,7 +164,7 @@ static void graph_exit(struct walk *w, const struct event *e)
 	uint64_t called = named(w, e, "calltime"), returned = named(w, e, "rettime");
 	struct call *c;
 
-	if (!t || !t->calls || depth >= DEPTH_MAX)
+	if (!t || depth >= DEPTH_MAX)
 		return;
 	if (t->depth <= depth || t->calls[depth].func != func) {
 		/* Its entry was not seen: it began before the trace, or only slow calls are told. */
@@ -365,24 +322,25 @@ static void release(void *keep[2])
 {
 	struct walk *w = keep[1];
 
-	for (size_t i = 0; w && i < w->cap_names; i++)
-		free(w->names[i]);
+	for (size_t i = 0; w && i < w->names.cap; i++)
+		free(w->names.slots[i].value);
 	if (w)
-		free(w->names);
+		idmap_free(&w->names);
 	free(w);
 	source_close(keep[0]);
 }
 
 static void free_threads(struct walk *w)
 {
-	for (size_t i = 0; i < 256; i++) {
-		for (struct thread *t = w->threads[i], *next; t; t = next) {
-			next = t->next;
-			w->out->open += t->depth;
-			free(t->calls);
-			free(t);
-		}
+	for (size_t i = 0; i < w->threads.cap; i++) {
+		struct thread *t = w->threads.slots[i].value;
+
+		if (!t)
+			continue;
+		w->out->open += t->depth;
+		free(t);
 	}
+	idmap_free(&w->threads);
 }
 
 static bool has(const uint64_t *counts, uint32_t type)
@@ -402,11 +360,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	out->keep[1] = w;
 	out->release = release;
 	m = w && counts ? merge_open(s, o->stream, o->arg) : NULL;
-	if (w) {
-		w->cap_names = 4096;
-		w->names = calloc(w->cap_names, sizeof(*w->names));
-	}
-	if (!m || !w->names) {
+	if (!m) {
 		free(counts);
 		return -ENOMEM;
 	}
@@ -430,7 +384,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 		err = -ENODATA;
 	}
 	while (!err && (e = merge_next(m))) {
-		if (o->settle && (e->time < o->from || e->time > o->to))
+		if (o->event && !o->event(o->arg, e))
 			continue;
 		if (e->lost)
 			out->lost += e->lost == LOST_UNKNOWN ? 1 : e->lost;

@@ -6,42 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t slot_of(const struct task_table *t, int32_t pid)
-{
-	uint32_t k = ((uint32_t)pid * 2654435761u) & (t->cap - 1);
-
-	while (t->slots[k] && t->slots[k]->pid != pid)
-		k = (k + 1) & (t->cap - 1);
-	return k;
-}
-
-static bool grow(struct task_table *t)
-{
-	struct task_table n = {.cap = t->cap ? t->cap * 2 : 256};
-
-	n.slots = calloc(n.cap, sizeof(*n.slots));
-	if (!n.slots)
-		return false;
-	for (uint32_t i = 0; i < t->cap; i++)
-		if (t->slots[i])
-			n.slots[slot_of(&n, t->slots[i]->pid)] = t->slots[i];
-	free(t->slots);
-	t->slots = n.slots;
-	t->cap = n.cap;
-	return true;
-}
-
 struct task_table *task_table_new(struct source *s)
 {
 	struct task_table *t = calloc(1, sizeof(*t));
 
-	if (!t)
-		return NULL;
-	t->source = s;
-	if (!grow(t)) {
-		free(t);
-		return NULL;
-	}
+	if (t)
+		t->source = s;
 	return t;
 }
 
@@ -49,12 +19,12 @@ void task_table_free(struct task_table *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->cap; i++)
-		for (struct task_prefix *p = t->slots[i], *older; p; p = older) {
+	for (size_t i = 0; i < t->by_pid.cap; i++)
+		for (struct task_prefix *p = t->by_pid.slots[i].value, *older; p; p = older) {
 			older = p->older;
 			free(p);
 		}
-	free(t->slots);
+	idmap_free(&t->by_pid);
 	free(t);
 }
 
@@ -75,38 +45,34 @@ const struct task_prefix *task_find_slow(struct task_table *t, int32_t pid)
 {
 	static const struct task_prefix none = {
 		.pid = -1, .len = 24, .text = "           <...>-0     ["};
-	uint32_t k;
+	void **at = idmap_at(&t->by_pid, (uint32_t)pid);
 
-	k = slot_of(t, pid);
-	if (!t->slots[k]) {
+	if (at && !*at) {
 		const char *comm = source_comm(t->source, pid);
 		struct task_prefix *p = make(pid, comm, 1000);
 
-		if (!p || (t->nr * 2 >= t->cap && !grow(t))) {
-			free(p);
-			return &none;
-		}
-		p->unknown = pid && !strcmp(comm, "<...>");
-		k = slot_of(t, pid);
-		t->slots[k] = p;
-		t->nr++;
+		if (p)
+			p->unknown = pid && !strcmp(comm, "<...>");
+		*at = p;
 	}
-	return t->last = t->slots[k];
+	if (!at || !*at)
+		return &none;
+	return t->last = *at;
 }
 
 void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t bytes)
 {
 	const struct task_prefix *known = task_find(t, pid);
 	struct task_prefix *p;
-	uint32_t k;
+	void **at;
 
 	if (!known->unknown)
 		return;
-	p = make(pid, comm, (int)strnlen(comm, bytes));
+	at = idmap_at(&t->by_pid, (uint32_t)pid);
+	p = at ? make(pid, comm, (int)strnlen(comm, bytes)) : NULL;
 	if (!p)
 		return;
-	k = slot_of(t, pid);
-	p->older = t->slots[k];
-	t->slots[k] = p;
+	p->older = *at;
+	*at = p;
 	t->last = p;
 }

@@ -3,6 +3,8 @@
 #include "view/timeline.h"
 #include "decode/wordlist.h"
 #include "view/eventline.h"
+#include "view/embed.h"
+#include "base/idmap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,10 +22,6 @@
  * Times are nanoseconds (or what the clock counts) from the first event on. Names are numbers into one table.
  */
 #define IDLE_LANES ((int64_t)1 << 40)
-
-#define EMBED(name, file)                                                                          \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.popsection\n"); \
-	extern const char name[]
 
 EMBED(timeline_js, "tools/view/timeline.js");
 EMBED(timeline_css, "tools/view/timeline.css");
@@ -47,6 +45,7 @@ struct lane {
 };
 
 struct lanes {
+	struct idmap by_id; /* CPU or pid */
 	struct lane **v;
 	size_t n, cap;
 };
@@ -107,11 +106,11 @@ static void put_item(struct timeline *t, struct numbers *v, uint64_t a, uint64_t
 
 static struct lane *lane_of(struct timeline *t, struct lanes *l, int64_t id)
 {
-	struct lane *k;
+	void **at = idmap_at(&l->by_id, (uint64_t)id);
+	struct lane *k = at ? *at : NULL;
 
-	for (size_t i = l->n; i-- > 0;)
-		if (l->v[i]->id == id)
-			return l->v[i];
+	if (k)
+		return k;
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 16;
 		struct lane **p = realloc(l->v, cap * sizeof(struct lane *));
@@ -121,13 +120,13 @@ static struct lane *lane_of(struct timeline *t, struct lanes *l, int64_t id)
 			l->cap = cap;
 		}
 	}
-	k = l->n < l->cap ? calloc(1, sizeof(*k)) : NULL;
+	k = at && l->n < l->cap ? calloc(1, sizeof(*k)) : NULL;
 	if (!k) {
 		t->failed = true;
 		return NULL;
 	}
 	k->id = id;
-	l->v[l->n++] = k;
+	l->v[l->n++] = *at = k;
 	return k;
 }
 
@@ -418,6 +417,7 @@ static void lanes_free(struct lanes *l)
 		free(l->v[i]);
 	}
 	free(l->v);
+	idmap_free(&l->by_id);
 }
 
 static void timeline_free(struct timeline *t)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* idmap.h -- things by a number: pids, addresses, pairs of small numbers. */
+#ifndef BASE_IDMAP_H
+#define BASE_IDMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Open addressing; {0} is an empty one. Its owner frees what it holds: every slots[i].value of `cap` that is not NULL. */
+struct idmap {
+	struct idmap_slot {
+		uint64_t key;
+		void *value;
+	} * slots;
+	size_t nr, cap;
+};
+
+/* Where the value of `key` stands; NULL stands there if it has none yet, and one is to be put. NULL: no memory. */
+void **idmap_at(struct idmap *m, uint64_t key);
+void idmap_free(struct idmap *m);
+
+#endif

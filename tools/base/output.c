@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* output.c -- a file that is written whole or not at all. */
+#include "base/output.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER (1 << 20)
+
+/* Follows a link, so that the file it names is replaced and not the link. */
+static char *settled(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : strdup(path);
+}
+
+static int open_part(struct output *o, mode_t mode)
+{
+	int fd;
+
+	if (asprintf(&o->part, "%s.%d.part", o->path, (int)getpid()) < 0) {
+		o->part = NULL;
+		return -1;
+	}
+	fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0) {
+		free(o->part);
+		o->part = NULL;
+	}
+	return fd;
+}
+
+static int open_file(struct output *o)
+{
+	struct stat st = {.st_mode = S_IFREG | 0666};
+	bool there = !stat(o->path, &st);
+	int fd = -1;
+
+	if (there && o->fresh) {
+		errno = EEXIST;
+		return -1;
+	}
+	if (there && S_ISREG(st.st_mode) && access(o->path, W_OK))
+		return -1;
+	if (S_ISREG(st.st_mode))
+		fd = open_part(o, st.st_mode & 0777);
+	if (fd >= 0 && there)
+		(void)!fchmod(fd, st.st_mode & 0777);
+	/* A pipe cannot be opened for both. */
+	return fd >= 0 ? fd
+		       : open(o->path,
+			      (S_ISREG(st.st_mode) ? O_RDWR : O_WRONLY) | O_CREAT | O_TRUNC |
+				      O_CLOEXEC | (o->fresh ? O_EXCL : 0),
+			      0666);
+}
+
+static void release(struct output *o)
+{
+	free(o->path);
+	free(o->part);
+	*o = (struct output){0};
+}
+
+int output_open(struct output *o, const char *path, bool fresh)
+{
+	int fd = -1, err;
+
+	*o = (struct output){.fresh = fresh};
+	if (!strcmp(path, "-")) {
+		o->f = stdout;
+		return 0;
+	}
+	o->path = settled(path);
+	if (o->path)
+		fd = open_file(o);
+	if (fd >= 0)
+		o->f = fdopen(fd, "wb");
+	if (!o->f) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		if (o->part)
+			unlink(o->part);
+		release(o);
+		return err;
+	}
+	setvbuf(o->f, NULL, _IOFBF, BUFFER);
+	return 0;
+}
+
+/* The part takes the file's place, unless one came up in the meantime that was not to be replaced. */
+static int settle(const struct output *o)
+{
+	int err = renameat2(AT_FDCWD, o->part, AT_FDCWD, o->path, o->fresh ? RENAME_NOREPLACE : 0);
+
+	if (err && o->fresh && errno == EINVAL) /* a file system that cannot promise it */
+		err = rename(o->part, o->path);
+	return err ? -errno : 0;
+}
+
+int output_close(struct output *o, int err)
+{
+	if (!err && fflush(o->f))
+		err = -errno;
+	if (!err && ferror(o->f))
+		err = -EIO;
+	if (o->f == stdout)
+		return err;
+	if (fclose(o->f) && !err)
+		err = -errno;
+	if (!err && o->part)
+		err = settle(o);
+	if (err && o->part)
+		unlink(o->part);
+	else if (err && o->fresh)
+		unlink(o->path);
+	release(o);
+	return err;
+}
+
+int output_error(const char *path, int err)
+{
+	if (err && err != -EPIPE)
+		diag_error("%s: cannot write: %s%s", path, strerror(-err),
+			   err == -EEXIST ? "; --force writes over it" : "");
+	return err;
+}
+
+bool output_is_input(const char *path, const char *in)
+{
+	struct stat a, b;
+	bool same =
+		!stat(path, &a) && !stat(in, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+	if (same)
+		diag_error("%s: is the trace that is read", path);
+	return same;
+}
+
+char *output_beside(const char *in, const char *suffix)
+{
+	const char *slash = strrchr(in, '/'), *name = slash ? slash + 1 : in;
+	const char *dot = strrchr(name, '.');
+	int stem = (int)(dot && dot > name ? (size_t)(dot - in) : strlen(in));
+	char *out;
+
+	return asprintf(&out, "%.*s.%s", stem, in, suffix) < 0 ? NULL : out;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* output.h -- a file that is written whole or not at all. */
+#ifndef BASE_OUTPUT_H
+#define BASE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * What is written stands under another name in the same folder until it is whole: who looks finds the old file or the
+ * new one, never half of one, and a file may be written over itself while it is read. Written in place are "-" (stdout),
+ * what is no ordinary file (a pipe, /dev/null), and a file in a folder where no other can be made.
+ */
+struct output {
+	FILE *f;
+	char *path, *part; /* part: NULL if written in place */
+	bool fresh;
+};
+
+/* Opens for writing and reading. `fresh`: -EEXIST if there is such a file. 0 or a negative errno; says nothing. */
+int output_open(struct output *o, const char *path, bool fresh);
+/* `err` is what the writer came to: the file is kept if that is 0 and all was written. That, or a negative errno. */
+int output_close(struct output *o, int err);
+/* Tells a person what went wrong with `path`; nothing of 0 and of a reader that went away. Returns err. */
+int output_error(const char *path, int err);
+/* Is it the file that is read? Says so: a command does not replace its input. */
+bool output_is_input(const char *path, const char *in);
+
+/* DIR/NAME.SUFFIX for DIR/NAME.dat; to be freed. */
+char *output_beside(const char *in, const char *suffix);
+
+#endif
