@@ -22,7 +22,7 @@ DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_S
 DEMO_PROGRAMS := $(filter-out start,$(notdir $(basename $(wildcard demo/user/*.c))))
 DEMO_USER     := $(B)/demo/user
 USER_FLAGS    := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
-	-fno-stack-protector -fno-pic -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -mgeneral-regs-only $(WARN)
+	-fno-stack-protector -fno-pic -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -mgeneral-regs-only $(WARN) -Itrace/include
 
 $(DEMO_USER)/%.o: demo/user/%.c
 	@mkdir -p $(@D)

@@ -57,7 +57,7 @@ CHECK_FAST_DEPS += $(B)/test/traced_process
 $(B)/tracers/traced_cyg.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O2 -g -fno-pie -finstrument-functions -c $< -o $@
-$(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/port.h test/harness.h $(B)/tracers/traced_cyg.o $(B)/user/libfathom.a
+$(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/unpatched.h test/tracers/port.h test/harness.h $(B)/tracers/traced_cyg.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_cyg.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
@@ -82,7 +82,7 @@ $(B)/tracers-$(1)/traced_ret.o $(B)/tracers-$(1)/traced_hij.o: TRACED := $$(TRAC
 $(B)/tracers-$(1)/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $$(@D)
 	$$(CROSS_$(1))gcc $$(CSTD) $$(WARN) -O2 -g -fno-omit-frame-pointer $$(TRACED) -c $$< -o $$@
-$(B)/test/tracers-$(1)/instrument: $(B)/tracers-$(1)/traced_cyg.o
+$(B)/test/tracers-$(1)/instrument: test/tracers/unpatched.h $(B)/tracers-$(1)/traced_cyg.o
 $(B)/test/tracers-$(1)/graph: $(B)/tracers-$(1)/traced_ret.o $(B)/tracers-$(1)/traced_hij.o
 $(B)/test/tracers-$(1)/%: test/tracers/%.c test/tracers/port.h test/harness.h $(B)/user-$(1)/libfathom.a
 	@mkdir -p $$(@D)
@@ -98,7 +98,7 @@ $(B)/tracers-clang/traced_cyg.o: TRACED_clang := -finstrument-functions
 $(B)/tracers-clang/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
 	clang $(CSTD) $(WARN) -O2 -g -fno-pie -fno-omit-frame-pointer $(TRACED_clang) -c $< -o $@
-$(B)/test/tracers-clang/instrument: $(B)/tracers-clang/traced_cyg.o
+$(B)/test/tracers-clang/instrument: test/tracers/unpatched.h $(B)/tracers-clang/traced_cyg.o
 $(B)/test/tracers-clang/graph: $(B)/tracers/traced_ret.o $(B)/tracers-clang/traced_hij.o
 $(B)/test/tracers-clang/%: test/tracers/%.c test/tracers/port.h test/harness.h $(B)/user/libfathom.a
 	@mkdir -p $(@D)
@@ -113,7 +113,7 @@ $(B)/tracers/fentry_gcc.o: test/tracers/traced_cyg.c test/tracers/traced.inc tes
 $(B)/tracers/fentry_clang.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
 	clang $(CSTD) $(WARN) -O2 -g -fno-pie -pg -mfentry -c $< -o $@
-$(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry: $(B)/test/tracers-%/fentry: test/tracers/fentry.c test/tracers/port.h test/harness.h $(B)/tracers/fentry_%.o $(B)/user/libfathom.a
+$(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry: $(B)/test/tracers-%/fentry: test/tracers/fentry.c test/tracers/unpatched.h test/tracers/port.h test/harness.h $(B)/tracers/fentry_%.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@

@@ -63,19 +63,6 @@ enum wire_btb_type {
 	WIRE_BTB_CONTROL = 8,
 	WIRE_BTB_STATS = 16,
 };
-/* What a CONTROL entry says was asked for: the original's flags, so that an application's call carries over. */
-enum wire_btb_control {
-	FATHOM_SAMPLER_START = 1,
-	FATHOM_SAMPLER_STOP = 2,
-	FATHOM_SAMPLER_RESET = 4,
-	FATHOM_SAMPLER_SET_INTERVAL = 8, /* argument: microseconds */
-	FATHOM_SAMPLER_GET_INTERVAL = 16,
-	FATHOM_SAMPLER_IS_RUNNING = 32,
-	FATHOM_SAMPLER_WRITE_STATS = 64,
-	FATHOM_SAMPLER_NO_ENTRY = 128, /* do not log the request */
-	FATHOM_SAMPLER_STOP_AFTER =
-		256, /* argument: microseconds from START, 0: never; not the original's */
-};
 #define WIRE_BTB_TYPES	    5u
 #define WIRE_BTB_ENTRY_HEAD 4u
 #define WIRE_BTB_NAME_BYTES 16u /* an attribute name in INFO: NUL padded */

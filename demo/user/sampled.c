@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampled.c -- a program that has itself sampled: starts the sampler, computes, stops it. ARG: microseconds between looks. */
 #include "user.h"
-#include "../../wire/btb.h"
+#include "fathom/sampler_request.h"
 
 #define ROUNDS 3
 

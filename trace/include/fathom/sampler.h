@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/btb.h"
+#include "fathom/sampler_request.h"
 
 /* Frames kept of a stack; of a deeper one the innermost and the outermost half, with a 0 between them. */
 #define FATHOM_SAMPLE_FRAMES 128u
