@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * A binary heap of slots, one per stream that has an event left. The event given last is advanced only at the next call:
- * its data must stay valid until then (S2), and a consumer that stops does not read ahead.
+ * A binary heap of slots, one per stream that has an event left, each with a run of events read at once. The event given
+ * last is advanced only at the next call: its data must stay valid until then (S2).
  */
 static bool before(const struct merge *m, uint32_t a, uint32_t b)
 {
@@ -34,20 +34,53 @@ static void sift_down(struct merge *m, uint32_t i)
 	m->heap[i] = slot;
 }
 
-/* What the top must stay before to remain the top: most events come from the stream of the event before. */
-static void set_limit(struct merge *m)
+/* What the top must stay before to remain the top. */
+static void set_bound(struct merge *m)
 {
 	uint32_t slot;
 
-	m->limit = UINT64_MAX;
-	m->limit_slot = MERGE_NONE;
+	m->bound = UINT64_MAX;
 	if (m->nr_heap < 2)
 		return;
 	slot = m->heap[1];
 	if (m->nr_heap > 2 && before(m, m->heap[2], slot))
 		slot = m->heap[2];
-	m->limit = m->keys[slot];
-	m->limit_slot = slot;
+	m->bound = m->keys[slot];
+	if (m->heap[0] < slot && m->bound != UINT64_MAX)
+		m->bound++;
+}
+
+/* Stands for the run of the event given last when there is none. */
+static struct merge_run no_run = {.at = no_run.events, .end = no_run.events};
+
+static void forget_given(struct merge *m)
+{
+	m->given = MERGE_NONE;
+	m->run = &no_run;
+}
+
+/* Read the next events of a slot. False: its stream is at the end. */
+static bool refill(struct merge *m, uint32_t slot)
+{
+	struct merge_run *r = &m->runs[slot];
+	struct cursor *c = m->cursors[slot];
+	uint32_t nr = m->source->ops->next_run ? m->source->ops->next_run(c, r->events, MERGE_RUN)
+					       : cursor_next(c, &r->events[0]);
+
+	r->at = r->events;
+	r->end = r->events + nr;
+	return nr != 0;
+}
+
+/* Go to the next event of a slot. False: there is none. */
+static bool step(struct merge *m, uint32_t slot)
+{
+	struct merge_run *r = &m->runs[slot];
+
+	if (++r->at >= r->end && !refill(m, slot))
+		return false;
+	m->keys[slot] = r->at->time;
+	return true;
 }
 
 struct merge *merge_open(struct source *s,
@@ -61,10 +94,10 @@ struct merge *merge_open(struct source *s,
 		return NULL;
 	m->source = s;
 	m->cursors = calloc(n, sizeof(*m->cursors));
-	m->heads = calloc(n, sizeof(*m->heads));
+	m->runs = calloc(n, sizeof(*m->runs));
 	m->heap = calloc(n, sizeof(*m->heap));
 	m->keys = calloc(n, sizeof(*m->keys));
-	if (!m->cursors || !m->heads || !m->heap || !m->keys) {
+	if (!m->cursors || !m->runs || !m->heap || !m->keys) {
 		merge_close(m);
 		return NULL;
 	}
@@ -89,7 +122,7 @@ void merge_close(struct merge *m)
 	for (uint32_t i = 0; m->cursors && i < m->nr; i++)
 		cursor_close(m->cursors[i]);
 	free(m->cursors);
-	free(m->heads);
+	free(m->runs);
 	free(m->heap);
 	free(m->keys);
 	free(m);
@@ -98,49 +131,45 @@ void merge_close(struct merge *m)
 void merge_restart(struct merge *m)
 {
 	m->nr_heap = 0;
-	m->given = m->peeked = MERGE_NONE;
+	m->peeked = MERGE_NONE;
+	forget_given(m);
 	for (uint32_t i = 0; i < m->nr; i++) {
-		if (!cursor_next(m->cursors[i], &m->heads[i]))
+		if (!refill(m, i))
 			continue;
-		m->keys[i] = m->heads[i].time;
+		m->keys[i] = m->runs[i].at->time;
 		m->heap[m->nr_heap++] = i;
 	}
 	for (uint32_t i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);
-	set_limit(m);
+	set_bound(m);
 }
 
-/* Move the stream of the event given last to its next one. True: that is the next of all. */
-static inline bool advance(struct merge *m)
+/* Move the slot of the event given last, which is the top, to its next one. */
+static void advance(struct merge *m)
 {
-	uint32_t slot = m->given;
+	bool more = step(m, m->given);
 
-	if (cursor_next(m->cursors[slot], &m->heads[slot])) {
-		uint64_t time = m->heads[slot].time;
-
-		m->keys[slot] = time;
-		if (time < m->limit || (time == m->limit && slot < m->limit_slot))
-			return true;
-	} else {
+	if (more && m->keys[m->given] < m->bound)
+		return;
+	if (!more)
 		m->heap[0] = m->heap[--m->nr_heap];
-	}
 	if (m->nr_heap)
 		sift_down(m, 0);
-	set_limit(m);
-	return false;
+	set_bound(m);
 }
 
-const struct event *merge_next(struct merge *m)
+const struct event *merge_next_slow(struct merge *m)
 {
-	if (m->given == MERGE_NONE || !advance(m)) {
-		if (!m->nr_heap) {
-			m->given = MERGE_NONE;
-			return NULL;
-		}
-		m->given = m->heap[0];
+	if (m->given != MERGE_NONE)
+		advance(m);
+	if (!m->nr_heap) {
+		forget_given(m);
+		return NULL;
 	}
+	m->given = m->heap[0];
+	m->run = &m->runs[m->given];
 	m->number++;
-	return &m->heads[m->given];
+	return m->run->at;
 }
 
 const struct event *merge_peek(struct merge *m)
@@ -151,16 +180,17 @@ const struct event *merge_peek(struct merge *m)
 	if (slot == MERGE_NONE)
 		return NULL;
 	advance(m);
-	m->given = MERGE_NONE;
+	forget_given(m);
 	if (m->nr_heap != nr)
 		return NULL;
 	m->peeked = slot;
-	return &m->heads[slot];
+	return m->runs[slot].at;
 }
 
 void merge_drop(struct merge *m)
 {
 	uint32_t slot = m->peeked, i = 0;
+	uint64_t before;
 
 	if (slot == MERGE_NONE)
 		return;
@@ -168,22 +198,18 @@ void merge_drop(struct merge *m)
 	m->number++;
 	while (m->heap[i] != slot)
 		i++;
-	if (cursor_next(m->cursors[slot], &m->heads[slot])) {
-		uint64_t before = m->keys[slot];
-
-		m->keys[slot] = m->heads[slot].time;
-		if (m->keys[slot] >= before) {
-			sift_down(m, i);
-			set_limit(m);
-			return;
-		}
-	} else {
-		m->heap[i] = m->heap[--m->nr_heap];
+	before = m->keys[slot];
+	if (step(m, slot) && m->keys[slot] >= before) {
+		sift_down(m, i);
+		set_bound(m);
+		return;
 	}
+	if (m->runs[slot].at == m->runs[slot].end)
+		m->heap[i] = m->heap[--m->nr_heap];
 	/* It may have to go up: rare enough to order the heap anew. */
 	for (i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);
-	set_limit(m);
+	set_bound(m);
 }
 
 /* The event given last is still the top of the heap: it was not advanced. */
@@ -191,7 +217,8 @@ void merge_unget(struct merge *m)
 {
 	if (m->given == MERGE_NONE)
 		return;
-	m->given = MERGE_NONE;
+	m->keys[m->given] = m->run->at->time;
+	forget_given(m);
 	m->number--;
 }
 

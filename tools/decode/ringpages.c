@@ -304,69 +304,74 @@ static void bad_record(struct ring_cursor *r, const uint8_t *where)
 }
 
 /* Tell the event whose record was found at `data`. */
-static inline bool give(struct ring_cursor *r, struct event *e, const uint8_t *data, uint32_t size,
-			bool big)
+static inline void tell(struct ring_cursor *r, struct event *e, const uint8_t *data, uint32_t size,
+			uint64_t time, bool big)
 {
 	const struct ring_set *set = r->set;
-	struct cursor *c = &r->c;
 
 	e->data = data;
 	e->size = size;
-	e->time = r->time;
+	e->time = time;
 	if (__builtin_expect(set->clock.any, 0))
-		e->time = ring_clock_convert(&set->clock, c->cpu, r->time);
-	e->stream = c->stream;
-	e->cpu = c->cpu;
+		e->time = ring_clock_convert(&set->clock, r->c.cpu, time);
+	e->stream = r->c.stream;
+	e->cpu = r->c.cpu;
 	e->type = 0;
 	e->pid = 0;
 	if (__builtin_expect(size >= set->common_bytes, 1)) {
 		e->type = get_u16(data + set->type_offset, big);
 		e->pid = (int32_t)get_u32(data + set->pid_offset, big);
 	}
-	e->lost = r->lost;
-	r->lost = 0;
+	e->lost = 0;
 	e->offset = r->page_offset;
 	if (!r->window)
 		e->offset += (uint64_t)(data - r->page);
-	e->at = c->next;
-	c->next.skip++;
-	return true;
 }
 
-/* The page is at its end, or damaged from `from` on: go to the next one that has a record. */
-static __attribute__((noinline)) bool next_slow(struct ring_cursor *r, struct event *e,
-						const uint8_t *from, bool bad)
+/* The next events of the page; 0 at its end, whether by its size or because the rest is damaged. */
+static inline __attribute__((always_inline)) uint32_t page_run(struct ring_cursor *r,
+							       struct event *e, uint32_t max,
+							       bool big)
 {
-	const uint8_t *data;
-	uint32_t size;
-
-	do {
-		if (bad)
-			bad_record(r, from);
-		if (!next_page(r))
-			return false;
-		bad = false;
-		from = r->at;
-		data = next_record(&r->at, r->end, r->set->big, &r->time, &size, &bad);
-	} while (!data);
-	return give(r, e, data, size, r->set->big);
-}
-
-static inline bool next_event(struct ring_cursor *r, struct event *e, bool big)
-{
-	const uint8_t *from = r->at, *data;
+	const uint8_t *at = r->at, *from = at, *data;
+	struct position place = r->c.next;
+	uint64_t time = r->time;
+	uint32_t n = 0, size;
 	bool bad = false;
-	uint32_t size;
 
-	data = next_record(&r->at, r->end, big, &r->time, &size, &bad);
-	return data ? give(r, e, data, size, big) : next_slow(r, e, from, bad);
+	while (n < max && (data = next_record(&at, r->end, big, &time, &size, &bad))) {
+		tell(r, &e[n], data, size, time, big);
+		e[n].at = place;
+		place.skip++;
+		n++;
+		from = at;
+	}
+	if (bad)
+		bad_record(r, from);
+	r->at = at;
+	r->time = time;
+	r->c.next = place;
+	if (n) {
+		e[0].lost = r->lost;
+		r->lost = 0;
+	}
+	return n;
+}
+
+uint32_t ring_next_run(struct cursor *c, struct event *e, uint32_t max)
+{
+	struct ring_cursor *r = (struct ring_cursor *)c;
+	uint32_t n;
+
+	do
+		n = r->set->big ? page_run(r, e, max, true) : page_run(r, e, max, false);
+	while (!n && next_page(r));
+	return n;
 }
 
 bool ring_next(struct cursor *c, struct event *e)
 {
-	struct ring_cursor *r = (struct ring_cursor *)c;
-
-	return r->set->big ? next_event(r, e, true) : next_event(r, e, false);
+	return ring_next_run(c, e, 1);
 }
 
 uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)

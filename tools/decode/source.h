@@ -262,6 +262,9 @@ struct source_ops {
 
 	/* All below may be NULL. */
 
+	/* The next events, up to `max`, as if next() were called for each; but the data of all stays valid until the next call.
+	 * 0 only at the end of the stream. */
+	uint32_t (*next_run)(struct cursor *c, struct event *e, uint32_t max);
 	/* Load symbols, tasks and printk formats into s->symbols, tasks, printks (all made, empty). A format whose symbols are
 	 * many leaves them to load_symbols(), which is called when the first one is looked up. */
 	void (*names)(struct source *s);
@@ -380,30 +383,56 @@ void cursor_scan(struct cursor *c, uint64_t block, struct scan *out);
 struct merge {
 	struct source *source;
 	struct cursor **cursors;
-	struct event *heads;
-	uint32_t *heap; /* stream slots, the next one to give first */
-	uint64_t *keys; /* time of each slot's head */
-	uint64_t
-		limit; /* the time of the second in the heap, and its slot; none: UINT64_MAX, MERGE_NONE */
-	uint32_t limit_slot;
+	struct merge_run *runs; /* per slot: events read from its cursor, up to the next to give */
+	struct merge_run
+		*run;	 /* of the event given last, which is run->at; else one without events */
+	uint32_t *heap;	 /* stream slots, the next one to give first */
+	uint64_t *keys;	 /* time of each slot's next event; not kept up for the one given last */
+	uint64_t bound;	 /* events of `run` before this time come before those of all other slots */
+	uint64_t number; /* of the event that merge_next() gives next */
 	uint32_t nr_heap;
 	uint32_t nr;
 	uint32_t
 		given; /* slot of the event given last: advanced by the next call, so that its data stays valid */
 	uint32_t peeked; /* slot of the event merge_peek() told */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
-	uint64_t number; /* of the event that merge_next() gives next */
 };
 
+#define MERGE_RUN  16u
 #define MERGE_NONE UINT32_MAX
+
+struct merge_run {
+	const struct event *at, *end;
+	struct event events[MERGE_RUN];
+};
 
 /* keep(stream) says which streams take part; NULL: all. NULL when out of memory. */
 struct merge *merge_open(struct source *s,
 			 bool (*keep)(const struct source *s, uint32_t stream, void *arg),
 			 void *arg);
 void merge_close(struct merge *m);
-/* The next event, or NULL at the end. */
-const struct event *merge_next(struct merge *m);
+const struct event *merge_next_slow(struct merge *m);
+
+/* The next event if it comes from the stream of the last and has been read already; NULL says nothing. */
+static inline const struct event *merge_next_near(struct merge *m)
+{
+	const struct event *e = m->run->at + 1;
+
+	if (e >= m->run->end || e->time >= m->bound)
+		return NULL;
+	m->run->at = e;
+	m->number++;
+	return e;
+}
+
+/* The next event, or NULL at the end. Most come from the stream of the event before. */
+static inline const struct event *merge_next(struct merge *m)
+{
+	const struct event *e = merge_next_near(m);
+
+	return e ? e : merge_next_slow(m);
+}
+
 /* Take the last event back: the next call gives it again. Only right after a merge_next() that gave one. */
 void merge_unget(struct merge *m);
 /*

@@ -43,7 +43,9 @@ struct printer {
 		ITEM_WAKEUP
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
-	char head[128];			     /* "sched_switch:         " */
+	uint32_t
+		words; /* records of so many bytes have field[0] and [1] as 64-bit words; 0: they are not */
+	char head[128]; /* "sched_switch:         " */
 	uint8_t head_len;
 };
 
@@ -53,15 +55,17 @@ struct item {
 	const struct task_prefix *task;
 	const struct printer *printer;
 	const char *name; /* ITEM_FUNCTION: of the function; NULL: not known */
-	uint64_t value;	  /* ITEM_GRAPH_ENTRY of a leaf: its duration */
-	uint32_t data;	  /* offset in the batch's data */
+	uint64_t value;	  /* ITEM_FUNCTION: its address; ITEM_GRAPH_ENTRY of a leaf: its duration */
+	uint32_t
+		data; /* offset in the batch's data; not that of an ITEM_FUNCTION, which is not kept */
 	uint32_t size;
 	uint32_t cpu;
-	uint32_t buffer;
+	uint32_t stream;
+	int32_t pid;
 	uint32_t name_len;
 	uint16_t depth; /* ITEM_FUNCTION */
 	bool leaf;
-	int32_t pid;
+	uint8_t common[4]; /* the first bytes of the record: common_type, _flags, _preempt_count */
 };
 
 #define BATCH_ITEMS 1024u
@@ -70,12 +74,15 @@ struct item {
 struct batch {
 	struct item items[BATCH_ITEMS];
 	uint32_t nr;
-	uint8_t *data;
+	uint8_t *data; /* records */
 	size_t cap;
+	uint32_t used;
 	uint64_t number;
 	struct out text;
 	struct batch *next;
 };
+
+#define LINE_HEAD_MAX 128u
 
 /* A thread that makes text. */
 struct writer {
@@ -84,14 +91,17 @@ struct writer {
 	struct lookup lookup;
 	struct out *out;
 	const uint8_t *data; /* of the item being printed */
-	uint64_t seconds;    /* whose text is in `seconds_text` */
-	char seconds_text[24];
-	uint32_t seconds_len;
-	uint32_t cpu; /* whose text is in `cpu_text` */
-	char cpu_text[16];
-	uint32_t cpu_len;
+	struct line_head { /* "            bash-131   [001]  1234.", as it was in the line before */
+		const struct task_prefix *task;
+		uint32_t cpu;
+		uint32_t len;
+		uint64_t second; /* the first time that is rounded to this second, in ns */
+		char text[LINE_HEAD_MAX];
+	} head;
+	bool usual;	       /* the columns are those of put_usual() */
 	uint32_t buffer_width; /* of the column of buffer names; 0: there is one buffer */
 	char scratch[EXPR_SCRATCH_MAX];
+	char thousand[1000][4]; /* "000" ... "999" */
 };
 
 bool writer_init(struct writer *w, struct source *s, const struct report_options *o);

@@ -118,12 +118,13 @@ static void put_symbol(struct writer *w, uint64_t addr)
 
 static void print_function(struct writer *w, const struct printer *p, const struct item *i)
 {
+	(void)p;
 	out_blanks(w->out, 3u * i->depth);
 	if (i->name) {
 		out_padded(w->out, i->name, i->name_len);
 	} else {
 		out_bytes(w->out, "0x", 2);
-		out_hex(w->out, item_number(w, i, p->field[0]));
+		out_hex(w->out, i->value);
 	}
 }
 
@@ -334,6 +335,15 @@ static bool plugin_fits(const struct plugin *g, struct printer *p)
 	return true;
 }
 
+static uint32_t words_end(const struct printer *p, const struct expr_env *env)
+{
+	const struct format_field *a = p->field[0], *b = p->field[1];
+
+	if (env->swap || a->size != 8 || !b || b->size != 8)
+		return 0;
+	return (a->offset > b->offset ? a->offset : b->offset) + 8;
+}
+
 void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env)
 {
 	const char *name = p->schema ? p->schema->name : "";
@@ -347,6 +357,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 			if (!o->raw && !o->no_plugins) {
 				p->kind = plugins[k].kind;
 				p->print = plugins[k].print;
+				p->words = words_end(p, env);
 			}
 			break;
 		}

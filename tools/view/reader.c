@@ -22,6 +22,7 @@ struct reader {
 	struct printer *unknown;
 	struct function_stack *stacks; /* by stream's CPU */
 	uint32_t nr_stacks;
+	bool choosy;	  /* not all events are shown */
 	uint32_t exit_id; /* of ftrace:funcgraph_exit */
 	const struct format *exit_format;
 	const struct format_field *exit_func, *exit_call, *exit_ret;
@@ -54,6 +55,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 		return NULL;
 	r->source = s;
 	r->o = o;
+	r->choosy = o->filter || o->from || o->to != UINT64_MAX;
 	for (size_t i = 0; i < s->nr_streams; i++)
 		if (s->streams[i].cpu >= cpus)
 			cpus = s->streams[i].cpu + 1;
@@ -187,19 +189,35 @@ static inline uint64_t number(const struct reader *r, const uint8_t *data, uint3
 	return expr_field(data, size, f, r->lookup.env.swap);
 }
 
-static void settle_function(struct reader *r, const struct printer *p, const uint8_t *data,
-			    struct item *i)
+static inline uint64_t word(const uint8_t *data, const struct format_field *f)
 {
-	uint64_t ip = number(r, data, i->size, p->field[0]);
-	uint64_t parent_ip = number(r, data, i->size, p->field[1]);
-	const struct lookup_symbol *s = lookup_symbol(&r->lookup, ip);
-	uint32_t id = s->id;
+	uint64_t v;
 
+	memcpy(&v, data + f->offset, sizeof(v));
+	return v;
+}
+
+static inline void settle_function(struct reader *r, const struct printer *p, const uint8_t *data,
+				   struct item *i)
+{
+	const struct lookup_symbol *s;
+	uint64_t caller;
+	uint32_t id;
+
+	if (p->words && i->size >= p->words) {
+		i->value = word(data, p->field[0]);
+		caller = word(data, p->field[1]);
+	} else {
+		i->value = number(r, data, i->size, p->field[0]);
+		caller = number(r, data, i->size, p->field[1]);
+	}
+	s = lookup_symbol(&r->lookup, i->value);
+	id = s->id;
 	i->name = s->name;
 	i->name_len = s->len;
 	i->depth = 0;
-	s = lookup_symbol(&r->lookup, parent_ip);
-	if (s->name && i->cpu < r->nr_stacks)
+	s = lookup_symbol(&r->lookup, caller);
+	if (s->name)
 		i->depth = (uint16_t)stack_depth(&r->stacks[i->cpu], s->id, id);
 }
 
@@ -263,7 +281,7 @@ static inline void copy_record(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
-static bool filtered(struct reader *r, const struct printer *p, const struct event *e)
+static bool matches(struct reader *r, const struct printer *p, const struct event *e)
 {
 	struct expr_record rec = {.data = e->data,
 				  .size = e->size,
@@ -274,7 +292,7 @@ static bool filtered(struct reader *r, const struct printer *p, const struct eve
 				  .env = &r->lookup.env,
 				  .scratch = r->scratch};
 
-	return !p->filter || !filter_match(p->filter, &rec);
+	return p->filter && filter_match(p->filter, &rec);
 }
 
 static void settle(struct reader *r, const struct printer *p, const uint8_t *data, struct item *i)
@@ -311,44 +329,79 @@ bool reader_help(struct reader *r)
 	return merge_help(r->merge);
 }
 
+/* The next event to be shown; NULL: none, or none before the end of the time asked for. */
+static inline const struct event *next_shown(struct reader *r, const struct printer **p)
+{
+	const struct report_options *o = r->o;
+	const struct event *e;
+
+	while ((e = merge_next(r->merge)) && e->time <= o->to) {
+		*p = printer_of(r, e->type);
+		if (e->time >= o->from && (!o->filter || matches(r, *p, e)))
+			return e;
+	}
+	return NULL;
+}
+
 static inline void fill_item(struct reader *r, struct item *i, const struct event *e,
-			     const struct printer *p, uint32_t at)
+			     const struct printer *p)
 {
 	i->time = e->time;
 	i->lost = e->lost;
 	i->task = task_find(r->tasks, e->pid);
 	i->printer = p;
-	i->data = at;
 	i->size = e->size;
 	i->cpu = e->cpu;
 	i->pid = e->pid;
-	i->buffer = r->source->streams[e->stream].buffer;
+	i->stream = e->stream;
+	memset(i->common, 0, sizeof(i->common));
+	if (e->size >= sizeof(i->common))
+		memcpy(i->common, e->data, sizeof(i->common));
+}
+
+/* A function, and those behind it that are near; the place behind their items. */
+static struct item *fill_functions(struct reader *r, struct item *i, struct item *end,
+				   const struct event *e, const struct printer *p)
+{
+	for (;;) {
+		fill_item(r, i, e, p);
+		settle_function(r, p, e->data, i++);
+		if (r->choosy || i == end || !(e = merge_next_near(r->merge)))
+			return i;
+		if (e->type != p->schema->id) {
+			merge_unget(r->merge);
+			return i;
+		}
+	}
+}
+
+/* An event whose record is needed to print it. False: there is no memory for it. */
+static bool fill_other(struct reader *r, struct batch *b, struct item *i, const struct event *e,
+		       const struct printer *p)
+{
+	if (e->size + 8 > b->cap - b->used && !make_room(b, e->size))
+		return false;
+	fill_item(r, i, e, p);
+	i->data = b->used;
+	copy_record(b->data + b->used, e->data, e->size);
+	b->used += (e->size + 7) & ~7u;
+	if (p->kind != ITEM_PLAIN)
+		settle(r, p, b->data + i->data, i);
+	return true;
 }
 
 bool reader_fill(struct reader *r, struct batch *b)
 {
-	const struct report_options *o = r->o;
 	struct item *i = b->items, *end = b->items + BATCH_ITEMS;
+	const struct printer *p;
 	const struct event *e;
-	uint32_t used = 0;
 
-	while (i < end && used < BATCH_BYTES && (e = merge_next(r->merge))) {
-		const struct printer *p = printer_of(r, e->type);
-
-		if (e->time > o->to)
-			break;
-		if (e->time < o->from || (o->filter && filtered(r, p, e)))
-			continue;
-		if (e->size + 8 > b->cap - used && !make_room(b, e->size))
-			continue;
-		fill_item(r, i, e, p, used);
-		copy_record(b->data + used, e->data, e->size);
-		used += (e->size + 7) & ~7u;
+	b->used = 0;
+	while (i < end && b->used < BATCH_BYTES && (e = next_shown(r, &p))) {
 		if (p->kind == ITEM_FUNCTION)
-			settle_function(r, p, b->data + i->data, i);
-		else if (p->kind != ITEM_PLAIN)
-			settle(r, p, b->data + i->data, i);
-		i++;
+			i = fill_functions(r, i, end, e, p);
+		else
+			i += fill_other(r, b, i, e, p);
 	}
 	b->nr = (uint32_t)(i - b->items);
 	return b->nr != 0;

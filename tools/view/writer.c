@@ -11,13 +11,15 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 {
 	w->o = o;
 	w->source = s;
-	w->seconds = UINT64_MAX;
-	w->cpu = UINT32_MAX;
+	w->head.task = NULL;
 	w->buffer_width = 0;
+	for (unsigned i = 0; i < 1000; i++)
+		snprintf(w->thousand[i], sizeof(w->thousand[i]), "%03u", i);
 	if (s->nr_buffers > 1)
 		for (size_t i = 0; i < s->nr_buffers; i++)
 			if (strlen(s->buffers[i].name) > w->buffer_width)
 				w->buffer_width = (uint32_t)strlen(s->buffers[i].name);
+	w->usual = s->unit == CLOCK_NS && !o->nanoseconds && !o->latency && !w->buffer_width;
 	return lookup_init(&w->lookup, s, true);
 }
 
@@ -54,57 +56,22 @@ static void put_lost(struct writer *w, const struct item *i)
 
 static void put_buffer(struct writer *w, const struct item *i)
 {
-	const char *name = w->source->buffers[i->buffer].name;
+	const char *name = w->source->buffers[w->source->streams[i->stream].buffer].name;
 
 	out_printf(w->out, "%*s%s", (int)w->buffer_width, name, *name ? ": " : "  ");
 }
 
-/* `%6lu.%06lu`; a trace's times share their seconds, so those are made once. */
+/* Other than the usual columns: times that are no nanoseconds, or are shown with all nine digits. */
 static void put_time(struct writer *w, uint64_t t)
 {
-	struct out *o = w->out;
-	uint64_t us, s;
-	unsigned rest;
-
-	if (w->source->unit != CLOCK_NS) {
-		out_printf(o, "%12llu", (unsigned long long)t);
-		return;
-	}
-	if (w->o->nanoseconds) {
-		out_printf(o, "%6llu.%09llu", (unsigned long long)(t / 1000000000),
+	if (w->source->unit != CLOCK_NS)
+		out_printf(w->out, "%12llu", (unsigned long long)t);
+	else if (w->o->nanoseconds)
+		out_printf(w->out, "%6llu.%09llu", (unsigned long long)(t / 1000000000),
 			   (unsigned long long)(t % 1000000000));
-		return;
-	}
-	us = (t + 500) / 1000;
-	s = us / 1000000;
-	rest = (unsigned)(us - s * 1000000);
-	if (s != w->seconds) {
-		w->seconds_len = (uint32_t)snprintf(w->seconds_text, sizeof(w->seconds_text),
-						    "%6llu.", (unsigned long long)s);
-		w->seconds = s;
-	}
-	if (!out_room(o, 32))
-		return;
-	memcpy(o->at, w->seconds_text, sizeof(w->seconds_text));
-	o->at += w->seconds_len;
-	memcpy(o->at, out_pairs + 2 * (rest / 10000), 2);
-	memcpy(o->at + 2, out_pairs + 2 * (rest / 100 % 100), 2);
-	memcpy(o->at + 4, out_pairs + 2 * (rest % 100), 2);
-	o->at += 6;
-}
-
-static inline void put_task(struct writer *w, const struct item *i)
-{
-	struct out *o = w->out;
-
-	memcpy(o->at, i->task->text, sizeof(i->task->text));
-	o->at += i->task->len;
-	if (i->cpu != w->cpu) {
-		w->cpu_len = (uint32_t)snprintf(w->cpu_text, sizeof(w->cpu_text), "%03u]", i->cpu);
-		w->cpu = i->cpu;
-	}
-	memcpy(o->at, w->cpu_text, sizeof(w->cpu_text));
-	o->at += w->cpu_len;
+	else
+		out_printf(w->out, "%6llu.%06llu", (unsigned long long)((t + 500) / 1000000000),
+			   (unsigned long long)((t + 500) / 1000 % 1000000));
 }
 
 /* libtraceevent knows fewer flags than the kernel has: nothing of bottom halves, one letter for any resched. */
@@ -130,44 +97,126 @@ static void put_task_short(struct writer *w, const struct item *i)
 		dash--; /* the dash of a negative pid */
 	out_printf(w->out, "%8.*s-%-5d %3u", dash - name > 8 ? 8 : (int)(dash - name), name, i->pid,
 		   i->cpu);
-	put_flags(w->out, i->size >= 4 ? w->data[2] : 0, i->size >= 4 ? w->data[3] : 0);
+	put_flags(w->out, i->common[2], i->common[3]);
 }
 
-static void put_line(struct writer *w, const struct item *i)
+static void put_task(struct writer *w, const struct item *i)
 {
-	struct out *o = w->out;
-	const struct printer *p = i->printer;
+	out_bytes(w->out, i->task->text, i->task->len);
+	out_printf(w->out, "%03u]", i->cpu);
+}
 
+#define SECOND 1000000000u
+#define ROUND  500u /* trace-cmd rounds to microseconds */
+
+/* Task, CPU and second are those of the line before most of the time. */
+static __attribute__((noinline)) void make_head(struct line_head *h, const struct item *i)
+{
+	uint64_t s = (i->time + ROUND) / SECOND;
+
+	h->task = i->task;
+	h->cpu = i->cpu;
+	h->second = s * SECOND;
+	memcpy(h->text, i->task->text, i->task->len);
+	h->len = i->task->len;
+	h->len += (uint32_t)snprintf(h->text + h->len, LINE_HEAD_MAX - h->len, "%03u]%6llu.",
+				     i->cpu, (unsigned long long)s);
+}
+
+/* The usual columns: `%16s-%-5d [%03d]%6lu.%06lu`. There is room for them. */
+static inline void put_usual(struct writer *w, const struct item *i)
+{
+	struct line_head *h = &w->head;
+	char *at = w->out->at;
+	uint64_t ns = i->time + ROUND - h->second;
+	uint32_t us;
+
+	if (h->task != i->task || h->cpu != i->cpu || ns >= SECOND) {
+		make_head(h, i);
+		ns = i->time + ROUND - h->second;
+	}
+	memcpy(at, h->text, 64);
+	if (h->len > 64)
+		memcpy(at + 64, h->text + 64, LINE_HEAD_MAX - 64);
+	at += h->len;
+	us = (uint32_t)ns / 1000;
+	memcpy(at, w->thousand[us / 1000], 4);
+	memcpy(at + 3, w->thousand[us % 1000], 4);
+	w->out->at = at + 6;
+}
+
+static __attribute__((noinline)) void put_columns(struct writer *w, const struct item *i)
+{
 	if (i->lost)
 		put_lost(w, i);
 	if (w->buffer_width)
 		put_buffer(w, i);
-	if (!out_room(o, 256))
-		return;
 	if (w->o->latency)
 		put_task_short(w, i);
 	else
 		put_task(w, i);
 	put_time(w, i->time);
-	out_padded(o, p->head, p->head_len);
-	if (p->print) {
-		size_t len = out_len(o);
+}
 
-		p->print(w, p, i);
-		if (out_len(o) > len && o->at[-1] == '\n')
-			o->at--;
-	}
+/* Room for the columns, the event's name and what its text begins with. */
+#define LINE_ROOM (LINE_HEAD_MAX + sizeof(((struct printer *)NULL)->head) + 256u)
+
+static inline void put_line(struct writer *w, const struct item *i)
+{
+	const struct printer *p = i->printer;
+	struct out *o = w->out;
+	size_t len;
+
+	if (!out_room(o, LINE_ROOM))
+		return;
+	if (w->usual && !i->lost)
+		put_usual(w, i);
+	else
+		put_columns(w, i);
+	out_padded(o, p->head, p->head_len);
+	len = out_len(o);
+	p->print(w, p, i);
+	if (out_len(o) > len && o->at[-1] == '\n')
+		o->at--;
 	out_char(o, '\n');
+}
+
+/* What put_line() would print of a function with a name, in the usual columns: millions of lines are just this. */
+static inline void put_function(struct writer *w, const struct item *i)
+{
+	const struct printer *p = i->printer;
+	uint32_t blanks = 3u * i->depth;
+	char *at;
+
+	if (!out_room(w->out, LINE_ROOM + blanks + i->name_len))
+		return;
+	put_usual(w, i);
+	at = w->out->at;
+	memcpy(at, p->head, OUT_PAD);
+	if (p->head_len > OUT_PAD)
+		memcpy(at, p->head, sizeof(p->head));
+	at += p->head_len;
+	for (uint32_t k = 0; k < blanks; k += OUT_PAD)
+		memset(at + k, ' ', OUT_PAD);
+	at += blanks;
+	memcpy(at, i->name, OUT_PAD);
+	if (i->name_len > OUT_PAD)
+		memcpy(at, i->name, i->name_len);
+	at += i->name_len;
+	*at++ = '\n';
+	w->out->at = at;
 }
 
 void writer_run(struct writer *w, struct batch *b)
 {
 	b->text.at = b->text.base;
 	w->out = &b->text;
-	for (uint32_t k = 0; k < b->nr; k++) {
-		const struct item *i = &b->items[k];
-
-		w->data = b->data + i->data;
-		put_line(w, i);
+	for (const struct item *i = b->items, *end = i + b->nr; i < end; i++) {
+		if (i->printer->kind == ITEM_FUNCTION && i->name && w->usual && !i->lost) {
+			put_function(w, i);
+		} else {
+			w->data = b->data + i->data;
+			put_line(w, i);
+		}
 	}
 }
