@@ -30,6 +30,9 @@ int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *nam
 		size_t name_bytes, const char *module, size_t module_bytes);
 /* Text of /proc/kallsyms or System.map. Lines that are neither are counted and skipped; returns how many were read. */
 size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes);
+/* The same without a copy: the text lies `at` (not 0) bytes into malloc()ed memory, which has one more byte behind it and
+ * belongs to the table from now on. */
+size_t symbols_take_kallsyms(struct symbols *t, char *memory, size_t at, size_t bytes);
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out);
 size_t symbols_count(const struct symbols *t);
 /* The i-th by address; false past the end. */

@@ -205,18 +205,13 @@ static bool kallsyms_line(struct symbols *t, char *p, char *end)
 	return true;
 }
 
-size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes)
+/* The lines of a text in the pool, behind which there is one more byte. */
+static size_t kallsyms_lines(struct symbols *t, char *p, size_t bytes)
 {
-	char *p, *end;
+	char *end = p + bytes;
 	size_t n = 0;
 
-	if (pool_room(t, bytes + 1))
-		return 0;
-	p = t->pool + t->pool_bytes;
-	end = p + bytes;
-	memcpy(p, text, bytes);
 	*end = 0;
-	t->pool_bytes += bytes + 1;
 	while (p < end) {
 		char *nl = memchr(p, '\n', (size_t)(end - p));
 		char *stop = nl ? nl : end;
@@ -225,6 +220,33 @@ size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes)
 		p = stop + 1;
 	}
 	return n;
+}
+
+size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes)
+{
+	char *p;
+
+	if (pool_room(t, bytes + 1))
+		return 0;
+	p = t->pool + t->pool_bytes;
+	memcpy(p, text, bytes);
+	t->pool_bytes += bytes + 1;
+	return kallsyms_lines(t, p, bytes);
+}
+
+size_t symbols_take_kallsyms(struct symbols *t, char *memory, size_t at, size_t bytes)
+{
+	size_t n;
+
+	if (t->map || t->pool || !at || at + bytes >= POOL_MAX) {
+		n = symbols_add_kallsyms(t, memory + at, bytes);
+		free(memory);
+		return n;
+	}
+	t->pool = memory;
+	t->pool_bytes = t->pool_cap = at + bytes + 1;
+	memory[0] = 0;
+	return kallsyms_lines(t, memory + at, bytes);
 }
 
 static int by_address(const void *a, const void *b)

@@ -210,12 +210,23 @@ static void tracedat_names(struct source *s)
 		printks_add_text(s->printks, t->printk.text, t->printk.bytes);
 }
 
+/* The table of symbols takes a text over that was unpacked for it; who asks for the text has it unpacked again. */
 static void tracedat_symbols(struct source *s)
 {
 	struct tracedat *t = s->priv;
+	struct blob *b = &t->kallsyms;
+	size_t owned = t->nr_owned;
+	char *memory;
 
-	if (blob_text(s, &t->kallsyms, OPT_KALLSYMS, false))
-		symbols_add_kallsyms(s->symbols, t->kallsyms.text, t->kallsyms.bytes);
+	if (!blob_text(s, b, OPT_KALLSYMS, false))
+		return;
+	if (t->nr_owned == owned) {
+		symbols_add_kallsyms(s->symbols, b->text, b->bytes);
+		return;
+	}
+	memory = t->owned[--t->nr_owned];
+	symbols_take_kallsyms(s->symbols, memory, (size_t)(b->text - memory), b->bytes);
+	b->text = NULL;
 }
 
 static const char *tracedat_text(struct source *s, enum source_text which, size_t *bytes)

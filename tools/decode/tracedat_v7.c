@@ -26,14 +26,14 @@ static void *keep(struct tracedat *t, void *p)
 	return p;
 }
 
-/* A compressed section: u32 compressed size, u32 size, data. */
+/* A compressed section: u32 compressed size, u32 size, data. There is a byte behind what is unpacked, to end a text. */
 static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t id)
 {
 	struct tracedat *t = s->priv;
 	uint32_t in = reader_u32(r), out = reader_u32(r);
 	const void *data = reader_bytes(r, in);
 	struct decompressor *d = decompressor_new(t->ring.compression);
-	void *p = data && out <= TRACEDAT_META_MAX ? malloc(out ? out : 1) : NULL;
+	void *p = data && out <= TRACEDAT_META_MAX ? malloc((size_t)out + 1) : NULL;
 
 	if (!p || !d || decompress(d, data, in, p, out)) {
 		source_damage(s, offset, out, "section %u does not decompress: %u to %u bytes", id,
