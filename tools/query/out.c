@@ -41,26 +41,29 @@ const char out_pairs[201] =
 	"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 	"8081828384858687888990919293949596979899";
 
+static unsigned count_digits(uint64_t v)
+{
+	unsigned n = 1;
+
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
 unsigned out_digits(char *to, uint64_t v)
 {
-	char d[20];
-	unsigned n = sizeof(d);
+	unsigned n = count_digits(v);
+	char *at = to + n;
 
-	while (v >= 100) {
-		unsigned r = (unsigned)(v % 100);
-
-		v /= 100;
-		n -= 2;
-		memcpy(d + n, out_pairs + 2 * r, 2);
+	for (; v >= 100; v /= 100) {
+		at -= 2;
+		memcpy(at, out_pairs + 2 * (v % 100), 2);
 	}
-	if (v >= 10) {
-		n -= 2;
-		memcpy(d + n, out_pairs + 2 * v, 2);
-	} else {
-		d[--n] = (char)('0' + v);
-	}
-	memcpy(to, d + n, sizeof(d) - n);
-	return (unsigned)sizeof(d) - n;
+	if (v >= 10)
+		memcpy(to, out_pairs + 2 * v, 2);
+	else
+		*to = (char)('0' + v);
+	return n;
 }
 
 void out_u64(struct out *o, uint64_t v)
@@ -82,14 +85,18 @@ void out_s64(struct out *o, int64_t v)
 
 void out_hex(struct out *o, uint64_t v)
 {
-	unsigned n = 1;
+	static const char digits[] = "0123456789abcdef";
+	unsigned n;
 
-	while (n < 16 && v >> (4 * n))
-		n++;
 	if (!out_room(o, 16))
 		return;
+	if (v < 16) {
+		*o->at++ = digits[v];
+		return;
+	}
+	n = (67 - (unsigned)__builtin_clzll(v)) / 4;
 	for (unsigned i = n; i--; v >>= 4)
-		o->at[i] = "0123456789abcdef"[v & 15];
+		o->at[i] = digits[v & 15];
 	o->at += n;
 }
 

@@ -14,6 +14,7 @@ enum piece_kind {
 	PIECE_TEXT,
 	PIECE_DECIMAL, /* %d %u of a field, no width */
 	PIECE_HEX,     /* %x of a field, no width */
+	PIECE_NUMBER,  /* any other conversion of a field to a number */
 	PIECE_FIELD,   /* %s of a char array */
 	PIECE_DYNAMIC, /* %s of a __data_loc */
 	PIECE_CONV,    /* anything else */
@@ -115,21 +116,36 @@ static bool argument(struct compiler *c, struct expr *e)
 	return true;
 }
 
-/* A conversion whose argument is a field as it stands, without a width, needs no program. */
+/* The argument is a field that is a number, or one cast to a type that has all the bits that are printed. */
+static bool is_number(const struct printfmt *p, const struct piece *n)
+{
+	const struct insn *i = &p->program.code[n->arg.begin];
+	uint32_t nr = n->arg.end - n->arg.begin;
+
+	if (i->op != OP_LOAD || !strchr("duxXo", n->conv.conv))
+		return false;
+	return nr == 1 || (nr == 2 && i[1].op == OP_CAST && (i[1].a & TYPE_SIZE) >= n->conv.size);
+}
+
+/* A conversion whose argument is a field as it stands needs no program. */
 static void specialise(const struct printfmt *p, struct piece *n)
 {
 	const struct insn *i = &p->program.code[n->arg.begin];
 	const struct conv *v = &n->conv;
+	bool plain = v->width < 0 && v->prec < 0 && !(v->flags & ~CONV_LIBC);
 
-	if (n->arg.end != n->arg.begin + 1 || v->width >= 0 || v->prec >= 0 ||
-	    v->flags & ~CONV_LIBC)
+	if (n->arg.end == n->arg.begin || v->flags & (CONV_STAR_WIDTH | CONV_STAR_PREC))
 		return;
 	n->offset = i->c;
-	if (i->op == OP_LOAD && (v->conv == 'd' || v->conv == 'u' || v->conv == 'x')) {
-		n->kind = v->conv == 'x' ? PIECE_HEX : PIECE_DECIMAL;
+	if (is_number(p, n)) {
+		n->kind = !plain || v->conv == 'X' || v->conv == 'o' ? PIECE_NUMBER
+			  : v->conv == 'x'			     ? PIECE_HEX
+								     : PIECE_DECIMAL;
 		n->load = i->a;
 		n->size = i->a & TYPE_SIZE;
 		n->cut = (uint8_t)(v->size | (v->conv == 'd' ? TYPE_SIGNED : 0));
+	} else if (!plain || n->arg.end != n->arg.begin + 1) {
+		return;
 	} else if (i->op == OP_BYTES && v->conv == 's' && i->imm <= UINT16_MAX) {
 		n->kind = PIECE_FIELD;
 		n->size = (uint32_t)i->imm;
@@ -321,6 +337,7 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 				out_u64(o, field(r, n));
 			break;
 		case PIECE_HEX: out_hex(o, field(r, n)); break;
+		case PIECE_NUMBER: conv_number(o, &n->conv, field(r, n)); break;
 		case PIECE_FIELD: run_field(r, n, o); break;
 		case PIECE_DYNAMIC:
 			v = expr_dynamic_text(r, n->offset, n->relative);

@@ -95,7 +95,9 @@ struct writer {
 		const struct task_prefix *task;
 		uint32_t cpu;
 		uint32_t len;
-		uint64_t second; /* the first time that is rounded to this second, in ns */
+		uint64_t second;      /* the first time that is rounded to it, in ns */
+		char second_text[24]; /* "  1234." */
+		uint32_t second_len;
 		char text[LINE_HEAD_MAX];
 	} head;
 	bool usual;	       /* the columns are those of put_usual() */
@@ -109,6 +111,15 @@ void writer_free(struct writer *w);
 /* The text of a batch into b->text. */
 void writer_run(struct writer *w, struct batch *b);
 struct expr_record writer_record(struct writer *w, const struct item *i);
+
+/* `%03u` to a place with room for 20 bytes; how many. */
+static inline unsigned writer_cpu(const struct writer *w, char *to, uint64_t cpu)
+{
+	if (cpu >= 1000)
+		return out_digits(to, cpu);
+	memcpy(to, w->thousand[cpu], 4);
+	return 3;
+}
 
 /* The reader. */
 struct reader;

@@ -97,9 +97,10 @@ static void print_wakeup(struct writer *w, const struct printer *p, const struct
 		out_str(w->out, " success=");
 		out_s64(w->out, (int64_t)item_number(w, i, p->field[WAKEUP_SUCCESS]));
 	}
-	if (p->field[WAKEUP_CPU])
-		out_printf(w->out, " CPU:%03llu",
-			   (unsigned long long)item_number(w, i, p->field[WAKEUP_CPU]));
+	if (p->field[WAKEUP_CPU] && out_room(w->out, 32)) {
+		out_bytes(w->out, " CPU:", 5);
+		w->out->at += writer_cpu(w, w->out->at, item_number(w, i, p->field[WAKEUP_CPU]));
+	}
 }
 
 /* ---- functions and stacks ---- */

@@ -12,6 +12,7 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 	w->o = o;
 	w->source = s;
 	w->head.task = NULL;
+	w->head.second_len = 0;
 	w->buffer_width = 0;
 	for (unsigned i = 0; i < 1000; i++)
 		snprintf(w->thousand[i], sizeof(w->thousand[i]), "%03u", i);
@@ -110,17 +111,26 @@ static void put_task(struct writer *w, const struct item *i)
 #define ROUND  500u /* trace-cmd rounds to microseconds */
 
 /* Task, CPU and second are those of the line before most of the time. */
-static __attribute__((noinline)) void make_head(struct line_head *h, const struct item *i)
+static __attribute__((noinline)) void make_head(struct writer *w, const struct item *i)
 {
-	uint64_t s = (i->time + ROUND) / SECOND;
+	struct line_head *h = &w->head;
+	char *at = h->text;
 
+	if (!h->second_len || i->time + ROUND - h->second >= SECOND) {
+		uint64_t s = (i->time + ROUND) / SECOND;
+
+		h->second = s * SECOND;
+		h->second_len = (uint32_t)snprintf(h->second_text, sizeof(h->second_text), "%6llu.",
+						   (unsigned long long)s);
+	}
 	h->task = i->task;
 	h->cpu = i->cpu;
-	h->second = s * SECOND;
-	memcpy(h->text, i->task->text, i->task->len);
-	h->len = i->task->len;
-	h->len += (uint32_t)snprintf(h->text + h->len, LINE_HEAD_MAX - h->len, "%03u]%6llu.",
-				     i->cpu, (unsigned long long)s);
+	memcpy(at, i->task->text, sizeof(i->task->text));
+	at += i->task->len;
+	at += writer_cpu(w, at, i->cpu);
+	*at++ = ']';
+	memcpy(at, h->second_text, sizeof(h->second_text));
+	h->len = (uint32_t)(at - h->text) + h->second_len;
 }
 
 /* The usual columns: `%16s-%-5d [%03d]%6lu.%06lu`. There is room for them. */
@@ -132,7 +142,7 @@ static inline void put_usual(struct writer *w, const struct item *i)
 	uint32_t us;
 
 	if (h->task != i->task || h->cpu != i->cpu || ns >= SECOND) {
-		make_head(h, i);
+		make_head(w, i);
 		ns = i->time + ROUND - h->second;
 	}
 	memcpy(at, h->text, 64);
