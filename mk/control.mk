@@ -11,8 +11,12 @@ $(MACHINE): test/control/machine.c test/control/machine.h $(B)/control/machine_w
 
 CHECK_FAST_DEPS += $(MACHINE)
 
+$(B)/control/forks.so: test/control/lib/forks.c
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) -Wno-missing-prototypes -O1 -fPIC -shared $< -o $@
+
 .PHONY: selftests
-selftests: $(B)/fathom $(MACHINE) $(B)/demo/L6/kernel.elf ## Linux's own ftrace selftests against mounts of a process and of the demo kernel
+selftests: $(B)/fathom $(MACHINE) $(B)/control/forks.so $(B)/demo/L6/kernel.elf ## Linux's own ftrace selftests against mounts of a process and of the demo kernel
 	@test/control/selftests
 
 .PHONY: control-clients

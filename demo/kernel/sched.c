@@ -210,6 +210,7 @@ void wakeup(struct task *t)
 	if (t->state == TASK_SLEEPING || t->state == TASK_BLOCKED) {
 		if (t->state == TASK_SLEEPING)
 			forget_sleeper(&c->rq, t);
+		trace_sched_waking(t->name, t->pid, t->prio, (int)c->id);
 		t->state = TASK_RUNNING;
 		trace_sched_wakeup(t->name, t->pid, t->prio, (int)c->id);
 		if (fathom_wanted(FATHOM_WANT_WAKEUP))
@@ -329,6 +330,7 @@ void sched_handoff(struct task *to)
 	struct cpu *c = this_cpu();
 
 	raw_lock(&c->rq.lock);
+	trace_sched_waking(to->name, to->pid, to->prio, (int)c->id);
 	to->state = TASK_RUNNING;
 	to->slice = c->current->slice;
 	trace_sched_wakeup(to->name, to->pid, to->prio, (int)c->id);

@@ -38,6 +38,10 @@ struct task *task_idle(uint32_t cpu)
 
 void task_init(void)
 {
+	char above[16];
+
+	if (boot_option("pids", above, sizeof(above)))
+		last_pid = (int32_t)parse_u64(above);
 	for (int i = 0; i < TASKS_MAX; i++) {
 		tasks[i].state = TASK_FREE;
 		tasks[i].kstack = stacks[i];

@@ -1,68 +1,63 @@
 #!/usr/bin/env python3
-"""forks.py NAME -- a shell's forks, told to the demo kernel's shell: a line "run short" for each child of a shell called NAME
-that ends without having become another program, and "run many 8", which has real-time tasks, for each `chrt`. So a test
-that forks, and then looks for forks in the trace, finds them in a kernel that its own shell does not run on."""
+"""forks.py CONSOLE SOCKET LOG -- lines for the demo kernel's shell, from whoever connects to SOCKET (forks.c).
+
+CONSOLE is the socket of the kernel's console, which waits for us. Prints the pid of the kernel's shell; then each connection sends a line and
+gets a byte when the shell has run it. What the console said is in LOG."""
 import os
+import re
 import socket
-import struct
 import sys
 import time
 
-NETLINK_CONNECTOR, CN_IDX_PROC, CN_VAL_PROC = 11, 1, 1
-LISTEN = 1
-FORK, EXEC, EXIT = 0x1, 0x2, 0x80000000
-EVERY = 0.01  # seconds; the demo's shell runs one program at a time
+PATIENCE = 30  # seconds for a line; the machine may be busy
 
 
-def comm(pid):
-    try:
-        with open(f"/proc/{pid}/comm") as f:
-            return f.read().strip()
-    except OSError:
-        return ""
+class Console:
+    def __init__(self, path, log):
+        self.s = socket.socket(socket.AF_UNIX)
+        self.log = open(log, "wb", buffering=0)
+        self.s.settimeout(1)
+        self.s.connect(path)
+
+    def run(self, line):
+        """What the shell printed until its prompt came back."""
+        self.s.sendall(line)
+        said, end = b"", time.monotonic() + PATIENCE
+        while not said.endswith(b"\n# "):
+            if time.monotonic() > end:
+                raise TimeoutError(line)
+            try:
+                data = self.s.recv(4096)
+            except TimeoutError:
+                continue
+            if not data:
+                raise EOFError("the console is closed")
+            self.log.write(data)
+            said += data
+        return said
 
 
-def listen():
-    s = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_CONNECTOR)
-    s.bind((os.getpid(), CN_IDX_PROC))
-    body = struct.pack("=IIIIHHI", CN_IDX_PROC, CN_VAL_PROC, 0, 0, 4, 0, LISTEN)
-    s.send(struct.pack("=IHHII", 16 + len(body), 3, 0, 0, os.getpid()) + body)
-    return s
-
-
-def events(s):
-    """(what, parent, child) of every fork; (what, pid, pid) of every exec and exit."""
-    while True:
-        data = s.recv(4096)[16 + 20:]
-        if len(data) < 32:
-            continue
-        what, = struct.unpack_from("=I", data, 0)
-        a, b, c, d = struct.unpack_from("=IIII", data, 16)
-        if what == FORK:
-            yield what, b, d
-        elif what in (EXEC, EXIT) and a == b:
-            yield what, a, a
-
-
-def main(name):
-    children, last = set(), 0.0
-    for what, parent, child in events(listen()):
-        line = None
-        if what == FORK and comm(parent) == name:
-            children.add(child)
-        elif what == EXEC:
-            children.discard(child)
-            if comm(child) == "chrt":
-                line = "run many 8"
-        elif what == EXIT and child in children:
-            children.discard(child)
-            line = "run short"
-        if line and time.monotonic() - last >= EVERY:
-            last = time.monotonic()
-            print(line, flush=True)
+def serve(console, path):
+    with socket.socket(socket.AF_UNIX) as server:
+        if os.path.exists(path):
+            os.unlink(path)
+        server.bind(path)
+        server.listen(16)
+        console.run(b"")  # it boots now that we are here
+        pid = re.search(rb"\n\s*(\d+)\s[^\n]*\bshell\b", console.run(b"ps\n"))
+        print(pid.group(1).decode(), flush=True)
+        while True:
+            client, _ = server.accept()
+            with client:
+                client.settimeout(5)
+                try:
+                    console.run(client.recv(64))
+                    client.sendall(b"!")
+                except OSError as e:
+                    console.log.write(f"\n[forks.py: {e!r}]\n".encode())
 
 
 try:
-    main(sys.argv[1])
-except (BrokenPipeError, KeyboardInterrupt):
+    serve(Console(sys.argv[1], sys.argv[3]), sys.argv[2])
+except KeyboardInterrupt:
     pass
