@@ -155,6 +155,16 @@ def end_while_reading(pid):
     check("unmount_other", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
 
 
+def open_and_gone(d):
+    """Who has a directory of an instance open that another removes."""
+    os.mkdir(d + "/instances/gone")
+    fd = os.open(d + "/instances/gone/events", os.O_RDONLY | os.O_DIRECTORY)
+    os.rmdir(d + "/instances/gone")
+    check("gone_is_empty", os.listdir(fd) == [])
+    os.close(fd)
+    check("gone_others_live", error_of(lambda: os.stat(d + "/current_tracer")) == 0)
+
+
 def target_dies():
     victim = Process(60)
     m = Mount(victim.target)
@@ -251,6 +261,7 @@ def main():
         with m as d:
             files(d)
             waiting(d)
+            open_and_gone(d)
             privacy(machine, d)
             r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=20)
             check("same_dir", r.returncode == 1 and "already" in r.stderr, r.stderr)

@@ -47,9 +47,10 @@ static bool interrupted(void)
 	       fuse_session_exited(fuse_get_session(fuse_get_context()->fuse));
 }
 
+/* A directory that somebody still has open may be gone (an instance), and then has no path: NULL. */
 static const char *path_of(const char *path)
 {
-	return *path == '/' ? path + 1 : path;
+	return path && *path == '/' ? path + 1 : path;
 }
 
 static void fill_stat(struct stat *out, const struct p9_stat *st)
@@ -66,7 +67,7 @@ static void fill_stat(struct stat *out, const struct p9_stat *st)
 static int mount_getattr(const char *path, struct stat *out, struct fuse_file_info *fi)
 {
 	struct p9_stat st;
-	int ret = p9_stat(mount_p9(), path_of(path), &st);
+	int ret = path ? p9_stat(mount_p9(), path_of(path), &st) : -ENOENT;
 
 	(void)fi;
 	if (!ret)
@@ -96,6 +97,8 @@ static int mount_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_
 	(void)offset;
 	(void)fi;
 	(void)flags;
+	if (!path)
+		return -ENOENT;
 	fill(buf, ".", NULL, 0, 0);
 	fill(buf, "..", NULL, 0, 0);
 	return p9_list(mount_p9(), path_of(path), list_entry, &l);
