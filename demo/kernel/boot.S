@@ -62,8 +62,11 @@ boot64:
 
 /* An AP: smp.c put its stack's top and its number into ap_stack and ap_number before it was woken. */
 ap64:
+	xorl	%edi, %edi
+	xchgl	%edi, ap_number			/* 0: it was given up meanwhile */
+	testl	%edi, %edi
+	jz	1f
 	movq	ap_stack, %rsp
-	movl	ap_number, %edi
 	xorl	%ebp, %ebp
 	call	ap_main
 1:	hlt

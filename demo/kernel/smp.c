@@ -3,10 +3,11 @@
 #include "kernel.h"
 #include "lock.h"
 #include "task.h"
+#include "vm.h"
 
 extern uint8_t ap_trampoline[], ap_trampoline_end[];
 
-/* boot.S reads these when the AP arrives; one AP at a time. */
+/* boot.S reads these when the AP arrives; one AP at a time. It takes its number: who finds 0 came too late, and stops. */
 uint64_t ap_stack;
 uint32_t ap_number;
 
@@ -21,7 +22,11 @@ static int wake(uint32_t id)
 		for (int ms = 0; ms < 2000 && !cpus[id].online; ms++)
 			delay_us(1000);
 	}
-	return cpus[id].online;
+	if (!cpus[id].online && __atomic_exchange_n(&ap_number, 0, __ATOMIC_SEQ_CST))
+		return 0;
+	while (!cpus[id].online) /* it has begun, and will come */
+		cpu_pause();
+	return 1;
 }
 
 /* How many there are, QEMU tells by its configuration device: item 5, a 16-bit number. */
@@ -42,10 +47,11 @@ void smp_init(void)
 	for (uint32_t id = 1; id < n; id++) {
 		if (!wake(id)) {
 			kprintf("cpu %u does not answer\n", id);
-			break;
+			return; /* it may still come, through low memory */
 		}
 		nr_cpus = id + 1;
 	}
+	vm_forget_low();
 }
 
 void ap_main(uint32_t id)

@@ -45,6 +45,12 @@ void vm_protect_kernel(void)
 		else
 			kernel_pd[i] |= PTE_NX;
 	}
+	write_cr3(read_cr3());
+}
+
+/* What boot code saw at address 0 on is no more: NULL faults. */
+void vm_forget_low(void)
+{
 	boot_pml4[0] = 0;
 	write_cr3(read_cr3());
 }

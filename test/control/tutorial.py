@@ -92,8 +92,7 @@ LAYOUT = {"function": FUNCTION, "function_graph": GRAPH, "nop": EVENT}
 def typed(demo, line, mark):
     """The answer to a line. Traces have lines that look like a prompt, so another command tells where the answer ends."""
     start = len(demo.out)
-    demo.p.stdin.write(f"{line}\necho {mark}\n".encode())
-    demo.p.stdin.flush()
+    demo.type(f"{line}\necho {mark}")
     if demo.until(rf"\n{mark}\r?\n# ", start) < 0:
         raise RuntimeError(f"{line}: no prompt after it: " + demo.text()[-500:])
     text = demo.out[start:].decode("latin1").replace("\r\n", "\n")

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,9 +18,9 @@
 
 #define CONSOLE_MAX (64u << 20) /* a kernel that prints for ever must not eat the host */
 
-static void run_child(const struct qemu_options *o, int console, int trace, int control)
+static void run_child(const struct qemu_options *o, int console, int trace, int control, int resets)
 {
-	char smp[16], memory[16], con[64], line[64], qmp[64];
+	char smp[16], memory[16], con[64], line[64], qmp[64], log[32];
 	const char *argv[40] = {"qemu-system-x86_64",
 				"-machine",
 				"pc,accel=tcg",
@@ -58,6 +59,13 @@ static void run_child(const struct qemu_options *o, int console, int trace, int 
 		argv[n++] = "-append";
 		argv[n++] = o->append;
 	}
+	if (resets >= 0) {
+		argv[n++] = "-d";
+		argv[n++] = "cpu_reset";
+		argv[n++] = "-D";
+		argv[n++] = log;
+		snprintf(log, sizeof(log), "/proc/self/fd/%d", resets);
+	}
 	snprintf(smp, sizeof(smp), "%u", o->smp);
 	snprintf(memory, sizeof(memory), "%uM", o->memory_mib);
 	snprintf(con, sizeof(con), "socket,id=console,fd=%d", console);
@@ -77,6 +85,7 @@ int qemu_start(struct qemu *q, const struct qemu_options *o)
 			   .console = -1,
 			   .trace = -1,
 			   .control = -1,
+			   .resets = -1,
 			   .log_path = q->log_path,
 			   .log_fd = -1};
 	if (access(o->kernel, R_OK)) {
@@ -89,12 +98,15 @@ int qemu_start(struct qemu *q, const struct qemu_options *o)
 			diag_error("socketpair: %s", strerror(errno));
 			return -1;
 		}
+	q->resets = memfd_create("resets", 0);
 	q->pid = fork();
 	if (q->pid == 0) {
 		for (int i = 0; i < 3; i++)
 			close(pair[i][0]);
-		run_child(o, pair[0][1], pair[1][1], pair[2][1]);
+		run_child(o, pair[0][1], pair[1][1], pair[2][1], q->resets);
 	}
+	if (q->resets >= 0)
+		fcntl(q->resets, F_SETFD, FD_CLOEXEC);
 	for (int i = 0; i < 3; i++) {
 		close(pair[i][1]);
 		fcntl(pair[i][0], F_SETFL, O_NONBLOCK);
@@ -218,9 +230,45 @@ int qemu_control(struct qemu *q, const char *json)
 	return control_answer(q);
 }
 
+/* A fault in the handler of a fault in a handler: QEMU's log is all that tells of it. */
+static bool triple_fault(struct qemu *q)
+{
+	char text[1 << 12];
+	off_t at = q->resets < 0 ? -1 : lseek(q->resets, 0, SEEK_END);
+	ssize_t n = at < 0 ? -1
+			   : pread(q->resets, text, sizeof(text),
+				   at > (off_t)sizeof(text) ? at - (off_t)sizeof(text) : 0);
+
+	return n > 0 && memmem(text, (size_t)n, "Triple fault", 12);
+}
+
+const char *qemu_end(struct qemu *q, char *buf, size_t bytes)
+{
+	int status, ended = 0;
+
+	buf[0] = 0;
+	for (int i = 0; i < 100 && q->pid > 0 && !ended; i++) {
+		ended = waitpid(q->pid, &status, WNOHANG) == q->pid;
+		if (!ended)
+			poll(NULL, 0, 20);
+	}
+	if (!ended)
+		return buf;
+	q->pid = -1;
+	if (WIFSIGNALED(status))
+		snprintf(buf, bytes, "QEMU was ended by signal %d", WTERMSIG(status));
+	else if (triple_fault(q))
+		snprintf(buf, bytes, "a triple fault reset the machine");
+	else if (WEXITSTATUS(status))
+		snprintf(buf, bytes, "QEMU ended with code %d", WEXITSTATUS(status));
+	else
+		snprintf(buf, bytes, "the machine was reset or switched off");
+	return buf;
+}
+
 void qemu_stop(struct qemu *q)
 {
-	int *fds[] = {&q->console, &q->trace, &q->control, &q->log_fd};
+	int *fds[] = {&q->console, &q->trace, &q->control, &q->log_fd, &q->resets};
 
 	if (q->pid > 0) {
 		kill(q->pid, SIGKILL);

@@ -13,6 +13,7 @@ struct qemu {
 	int control;	      /* QMP */
 	bool agreed;	      /* its greeting is done */
 	struct bytes text;    /* all the console said */
+	int resets;	      /* QEMU's own log of CPU resets, or -1 */
 	const char *log_path; /* where it is copied to as it comes; NULL: nowhere */
 	int log_fd;
 };
@@ -32,6 +33,8 @@ bool qemu_prompt(const struct qemu *q, size_t from);
 int qemu_type(struct qemu *q, const char *line);
 /* One QMP command as JSON text; waits for its return. 0 or -1. */
 int qemu_control(struct qemu *q, const char *json);
+/* Why QEMU ended, in a few words; "" while it runs. Waits a little for its end. */
+const char *qemu_end(struct qemu *q, char *buf, size_t bytes);
 void qemu_stop(struct qemu *q);
 
 #endif

@@ -41,9 +41,16 @@ static void read_console(void *arg)
 /* The last lines of the console, for a person who wants to know why. */
 static int fail(struct session *s, const char *what)
 {
+	char why[80];
+
+	qemu_console(&s->q);
+
 	size_t n = s->q.text.len, from = n > 600 ? n - 600 : 0;
 
-	diag_error("%s", what);
+	if (s->q.console < 0 && *qemu_end(&s->q, why, sizeof(why)))
+		diag_error("%s: %s", what, why);
+	else
+		diag_error("%s", what);
 	if (n)
 		fprintf(stderr, "        the console's last words:\n%.*s\n", (int)(n - from),
 			(const char *)s->q.text.data + from);

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -22,8 +23,8 @@ def need_qemu(name):
 class Demo:
     """One run of the kernel. The console is a pipe; `extra` goes to QEMU."""
 
-    def __init__(self, smp=1, level=6, sh=None, extra=(), options="", timeout=60):
-        kernel = os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
+    def __init__(self, smp=1, level=6, sh=None, extra=(), options="", timeout=60, kernel=None):
+        kernel = kernel or os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
         cmd = ["qemu-system-x86_64", "-machine", "pc,accel=tcg", "-cpu", "qemu64", "-m", "256M", "-smp", str(smp),
                "-display", "none", "-no-reboot", "-net", "none", "-device", "isa-debug-exit,iobase=0xf4,iosize=4",
                "-kernel", kernel, "-serial", "stdio"]
@@ -32,11 +33,16 @@ class Demo:
         append = options + (" " if options and sh else "") + (f"sh={sh}" if sh else "")
         if append:
             cmd += ["-append", append]
+        # QEMU's own account of resets: a kernel that faults thrice ends it with code 0 and no word on the console.
+        self.log = tempfile.TemporaryFile()
+        cmd += ["-d", "guest_errors,cpu_reset", "-D", f"/proc/self/fd/{self.log.fileno()}"]
         self.cmd = cmd + list(extra)
         self.end = time.monotonic() + timeout
         self.out = b""
         self.asked = 0
-        self.p = subprocess.Popen(self.cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.told = False  # why it ended
+        self.p = subprocess.Popen(self.cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  pass_fds=[self.log.fileno()])
         os.set_blocking(self.p.stdout.fileno(), False)
 
     def pump(self, wait=0.2):
@@ -46,7 +52,24 @@ class Demo:
         data = self.p.stdout.read()
         if data:
             self.out += data
+        if data == b"":
+            self.tell_end()
         return data != b""
+
+    def tell_end(self):
+        """Once: why QEMU ended, if neither the kernel asked for it (the code is odd then) nor we."""
+        code = self.p.wait()
+        if (code > 0 and code % 2) or self.told:
+            return
+        self.told = True
+        self.log.seek(0)
+        log = self.log.read().decode("latin1")
+        kept = [line for line in log.splitlines() if line.startswith(("CPU Reset", "Triple", "EIP", "RIP", "CR0", "Invalid"))]
+        print(f"# QEMU ended by itself: {f'signal {-code}' if code < 0 else f'code {code}'}"
+              + (", a triple fault" if "Triple fault" in log else "") + ": " + " ".join(self.cmd))
+        for line in kept[-8 * 4:] + ["console:"] + self.text().splitlines()[-15:]:
+            print("#   " + line)
+        sys.stdout.flush()
 
     def until(self, what, start=0):
         """Wait until `what` (bytes or regex) is in the output after `start`; where it ends, or -1."""
@@ -61,13 +84,20 @@ class Demo:
                 m = pattern.search(self.out, start)
                 return m.end() if m else -1
 
+    def type(self, line):
+        try:
+            self.p.stdin.write(line.encode() + b"\n")
+            self.p.stdin.flush()
+        except BrokenPipeError:
+            self.wait()
+            raise RuntimeError(f"QEMU has ended before: {line}") from None
+
     def command(self, line):
         """Type a line at the prompt; what it printed."""
         if self.until(rb"(^|\n)# $") < 0:
             raise RuntimeError("no prompt: " + self.text()[-500:])
         start = len(self.out)
-        self.p.stdin.write(line.encode() + b"\n")
-        self.p.stdin.flush()
+        self.type(line)
         if self.until(rb"\n# $", start) < 0 and self.p.poll() is None:
             raise RuntimeError(f"{line}: no prompt after it: " + self.text()[-500:])
         return self.out[start:].decode("latin1").replace("\r\n", "\n")
@@ -77,8 +107,7 @@ class Demo:
         if self.until(rb"(^|\n)# $", self.asked) < 0:
             raise RuntimeError("no prompt: " + self.text()[-500:])
         start = len(self.out)
-        self.p.stdin.write(line.encode() + b"\necho =end=\n")
-        self.p.stdin.flush()
+        self.type(line + "\necho =end=")
         end = self.until(rb"\n=end=\r?\n", start)
         if end < 0:
             raise RuntimeError(f"{line}: no end of it: " + self.text()[-500:])
@@ -88,8 +117,7 @@ class Demo:
 
     def leave(self):
         """`exit`, and wait for the end."""
-        self.p.stdin.write(b"exit\n")
-        self.p.stdin.flush()
+        self.type("exit")
         return self.wait()
 
     def wait(self):
@@ -103,6 +131,7 @@ class Demo:
             return None
 
     def kill(self):
+        self.told = True
         if self.p.poll() is None:
             self.p.send_signal(signal.SIGKILL)
             self.p.wait()
