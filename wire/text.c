@@ -20,24 +20,26 @@ void fathom_text_char(struct fathom_text *t, char c)
 		t->cut = 1;
 }
 
+/* Room for n more bytes, or for as many of them as there is. */
+static size_t text_room(struct fathom_text *t, size_t n)
+{
+	if (n <= t->size - t->len)
+		return n;
+	t->cut = 1;
+	return t->size - t->len;
+}
+
 void fathom_text_fill(struct fathom_text *t, char c, size_t n)
 {
-	if (n > t->size - t->len) {
-		n = t->size - t->len;
-		t->cut = 1;
-	}
-	while (n--)
-		t->buf[t->len++] = c;
+	n = text_room(t, n);
+	__builtin_memset(t->buf + t->len, c, n);
+	t->len += n;
 }
 
 void fathom_text_bytes(struct fathom_text *t, const char *s, size_t n)
 {
-	if (n > t->size - t->len) {
-		n = t->size - t->len;
-		t->cut = 1;
-	}
-	for (size_t i = 0; i < n; i++)
-		t->buf[t->len + i] = s[i];
+	n = text_room(t, n);
+	__builtin_memcpy(t->buf + t->len, s, n);
 	t->len += n;
 }
 
@@ -49,57 +51,67 @@ void fathom_text_str(struct fathom_text *t, const char *s)
 		t->cut = 1;
 }
 
-/* `d` holds n digits, least significant first. */
-static void text_digits(struct fathom_text *t, const char *d, int n, int minus, int width, char pad)
+int fathom_text_decimal(char d[24], uint64_t v)
 {
-	int w = width < 0 ? -width : width;
-	int fill = w > n + minus ? w - n - minus : 0;
+	int n = 0;
 
-	if (width >= 0 && pad != '0')
-		fathom_text_fill(t, pad, (size_t)fill);
-	if (minus)
-		fathom_text_char(t, '-');
-	if (width >= 0 && pad == '0')
-		fathom_text_fill(t, '0', (size_t)fill);
+	while (v)
+		d[n++] = (char)('0' + wire_div(&v, 10));
+	return n;
+}
+
+int fathom_text_bits(char d[24], uint64_t v, uint32_t bits, int upper)
+{
+	const char *set = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+	int n = 0;
+
+	for (; v; v = wire_shr(v, bits))
+		d[n++] = set[v & ((1u << bits) - 1)];
+	return n;
+}
+
+void fathom_text_digits(struct fathom_text *t, const char *head, const char *d, int n, int least,
+			int width)
+{
+	int zeros = least > n ? least - n : 0;
+	int fill = (width < 0 ? -width : width) - zeros - n;
+
+	for (const char *h = head; *h; h++)
+		fill--;
+	if (width > 0 && fill > 0)
+		fathom_text_fill(t, ' ', (size_t)fill);
+	fathom_text_str(t, head);
+	fathom_text_fill(t, '0', (size_t)zeros);
 	while (n)
 		fathom_text_char(t, d[--n]);
-	if (width < 0)
+	if (width < 0 && fill > 0)
 		fathom_text_fill(t, ' ', (size_t)fill);
+}
+
+static void text_signed(struct fathom_text *t, uint64_t v, int minus, int width, char pad)
+{
+	char d[24];
+	int n = fathom_text_decimal(d, v), least = pad == '0' ? width - minus : 0;
+
+	fathom_text_digits(t, minus ? "-" : "", d, n, least > 0 ? least : 1, width);
 }
 
 void fathom_text_u64(struct fathom_text *t, uint64_t v, int width, char pad)
 {
-	char d[20];
-	int n = 0;
-
-	do {
-		d[n++] = (char)('0' + wire_div(&v, 10));
-	} while (v);
-	text_digits(t, d, n, 0, width, pad);
+	text_signed(t, v, 0, width, pad);
 }
 
 void fathom_text_s64(struct fathom_text *t, int64_t v, int width, char pad)
 {
-	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	char d[20];
-	int n = 0;
-
-	do {
-		d[n++] = (char)('0' + wire_div(&u, 10));
-	} while (u);
-	text_digits(t, d, n, v < 0, width, pad);
+	text_signed(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0, width, pad);
 }
 
 void fathom_text_hex(struct fathom_text *t, uint64_t v, int width, char pad)
 {
-	char d[16];
-	int n = 0;
+	char d[24];
+	int n = fathom_text_bits(d, v, 4, 0), least = pad == '0' ? width : 0;
 
-	do {
-		d[n++] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v);
-	text_digits(t, d, n, 0, width, pad);
+	fathom_text_digits(t, "", d, n, least > 0 ? least : 1, width);
 }
 
 const char *fathom_text_cstr(struct fathom_text *t)

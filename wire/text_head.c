@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text_head.c -- the header of Linux's `trace`: tracer, entry counts, latency banner, the art above the columns. */
 #include "wire/cold.h"
+#include "wire/format.h"
 #include "wire/text_line.h"
 
 static void text_line(struct fathom_text *t, const char *s)
@@ -11,21 +12,7 @@ static void text_line(struct fathom_text *t, const char *s)
 
 void fathom_text_header_tracer(struct fathom_text *t, const char *tracer)
 {
-	fathom_text_str(t, "# tracer: ");
-	fathom_text_str(t, tracer);
-	fathom_text_str(t, "\n#\n");
-}
-
-static void text_entries(struct fathom_text *t, const struct fathom_text_view *view,
-			 const struct fathom_text_head *head)
-{
-	fathom_text_str(t, "# entries-in-buffer/entries-written: ");
-	fathom_text_u64(t, head->entries, 0, ' ');
-	fathom_text_char(t, '/');
-	fathom_text_u64(t, head->written, 0, ' ');
-	fathom_text_str(t, "   #P:");
-	fathom_text_u64(t, view->nr_cpus, 0, ' ');
-	fathom_text_str(t, "\n#\n");
+	fathom_text_printf(t, "# tracer: %s\n#\n", tracer);
 }
 
 /* The art of the flags column; with tgid it stands ten further to the right. */
@@ -38,22 +25,18 @@ static void text_art(struct fathom_text *t, int tgid)
 	};
 
 	for (uint32_t i = 0; i < sizeof(art) / sizeof(art[0]); i++) {
-		fathom_text_char(t, '#');
-		fathom_text_fill(t, ' ', tgid ? 40 : 30);
-		text_line(t, art[i]);
+		fathom_text_printf(t, "#%*s%s\n", tgid ? 40 : 30, "", art[i]);
 	}
 }
 
 static void text_columns(struct fathom_text *t, int tgid, int irqs)
 {
-	fathom_text_str(t, "#           TASK-PID  ");
-	fathom_text_str(t, tgid ? "     TGID    CPU#  " : "   CPU#  ");
-	fathom_text_str(t, irqs ? "|||||" : "");
-	text_line(t, irqs ? "  TIMESTAMP  FUNCTION" : "   TIMESTAMP  FUNCTION");
-	fathom_text_str(t, "#              | |    ");
-	fathom_text_str(t, tgid ? "       |       |   " : "     |   ");
-	fathom_text_str(t, irqs ? "|||||" : "");
-	text_line(t, irqs ? "     |         |" : "      |         |");
+	const char *flags = irqs ? "|||||" : " ";
+
+	fathom_text_printf(t, "#           TASK-PID  %s%s  TIMESTAMP  FUNCTION\n",
+			   tgid ? "     TGID    CPU#  " : "   CPU#  ", flags);
+	fathom_text_printf(t, "#              | |    %s%s     |         |\n",
+			   tgid ? "       |       |   " : "     |   ", flags);
 }
 
 static void text_latency_columns(struct fathom_text *t)
@@ -74,55 +57,24 @@ static void text_latency_columns(struct fathom_text *t)
 		text_line(t, art[i]);
 }
 
-static void text_number(struct fathom_text *t, const char *label, int64_t v)
-{
-	fathom_text_str(t, label);
-	fathom_text_s64(t, v, 0, ' ');
-}
-
-static void text_banner_task(struct fathom_text *t, const struct fathom_text_banner *b)
-{
-	static const char rule[] = "#    -----------------";
-
-	text_line(t, rule);
-	fathom_text_str(t, "#    | task: ");
-	fathom_text_str(t, b->comm ? b->comm : "");
-	text_number(t, "-", b->pid);
-	text_number(t, " (uid:", b->uid);
-	text_number(t, " nice:", b->nice);
-	text_number(t, " policy:", b->policy);
-	text_number(t, " rt_prio:", b->rt_prio);
-	text_line(t, ")");
-	text_line(t, rule);
-}
-
 void fathom_text_header_banner(struct fathom_text *t, const struct fathom_text_view *view,
 			       const struct fathom_text_head *head)
 {
+	static const char rule[] = "#    -----------------\n";
 	const struct fathom_text_banner *b = head->banner;
 
-	fathom_text_str(t, "# ");
-	fathom_text_str(t, head->tracer);
-	fathom_text_str(t, " latency trace v1.1.5 on ");
-	text_line(t, b->release);
+	fathom_text_printf(t, "# %s latency trace v1.1.5 on %s\n", head->tracer, b->release);
 	text_line(t, "# --------------------------------------------------------------------");
-	text_number(t, "# latency: ", (int64_t)b->latency_us);
-	text_number(t, " us, #", (int64_t)head->entries);
-	text_number(t, "/", (int64_t)head->written);
-	text_number(t, ", CPU#", b->cpu);
-	fathom_text_str(t, " | (M:");
-	fathom_text_str(t, b->model ? b->model : "server");
-	fathom_text_str(t, " VP:0, KP:0, SP:0 HP:0 #P:");
-	fathom_text_u64(t, view->nr_cpus, 0, ' ');
-	text_line(t, ")");
-	text_banner_task(t, b);
-	if (b->start_at) {
-		fathom_text_str(t, "#  => started at: ");
-		text_line(t, b->start_at);
-		fathom_text_str(t, "#  => ended at:   ");
-		text_line(t, b->end_at ? b->end_at : "");
-		text_line(t, "#");
-	}
+	fathom_text_printf(
+		t, "# latency: %llu us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
+		b->latency_us, head->entries, head->written, b->cpu, b->model ? b->model : "server",
+		view->nr_cpus);
+	fathom_text_printf(t, "%s#    | task: %s-%d (uid:%u nice:%d policy:%d rt_prio:%d)\n%s",
+			   rule, b->comm ? b->comm : "", b->pid, b->uid, b->nice, b->policy,
+			   b->rt_prio, rule);
+	if (b->start_at)
+		fathom_text_printf(t, "#  => started at: %s\n#  => ended at:   %s\n#\n",
+				   b->start_at, b->end_at ? b->end_at : "");
 	text_line(t, "#");
 }
 
@@ -145,7 +97,8 @@ void fathom_text_header(struct fathom_text *t, const struct fathom_text_view *vi
 	}
 	if (view->options & FATHOM_TEXT_VERBOSE)
 		return;
-	text_entries(t, view, head);
+	fathom_text_printf(t, "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
+			   head->entries, head->written, view->nr_cpus);
 	if (irqs)
 		text_art(t, tgid);
 	text_columns(t, tgid, irqs);

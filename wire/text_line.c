@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "wire/text_line.h"
 #include "wire/div.h"
+#include "wire/format.h"
 #include "wire/record.h"
 
 const char *fathom_text_comm(int32_t pid, const char *comm)
@@ -129,14 +130,12 @@ void fathom_text_prefix_normal(struct fathom_text *t, const struct fathom_text_v
 	fathom_text_str(t, ": ");
 }
 
-static void text_millis(struct fathom_text *t, uint64_t us)
+static void text_millis(struct fathom_text *t, uint64_t ns)
 {
+	uint64_t us = text_usecs(ns);
 	uint32_t micros = wire_div(&us, 1000);
 
-	fathom_text_u64(t, us, 0, ' ');
-	fathom_text_char(t, '.');
-	fathom_text_u64(t, micros, 3, '0');
-	fathom_text_str(t, "ms");
+	fathom_text_printf(t, "%llu.%03ums", us, micros);
 }
 
 static void text_verbose(struct fathom_text *t, const struct fathom_text_view *view,
@@ -144,30 +143,15 @@ static void text_verbose(struct fathom_text *t, const struct fathom_text_view *v
 {
 	uint64_t since = e->time - view->start, delta = e->next_time - e->time;
 
-	text_right(t, fathom_text_comm(e->pid, e->comm), 16, 16);
-	fathom_text_char(t, ' ');
-	fathom_text_s64(t, e->pid, 7, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_u64(t, e->cpu, 3, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_u64(t, e->flags, 0, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_hex(t, e->preempt_count, 8, '0');
-	fathom_text_char(t, ' ');
-	fathom_text_hex(t, e->index, 8, '0');
-	fathom_text_str(t, " [");
+	fathom_text_printf(t, "%16.16s %7d %3u %u %08x %08llx [", fathom_text_comm(e->pid, e->comm),
+			   e->pid, e->cpu, e->flags, e->preempt_count, e->index);
 	if (view->plain_clock) {
-		fathom_text_hex(t, e->time, 16, '0');
-		fathom_text_str(t, "] ");
-		fathom_text_s64(t, (int64_t)since, 0, ' ');
-		fathom_text_str(t, " (+");
-		fathom_text_s64(t, (int64_t)delta, 0, ' ');
+		fathom_text_printf(t, "%016llx] %lld (+%lld", e->time, since, delta);
 	} else {
-		fathom_text_hex(t, text_usecs(e->time), 8, '0');
-		fathom_text_str(t, "] ");
-		text_millis(t, text_usecs(since));
+		fathom_text_printf(t, "%08llx] ", text_usecs(e->time));
+		text_millis(t, since);
 		fathom_text_str(t, " (+");
-		text_millis(t, text_usecs(delta));
+		text_millis(t, delta);
 	}
 	fathom_text_str(t, "): ");
 }
@@ -181,41 +165,13 @@ void fathom_text_prefix_latency(struct fathom_text *t, const struct fathom_text_
 		text_verbose(t, view, e);
 		return;
 	}
-	text_right(t, fathom_text_comm(e->pid, e->comm), 8, 8);
-	fathom_text_char(t, '-');
-	fathom_text_s64(t, e->pid, -7, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_u64(t, e->cpu, 3, ' ');
+	fathom_text_printf(t, "%8.8s-%-7d %3u", fathom_text_comm(e->pid, e->comm), e->pid, e->cpu);
 	fathom_text_flags(t, e->flags, e->preempt_count);
-	fathom_text_char(t, ' ');
-	if (view->plain_clock) {
-		fathom_text_s64(t, (int64_t)since, 4, ' ');
-	} else {
-		fathom_text_u64(t, text_usecs(since), 4, ' ');
-		fathom_text_str(t, "us");
-		fathom_text_char(t, fathom_text_mark(text_usecs(delta) * 1000));
-	}
-	fathom_text_str(t, ": ");
-}
-
-static void text_prefix_raw(struct fathom_text *t, const struct fathom_text_entry *e)
-{
-	fathom_text_s64(t, e->pid, 0, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_u64(t, e->cpu, 0, ' ');
-	fathom_text_char(t, ' ');
-	fathom_text_u64(t, e->time, 0, ' ');
-	fathom_text_char(t, ' ');
-}
-
-static void text_prefix_hex(struct fathom_text *t, const struct fathom_text_entry *e)
-{
-	fathom_text_hex(t, (uint32_t)e->pid, 8, '0');
-	fathom_text_char(t, ' ');
-	fathom_text_hex(t, e->cpu, 8, '0');
-	fathom_text_char(t, ' ');
-	fathom_text_hex(t, e->time, 16, '0');
-	fathom_text_char(t, ' ');
+	if (view->plain_clock)
+		fathom_text_printf(t, " %4lld: ", since);
+	else
+		fathom_text_printf(t, " %4lluus%c: ", text_usecs(since),
+				   fathom_text_mark(text_usecs(delta) * 1000));
 }
 
 static void text_prefix_bin(struct fathom_text *t, const struct fathom_text_entry *e)
@@ -234,13 +190,23 @@ void fathom_text_prefix(struct fathom_text *t, const struct fathom_text_view *vi
 	if (view->options & FATHOM_TEXT_BIN)
 		text_prefix_bin(t, e);
 	else if (view->options & FATHOM_TEXT_HEX)
-		text_prefix_hex(t, e);
+		fathom_text_printf(t, "%08x %08x %016llx ", e->pid, e->cpu, e->time);
 	else if (view->options & FATHOM_TEXT_RAW)
-		text_prefix_raw(t, e);
+		fathom_text_printf(t, "%d %u %llu ", e->pid, e->cpu, e->time);
 	else if (view->options & FATHOM_TEXT_LATENCY)
 		fathom_text_prefix_latency(t, view, e);
 	else
 		fathom_text_prefix_normal(t, view, e);
+}
+
+void fathom_text_symbol_at(struct fathom_text_symbol *sym, uintptr_t at)
+{
+	uintptr_t offset = 0, size = 0;
+
+	sym->address = at;
+	sym->name = fathom_text_lookup ? fathom_text_lookup(at, &offset, &size) : NULL;
+	sym->offset = offset;
+	sym->size = size;
 }
 
 void fathom_text_symbol(struct fathom_text *t, uint32_t options,
@@ -250,23 +216,14 @@ void fathom_text_symbol(struct fathom_text *t, uint32_t options,
 		fathom_text_char(t, '0');
 		return;
 	}
-	if (sym->name) {
+	if (!sym->name)
+		fathom_text_printf(t, "0x%08llx", sym->address);
+	else
 		fathom_text_str(t, sym->name);
-		if (options & FATHOM_TEXT_SYM_OFFSET) {
-			fathom_text_str(t, "+0x");
-			fathom_text_hex(t, sym->offset, 0, '0');
-			fathom_text_str(t, "/0x");
-			fathom_text_hex(t, sym->size, 0, '0');
-		}
-	} else {
-		fathom_text_str(t, "0x");
-		fathom_text_hex(t, sym->address, 8, '0');
-	}
-	if (options & FATHOM_TEXT_SYM_ADDR) {
-		fathom_text_str(t, " <");
-		fathom_text_hex(t, sym->address, 2 * sizeof(uintptr_t), '0');
-		fathom_text_char(t, '>');
-	}
+	if (sym->name && options & FATHOM_TEXT_SYM_OFFSET)
+		fathom_text_printf(t, "+0x%llx/0x%llx", sym->offset, sym->size);
+	if (options & FATHOM_TEXT_SYM_ADDR)
+		fathom_text_printf(t, " <%0*llx>", 2 * (int)sizeof(uintptr_t), sym->address);
 }
 
 void fathom_text_frame(struct fathom_text *t, uint32_t options,
@@ -288,29 +245,18 @@ void fathom_text_function(struct fathom_text *t, uint32_t options,
 	}
 }
 
-static void text_task(struct fathom_text *t, int32_t pid, uint8_t prio, uint8_t state)
+/* Linux's states in the order of their index. */
+static char text_state(uint8_t state)
 {
-	/* Linux's states in the order of their index; an unknown one shows as idle's neighbour would: '?'. */
 	static const char states[] = "RSDTtXZPI";
 
-	fathom_text_s64(t, pid, 7, ' ');
-	fathom_text_char(t, ':');
-	fathom_text_u64(t, prio, 3, ' ');
-	fathom_text_char(t, ':');
-	fathom_text_char(t, state < sizeof(states) - 1 ? states[state] : '?');
+	return state < sizeof(states) - 1 ? states[state] : '?';
 }
 
 void fathom_text_switch(struct fathom_text *t, const char *arrow,
 			const struct fathom_text_switch *s)
 {
-	fathom_text_char(t, ' ');
-	text_task(t, s->prev_pid, s->prev_prio, s->prev_state);
-	fathom_text_char(t, ' ');
-	fathom_text_str(t, arrow);
-	fathom_text_str(t, " [");
-	fathom_text_u64(t, s->next_cpu, 3, '0');
-	fathom_text_str(t, "] ");
-	text_task(t, s->next_pid, s->next_prio, s->next_state);
-	fathom_text_char(t, ' ');
-	fathom_text_str(t, fathom_text_comm(s->next_pid, s->next_comm));
+	fathom_text_printf(t, " %7d:%3u:%c %s [%03u] %7d:%3u:%c %s", s->prev_pid, s->prev_prio,
+			   text_state(s->prev_state), arrow, s->next_cpu, s->next_pid, s->next_prio,
+			   text_state(s->next_state), fathom_text_comm(s->next_pid, s->next_comm));
 }

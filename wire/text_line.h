@@ -93,6 +93,8 @@ struct fathom_text_symbol {
 	uint64_t offset; /* of address into the symbol */
 	uint64_t size;
 };
+/* What fathom_text_lookup (format.h) knows of an address. */
+void fathom_text_symbol_at(struct fathom_text_symbol *sym, uintptr_t at);
 void fathom_text_symbol(struct fathom_text *t, uint32_t options,
 			const struct fathom_text_symbol *sym);
 /* One frame of a stack: ` => symbol` and the line's end. */

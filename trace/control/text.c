@@ -7,22 +7,11 @@
 
 #define TEXT_STACK_MAX 512 /* frames: a record cannot hold more */
 
-static void text_symbol_of(uintptr_t at, struct fathom_text_symbol *sym)
-{
-	uintptr_t offset = 0, size = 0;
-
-	sym->address = at;
-	sym->name =
-		fathom_core.config.symbol ? fathom_core.config.symbol(at, &offset, &size) : NULL;
-	sym->offset = offset;
-	sym->size = size;
-}
-
 static void text_put_symbol(struct fathom_text *out, uint32_t options, uintptr_t at)
 {
 	struct fathom_text_symbol sym;
 
-	text_symbol_of(at, &sym);
+	fathom_text_symbol_at(&sym, at);
 	fathom_text_symbol(out, options, &sym);
 }
 
@@ -56,14 +45,21 @@ static void text_put_tail(struct fathom_view *v, struct fathom_text *out, size_t
 		fathom_text_bytes(out, s + at, n - at);
 }
 
+static void text_put_call(struct fathom_view *v, struct fathom_text *out, uintptr_t ip,
+			  uintptr_t parent_ip)
+{
+	struct fathom_text_symbol func, parent;
+
+	fathom_text_symbol_at(&func, ip);
+	fathom_text_symbol_at(&parent, parent_ip);
+	fathom_text_function(out, v->config.options, &func, &parent);
+}
+
 static void text_function(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct fathom_rec_function *r = (const void *)v->record;
-	struct fathom_text_symbol func, parent;
 
-	text_symbol_of(r->ip, &func);
-	text_symbol_of(r->parent_ip, &parent);
-	fathom_text_function(out, v->config.options, &func, &parent);
+	text_put_call(v, out, r->ip, r->parent_ip);
 	fathom_text_char(out, '\n');
 }
 
@@ -71,14 +67,9 @@ static void text_repeats(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct fathom_rec_repeats *r = (const void *)v->record;
 	uint64_t delta = (uint64_t)r->top_delta_ts << 32 | r->bottom_delta_ts;
-	struct fathom_text_symbol func, parent;
 
-	text_symbol_of(r->ip, &func);
-	text_symbol_of(r->parent_ip, &parent);
-	fathom_text_function(out, v->config.options, &func, &parent);
-	fathom_text_str(out, " (repeats: ");
-	fathom_text_u64(out, r->count, 0, ' ');
-	fathom_text_str(out, ", last_ts:");
+	text_put_call(v, out, r->ip, r->parent_ip);
+	fathom_text_printf(out, " (repeats: %u, last_ts:", r->count);
 	fathom_text_time(out, fathom_clock_time(&v->config.clock, v->time - delta));
 	fathom_text_str(out, ")\n");
 }
@@ -96,7 +87,7 @@ static void text_stack(struct fathom_view *v, struct fathom_text *out)
 	for (uint32_t i = 0; i < n && i < TEXT_STACK_MAX && r->caller[i] + 1; i++) {
 		struct fathom_text_symbol sym;
 
-		text_symbol_of(r->caller[i], &sym);
+		fathom_text_symbol_at(&sym, r->caller[i]);
 		fathom_text_frame(out, v->config.options, &sym);
 	}
 }
@@ -109,9 +100,7 @@ static void text_user_stack(struct fathom_view *v, struct fathom_text *out)
 	if (v->bytes < sizeof(*r))
 		return;
 	for (uint32_t i = 0; i < (v->bytes - sizeof(*r)) / sizeof(uintptr_t) && r->caller[i]; i++) {
-		fathom_text_str(out, " =>  <");
-		fathom_text_hex(out, r->caller[i], 2 * (int)sizeof(uintptr_t), '0');
-		fathom_text_str(out, ">\n");
+		fathom_text_printf(out, " =>  <%p>\n", (void *)r->caller[i]);
 	}
 }
 
@@ -146,13 +135,9 @@ static void text_raw_data(struct fathom_view *v, struct fathom_text *out)
 	const struct fathom_rec_raw *r = (const void *)v->record;
 	const uint8_t *b = (const uint8_t *)v->record;
 
-	fathom_text_str(out, "# ");
-	fathom_text_hex(out, r->id, 0, ' ');
-	fathom_text_str(out, " buf:");
-	for (uint32_t i = sizeof(*r); i < v->bytes; i++) {
-		fathom_text_char(out, ' ');
-		fathom_text_hex(out, b[i], 2, '0');
-	}
+	fathom_text_printf(out, "# %x buf:", r->id);
+	for (uint32_t i = sizeof(*r); i < v->bytes; i++)
+		fathom_text_printf(out, " %02x", b[i]);
 	fathom_text_char(out, '\n');
 }
 
@@ -161,115 +146,98 @@ static void text_raw(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct fathom_rec_function *r = (const void *)v->record;
 	int hex = (v->config.options & FATHOM_TEXT_HEX) != 0;
+	int width = hex ? 2 * (int)sizeof(r->ip) : 0;
 
 	if (r->ent.type == WIRE_ID_FUNCTION && v->config.options & FATHOM_TEXT_BIN) {
 		fathom_text_bytes(out, (const char *)&r->ip, 2 * sizeof(r->ip));
 		return;
 	}
 	if (r->ent.type == WIRE_ID_FUNCTION) {
-		fathom_text_hex(out, r->ip, hex ? 2 * (int)sizeof(r->ip) : 0, '0');
-		fathom_text_char(out, ' ');
-		fathom_text_hex(out, r->parent_ip, hex ? 2 * (int)sizeof(r->ip) : 0, '0');
-		fathom_text_str(out, hex ? " " : "\n");
+		fathom_text_printf(out, "%0*lx %0*lx%c", width, (unsigned long)r->ip, width,
+				   (unsigned long)r->parent_ip, hex ? ' ' : '\n');
 	} else {
-		fathom_text_str(out, "type: ");
-		fathom_text_u64(out, r->ent.type, 0, ' ');
-		fathom_text_char(out, '\n');
+		fathom_text_printf(out, "type: %u\n", r->ent.type);
 	}
 	if (hex)
 		fathom_text_char(out, '\n');
 }
 
-static void text_event(struct fathom_view *v, struct fathom_text *out, uint16_t id)
+static void text_event(struct fathom_view *v, struct fathom_text *out)
 {
-	const struct fathom_event *ev = fathom_event_by_id(id);
+	const struct wire_common *c = (const void *)v->record;
+	const struct fathom_event *ev = fathom_event_by_id(c->type);
 	struct fathom_text tmp;
 
 	fathom_text_init(&tmp, v->tmp, sizeof(v->tmp));
 	if (!ev) {
-		fathom_text_str(out, "Unknown type ");
-		fathom_text_u64(out, id, 0, ' ');
-		fathom_text_char(out, '\n');
+		fathom_text_printf(out, "Unknown type %u\n", c->type);
 		return;
 	}
-	fathom_text_str(out, ev->name);
-	fathom_text_str(out, ": ");
+	fathom_text_printf(out, "%s: ", ev->name);
 	fathom_event_print(ev, v->record, v->bytes, out, &tmp);
 	fathom_text_char(out, '\n');
 }
 
-/* The least bytes a record of the `ftrace` system has; 0: any. What is shorter was cut short and is not looked into. */
-static uint32_t text_least(uint16_t id)
+/* Calls and returns outside of the graph layout: both begin alike. */
+static void text_graph_call(struct fathom_view *v, struct fathom_text *out)
 {
-	switch (id) {
-	case WIRE_ID_FUNCTION: return sizeof(struct fathom_rec_function);
-	case WIRE_ID_FUNCGRAPH_ENTRY: return sizeof(struct fathom_rec_funcgraph_entry);
-	case WIRE_ID_FUNCGRAPH_EXIT: return sizeof(struct fathom_rec_funcgraph_exit);
-	case WIRE_ID_CONTEXT_SWITCH:
-	case WIRE_ID_WAKEUP: return sizeof(struct fathom_rec_switch);
-	case WIRE_ID_BPRINT: return sizeof(struct fathom_rec_bprint);
-	case WIRE_ID_BPUTS: return sizeof(struct fathom_rec_bputs);
-	case WIRE_ID_PRINT: return sizeof(struct fathom_rec_print);
-	case WIRE_ID_RAW_DATA: return sizeof(struct fathom_rec_raw);
-	case WIRE_ID_FUNC_REPEATS: return sizeof(struct fathom_rec_repeats);
-	default: return 0;
-	}
+	const struct fathom_rec_funcgraph_entry *r = (const void *)v->record;
+
+	fathom_text_str(out, r->ent.type == WIRE_ID_FUNCGRAPH_ENTRY ? "--> " : "<-- ");
+	text_put_symbol(out, v->config.options, r->func);
+	fathom_text_printf(out, " (%d)\n", r->depth);
 }
 
-/* Calls and returns outside of the graph layout. */
-static void text_graph_call(struct fathom_text *out, const char *arrow, uint32_t options,
-			    uintptr_t func, int32_t depth)
+static void text_print(struct fathom_view *v, struct fathom_text *out)
 {
-	fathom_text_str(out, arrow);
-	text_put_symbol(out, options, func);
-	fathom_text_printf(out, " (%d)\n", depth);
+	const struct fathom_rec_print *r = (const void *)v->record;
+
+	text_put_writer(v, out, r->ip);
+	text_put_tail(v, out, sizeof(*r));
+	text_end_line(out);
 }
+
+static void text_bputs(struct fathom_view *v, struct fathom_text *out)
+{
+	const struct fathom_rec_bputs *r = (const void *)v->record;
+
+	text_put_writer(v, out, r->ip);
+	fathom_text_str(out, r->str);
+	text_end_line(out);
+}
+
+/* Records of the `ftrace` system. `least` bytes they have: what is shorter was cut short and is not looked into. */
+static const struct text_body {
+	void (*put)(struct fathom_view *v, struct fathom_text *out);
+	uint32_t least;
+} text_bodies[] = {
+	[WIRE_ID_FUNCTION] = {text_function, sizeof(struct fathom_rec_function)},
+	[WIRE_ID_FUNC_REPEATS] = {text_repeats, sizeof(struct fathom_rec_repeats)},
+	[WIRE_ID_FUNCGRAPH_ENTRY] = {text_graph_call, sizeof(struct fathom_rec_funcgraph_entry)},
+	[WIRE_ID_FUNCGRAPH_EXIT] = {text_graph_call, sizeof(struct fathom_rec_funcgraph_exit)},
+	[WIRE_ID_KERNEL_STACK] = {text_stack, sizeof(struct wire_common)},
+	[WIRE_ID_USER_STACK] = {text_user_stack, sizeof(struct wire_common)},
+	[WIRE_ID_CONTEXT_SWITCH] = {text_switch, sizeof(struct fathom_rec_switch)},
+	[WIRE_ID_WAKEUP] = {text_switch, sizeof(struct fathom_rec_switch)},
+	[WIRE_ID_PRINT] = {text_print, sizeof(struct fathom_rec_print)},
+	[WIRE_ID_BPRINT] = {text_bprint, sizeof(struct fathom_rec_bprint)},
+	[WIRE_ID_BPUTS] = {text_bputs, sizeof(struct fathom_rec_bputs)},
+	[WIRE_ID_RAW_DATA] = {text_raw_data, sizeof(struct fathom_rec_raw)},
+};
 
 void fathom_view_body(struct fathom_view *v, struct fathom_text *out)
 {
-	const void *record = v->record;
-	const struct wire_common *c = record;
+	const struct wire_common *c = (const void *)v->record;
+	static const struct text_body event = {text_event, sizeof(*c)};
 	uint32_t plain = FATHOM_TEXT_RAW | FATHOM_TEXT_HEX | FATHOM_TEXT_BIN;
+	const struct text_body *b = &event;
 
-	if (v->bytes < text_least(c->type)) {
+	if (c->type < sizeof(text_bodies) / sizeof(text_bodies[0]) && text_bodies[c->type].put)
+		b = &text_bodies[c->type];
+	if (v->bytes < b->least)
 		fathom_text_str(out, "(cut short)\n");
-		return;
-	}
-	if (v->config.options & plain && !v->config.graph) {
+	else if (v->config.options & plain && !v->config.graph)
 		text_raw(v, out);
-		return;
-	}
-	switch (c->type) {
-	case WIRE_ID_FUNCTION: text_function(v, out); break;
-	case WIRE_ID_FUNC_REPEATS: text_repeats(v, out); break;
-	case WIRE_ID_FUNCGRAPH_ENTRY: {
-		const struct fathom_rec_funcgraph_entry *r = record;
-
-		text_graph_call(out, "--> ", v->config.options, r->func, r->depth);
-		break;
-	}
-	case WIRE_ID_FUNCGRAPH_EXIT: {
-		const struct fathom_rec_funcgraph_exit *r = record;
-
-		text_graph_call(out, "<-- ", v->config.options, r->func, r->depth);
-		break;
-	}
-	case WIRE_ID_KERNEL_STACK: text_stack(v, out); break;
-	case WIRE_ID_USER_STACK: text_user_stack(v, out); break;
-	case WIRE_ID_CONTEXT_SWITCH:
-	case WIRE_ID_WAKEUP: text_switch(v, out); break;
-	case WIRE_ID_PRINT:
-		text_put_writer(v, out, ((const struct fathom_rec_print *)record)->ip);
-		text_put_tail(v, out, sizeof(struct fathom_rec_print));
-		text_end_line(out);
-		break;
-	case WIRE_ID_BPRINT: text_bprint(v, out); break;
-	case WIRE_ID_BPUTS:
-		text_put_writer(v, out, ((const struct fathom_rec_bputs *)record)->ip);
-		fathom_text_str(out, ((const struct fathom_rec_bputs *)record)->str);
-		text_end_line(out);
-		break;
-	case WIRE_ID_RAW_DATA: text_raw_data(v, out); break;
-	default: text_event(v, out, c->type);
-	}
+	else
+		b->put(v, out);
 }

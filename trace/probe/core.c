@@ -6,6 +6,7 @@
 #include "fathom/emit.h"
 #include "fathom/patch.h"
 #include "fathom/view.h"
+#include "wire/format.h"
 #include "probe/registry.h"
 #include "probe/tracers.h"
 
@@ -36,25 +37,7 @@ static size_t core_round(size_t bytes)
 
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu)
 {
-	return core_fixed_bytes(nr_cpus) + nr_cpus * core_round(fathom_ring_bytes(pages_per_cpu));
-}
-
-/* The most pages whose ring fits `bytes`; 0 if not even the fewest do. */
-static uint32_t core_pages_in(size_t bytes)
-{
-	uint32_t lo = FATHOM_RING_PAGES_MIN, hi = FATHOM_RING_PAGES_MAX;
-
-	if (core_round(fathom_ring_bytes(lo)) > bytes)
-		return 0;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo + 1) / 2;
-
-		if (core_round(fathom_ring_bytes(mid)) <= bytes)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
+	return core_fixed_bytes(nr_cpus) + nr_cpus * fathom_ring_bytes(pages_per_cpu);
 }
 
 struct tracer_clock fathom_tracer_clock;
@@ -141,10 +124,9 @@ int fathom_init(const struct fathom_config *c)
 		return -FATHOM_ENOMEM;
 	pages = c->pages_per_cpu;
 	if (!pages)
-		pages = core_pages_in(((c->memory_bytes - fixed) / c->nr_cpus / 8 * 3) &
-				      ~(size_t)(CORE_ALIGN - 1));
-	per_cpu = pages ? core_round(fathom_ring_bytes(pages)) : 0;
-	if (!pages || (c->memory_bytes - fixed) / c->nr_cpus < per_cpu)
+		pages = fathom_ring_pages_in((c->memory_bytes - fixed) / c->nr_cpus / 8 * 3);
+	per_cpu = fathom_ring_bytes(pages);
+	if (pages < FATHOM_RING_PAGES_MIN || (c->memory_bytes - fixed) / c->nr_cpus < per_cpu)
 		return -FATHOM_ENOMEM;
 	at = c->memory;
 	for (uint32_t i = 0; i < c->nr_cpus; i++, at += per_cpu) {
@@ -163,6 +145,7 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.spare = at;
 	fathom_core.spare_bytes = c->memory_bytes - (size_t)(at - (uint8_t *)c->memory);
 	fathom_core.config = *c;
+	fathom_text_lookup = c->symbol;
 	if (!c->release)
 		fathom_core.config.release = "fathom";
 	fathom_clock_hz_set(c->clock_hz);

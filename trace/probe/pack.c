@@ -2,7 +2,7 @@
 /* pack.c -- the arguments of trace_printk() as bytes, laid out as Linux lays bprint's out. */
 #include "wire/cold.h"
 #include "fathom/print.h"
-#include "probe/format_spec.h"
+#include "wire/format_spec.h"
 
 struct packer {
 	uint8_t *base;
@@ -21,20 +21,15 @@ static void pack_bytes(struct packer *p, const void *data, size_t bytes, size_t 
 	p->need = at + bytes;
 }
 
+/* Its low bytes; one and two at their own alignment, all others at four. */
 static void pack_integer(struct packer *p, uint64_t v, uint32_t bytes)
 {
-	uint32_t word = (uint32_t)v;
-	uint16_t half = (uint16_t)v;
-	uint8_t byte = (uint8_t)v;
+	const uint8_t *low = (const uint8_t *)&v;
 
-	if (bytes == 8)
-		pack_bytes(p, &v, 8, 4);
-	else if (bytes == 4)
-		pack_bytes(p, &word, 4, 4);
-	else if (bytes == 2)
-		pack_bytes(p, &half, 2, 2);
-	else
-		pack_bytes(p, &byte, 1, 1);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	low += 8 - bytes;
+#endif
+	pack_bytes(p, low, bytes, bytes < 4 ? bytes : 4);
 }
 
 /* `%*ph`: what it points to may change, so its text is kept. At most 64 bytes are shown. */

@@ -23,7 +23,7 @@ size_t fathom_ring_bytes(uint32_t nr_pages)
 	return book_bytes(nr_pages) + ((size_t)nr_pages + 1) * WIRE_PAGE_BYTES;
 }
 
-static uint32_t pages_that_fit(size_t bytes)
+uint32_t fathom_ring_pages_in(size_t bytes)
 {
 	size_t n = bytes / WIRE_PAGE_BYTES;
 
@@ -51,7 +51,7 @@ static void place(struct fathom_ring *r, unsigned long pos, uint64_t time)
 
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu)
 {
-	uint32_t n = pages_that_fit(bytes);
+	uint32_t n = fathom_ring_pages_in(bytes);
 	uint8_t *at = mem;
 
 	if (!r || !mem || (uintptr_t)mem % WIRE_PAGE_BYTES)

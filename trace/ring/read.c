@@ -47,6 +47,13 @@ RACY static void page_extent(const struct fathom_ring *r, struct found *f, unsig
 	f->end = f->complete ? slot_meta(r, f->slot)->used : FATHOM_POS_WORDS(commit) * 4;
 }
 
+/* wire_page_step() once for all who read: inlined into each of them it is a kilobyte. */
+__attribute__((noinline)) static int read_step(const uint8_t *data, uint32_t at, uint32_t end,
+					       uint64_t *time, struct wire_item *item)
+{
+	return wire_page_step(data, at, end, time, item);
+}
+
 static uint32_t index_after(const struct fathom_ring *r, uint32_t index)
 {
 	return index + 1 < r->nr_pages ? index + 1 : 0;
@@ -110,7 +117,7 @@ int fathom_ring_count(const uint8_t *data, uint32_t start, uint32_t end, uint64_
 	int n = 0;
 
 	for (; start < end; start = item.next) {
-		if (wire_page_step(data, start, end, time, &item) < 0)
+		if (read_step(data, start, end, time, &item) < 0)
 			return -1;
 		n += item.data != NULL;
 	}
@@ -226,7 +233,7 @@ static uint32_t next_record(struct fathom_ring *r, struct fathom_record *rec)
 	while (rd->at < rd->end) {
 		uint64_t time = rd->time;
 
-		if (wire_page_step(data, rd->at, rd->end, &time, &item) < 0)
+		if (read_step(data, rd->at, rd->end, &time, &item) < 0)
 			break;
 		if (item.data) {
 			rec->data = item.data;
@@ -289,7 +296,7 @@ static uint32_t page_end(const struct fathom_ring *r, uint64_t *time, uint32_t *
 	for (*n = 0; at < rd->end; at = item.next, *n += item.data != NULL) {
 		uint64_t before = *time;
 
-		if (wire_page_step(reader_page(r)->data, at, rd->end, time, &item) == 0 &&
+		if (read_step(reader_page(r)->data, at, rd->end, time, &item) == 0 &&
 		    item.next <= limit)
 			continue;
 		*time = before;
@@ -400,7 +407,7 @@ int fathom_ring_iter_next(struct fathom_ring_iter *it, struct fathom_record *rec
 
 	do {
 		while (it->at < it->end) {
-			if (wire_page_step(it->copy->data, it->at, it->end, &it->time, &item) < 0)
+			if (read_step(it->copy->data, it->at, it->end, &it->time, &item) < 0)
 				break;
 			it->at = item.next;
 			if (!item.data)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/event.h"
-#include "wire/text.h"
+#include "wire/format.h"
 
 struct fathom_symbol {
 	uint64_t value;
@@ -26,13 +26,7 @@ const char *fathom_print_bitmask(struct fathom_text *tmp, const void *mask, size
 /* Room for `bytes` that the print format fills in itself; NULL if there is none. */
 void *fathom_print_room(struct fathom_text *tmp, size_t bytes);
 
-/* The formatter behind fathom_text_printf(). The words of the second hold numbers and addresses of strings. */
-void fathom_text_vprintf(struct fathom_text *out, const char *fmt, va_list ap);
-void fathom_text_words(struct fathom_text *out, const char *fmt, const uint64_t *words,
-		       uint32_t nr_words);
-/* Arguments packed by fathom_pack(), as Linux packs bprint's: `bytes` of them. */
-void fathom_text_packed(struct fathom_text *out, const char *fmt, const void *args, size_t bytes);
-/* Pack what fmt asks for into `room` bytes: bytes needed; only those that fit are written, whole arguments at a time. */
+/* Pack what fmt asks for as fathom_text_packed() takes it into `room` bytes: bytes needed; only those that fit are written, whole arguments at a time. */
 size_t fathom_pack(void *args, size_t room, const char *fmt, va_list ap);
 
 /* Strings in records. NULL reads as "(null)", as in Linux. */

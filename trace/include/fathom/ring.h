@@ -168,6 +168,8 @@ struct fathom_record {
  * 0, -EINVAL (unaligned, NULL), -ENOMEM (fewer than FATHOM_RING_PAGES_MIN pages). Context: init.
  */
 size_t fathom_ring_bytes(uint32_t nr_pages);
+/* The most pages that so much memory gives; 0 if none. */
+uint32_t fathom_ring_pages_in(size_t bytes);
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu);
 
 /* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* format.c -- printf without libc, from a va_list, from 64-bit words, or from the packed arguments of bprint. */
 #include "wire/cold.h"
-#include "fathom/print.h"
-#include "fathom/trace.h"
-#include "probe/format_spec.h"
+#include "wire/format.h"
+#include "wire/format_spec.h"
 #include "wire/div.h"
+#include "wire/text_line.h"
+
+const char *(*fathom_text_lookup)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 
 /* Where the next argument comes from. */
 struct format_args {
@@ -25,28 +27,19 @@ static uint64_t format_unpack(struct format_args *a, uint32_t bytes)
 	const uint8_t *at =
 		a->base + (((size_t)(a->at - a->base) + align - 1) & ~(size_t)(align - 1));
 	uint64_t v = 0;
-	uint32_t low;
+	uint8_t *low = (uint8_t *)&v;
 
 	if (at > a->end || (size_t)(a->end - at) < bytes) {
 		a->at = a->end;
 		return 0;
 	}
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	low += 8 - bytes;
+#endif
+	for (uint32_t i = 0; i < bytes; i++)
+		low[i] = at[i];
 	a->at = at + bytes;
-	if (bytes == 8) {
-		__builtin_memcpy(&v, at, 8);
-		return v;
-	}
-	if (bytes == 4) {
-		__builtin_memcpy(&low, at, 4);
-		return low;
-	}
-	if (bytes == 2) {
-		uint16_t half;
-
-		__builtin_memcpy(&half, at, 2);
-		return half;
-	}
-	return *at;
+	return v;
 }
 
 /* The next integer of `bytes`, not sign-extended. */
@@ -113,54 +106,31 @@ static void format_string(struct fathom_text *t, const struct fathom_spec *s, co
 	format_padded(t, s, text, n);
 }
 
-/* Digits of v, least significant first; their number. */
-static int format_digits(char d[24], uint64_t v, uint32_t base, int upper)
+/*
+ * The kernel's rules, which are C's but for these: 0x stands before 0 too, a zero of no digits has one, and `0` fills
+ * the width though there is a precision.
+ */
+static void format_number(struct fathom_text *t, const struct fathom_spec *s, uint64_t v, char sign)
 {
-	const char *set = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-	int n = 0;
+	int octal = s->kind == SPEC_OCTAL, hex = s->kind == SPEC_HEX;
+	int least = s->precision > 0 ? s->precision : 1, n;
+	char d[24], head[4];
+	uint32_t h = 0;
 
-	while (v) {
-		if (base == 10) {
-			d[n++] = (char)('0' + wire_div(&v, 10));
-		} else {
-			uint32_t bits = base == 16 ? 4 : 3;
-
-			d[n++] = set[v & (base - 1)];
-			v = wire_shr(v, bits);
-		}
-	}
-	return n;
-}
-
-/* C's rules: precision is the least number of digits and switches `0` off; the sign and 0x count into the width. */
-static void format_number(struct fathom_text *t, const struct fathom_spec *s, uint64_t v,
-			  const char *sign)
-{
-	uint32_t base = s->kind == SPEC_HEX ? 16 : s->kind == SPEC_OCTAL ? 8 : 10;
-	const char *prefix = !s->alt	  ? ""
-			     : base == 16 ? (s->upper ? "0X" : "0x")
-			     : base == 8  ? "0"
-					  : "";
-	char d[24];
-	int n = format_digits(d, v, base, s->upper);
-	int least = s->precision >= 0 ? s->precision : 1, used;
-
-	if (base == 16 && !v)
-		prefix = "";
-	used = (int)fathom_strlen(sign) + (int)fathom_strlen(prefix);
-	if (s->zero && !s->left && s->precision < 0 && s->width - used > least)
-		least = s->width - used;
-	used += n > least ? n : least;
-	if (!s->left && s->width > used)
-		fathom_text_fill(t, ' ', (size_t)(s->width - used));
-	fathom_text_str(t, sign);
-	fathom_text_str(t, prefix);
-	if (least > n)
-		fathom_text_fill(t, '0', (size_t)(least - n));
-	while (n)
-		fathom_text_char(t, d[--n]);
-	if (s->left && s->width > used)
-		fathom_text_fill(t, ' ', (size_t)(s->width - used));
+	if (octal || hex)
+		n = fathom_text_bits(d, v, octal ? 3 : 4, s->upper);
+	else
+		n = fathom_text_decimal(d, v);
+	if (sign)
+		head[h++] = sign;
+	if (s->alt && (hex || (octal && v)))
+		head[h++] = '0';
+	if (s->alt && hex)
+		head[h++] = s->upper ? 'X' : 'x';
+	head[h] = 0;
+	if (s->zero && !s->left && s->width - (int)h > least)
+		least = s->width - (int)h;
+	fathom_text_digits(t, head, d, n, least, s->left ? -s->width : s->width);
 }
 
 static void format_integer(struct fathom_text *t, const struct fathom_spec *s,
@@ -170,13 +140,13 @@ static void format_integer(struct fathom_text *t, const struct fathom_spec *s,
 	uint32_t wide = a->from == FROM_LIST && bytes < 4 ? 4 : bytes;
 	uint64_t v = format_next(a, wide);
 	uint32_t unused = 64 - 8 * bytes;
-	const char *sign = "";
+	char sign = 0;
 
 	if (s->kind == SPEC_SIGNED) {
 		uint64_t top = wire_shl(1, 63 - unused);
 		int64_t n = (int64_t)(((v & (2 * top - 1)) ^ top) - top);
 
-		sign = n < 0 ? "-" : s->plus ? "+" : s->blank ? " " : "";
+		sign = n < 0 ? '-' : s->sign;
 		v = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 	} else {
 		v = wire_shr(wire_shl(v, unused), unused);
@@ -187,22 +157,13 @@ static void format_integer(struct fathom_text *t, const struct fathom_spec *s,
 /* The symbol that holds an address: name alone, or with +0xoffset/0xsize; the address if there is none. */
 static void format_symbol(struct fathom_text *t, uintptr_t at, int with_offset)
 {
-	uintptr_t offset = 0, size = 0;
-	const char *name =
-		fathom_core.config.symbol ? fathom_core.config.symbol(at, &offset, &size) : NULL;
+	struct fathom_text_symbol sym;
 
-	if (!name) {
-		fathom_text_str(t, "0x");
-		fathom_text_hex(t, at, 0, ' ');
-		return;
-	}
-	fathom_text_str(t, name);
-	if (!with_offset)
-		return;
-	fathom_text_str(t, "+0x");
-	fathom_text_hex(t, offset, 0, ' ');
-	fathom_text_str(t, "/0x");
-	fathom_text_hex(t, size, 0, ' ');
+	fathom_text_symbol_at(&sym, at);
+	if (sym.name)
+		fathom_text_symbol(t, with_offset ? FATHOM_TEXT_SYM_OFFSET : 0, &sym);
+	else
+		fathom_text_printf(t, "%#lx", (unsigned long)at);
 }
 
 static void format_hex_bytes(struct fathom_text *t, const struct fathom_spec *s,

@@ -2,7 +2,7 @@
 /* format_spec.c -- parses one conversion of a print format: C's integer forms and the kernel's pointer forms. */
 #include "wire/cold.h"
 #include <stddef.h>
-#include "probe/format_spec.h"
+#include "wire/format_spec.h"
 
 #define SPEC_FIELD_MAX 4096 /* of a width or precision: no text buffer is larger */
 
@@ -22,10 +22,8 @@ static const char *spec_flags(const char *fmt, struct fathom_spec *s)
 	for (;; fmt++) {
 		if (*fmt == '-')
 			s->left = 1;
-		else if (*fmt == '+')
-			s->plus = 1;
-		else if (*fmt == ' ')
-			s->blank = 1;
+		else if (*fmt == '+' || *fmt == ' ')
+			s->sign = s->sign == '+' ? '+' : *fmt;
 		else if (*fmt == '#')
 			s->alt = 1;
 		else if (*fmt == '0')
@@ -37,23 +35,32 @@ static const char *spec_flags(const char *fmt, struct fathom_spec *s)
 
 static const char *spec_length(const char *fmt, struct fathom_spec *s)
 {
+	/* The longer ones first. */
+	static const struct {
+		char name[2];
+		uint8_t bytes;
+	} lengths[] = {
+		{"hh", 1},
+		{"h", 2},
+		{"ll", 8},
+		{"l", sizeof(long)},
+		{"L", 8},
+		{"q", 8},
+		{"j", 8},
+		{"z", sizeof(size_t)},
+		{"Z", sizeof(size_t)},
+		{"t", sizeof(size_t)},
+	};
+
+	for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		const char *name = lengths[i].name;
+
+		if (fmt[0] != name[0] || (name[1] && fmt[1] != name[1]))
+			continue;
+		s->bytes = lengths[i].bytes;
+		return fmt + (name[1] ? 2 : 1);
+	}
 	s->bytes = sizeof(int);
-	if (fmt[0] == 'h') {
-		s->bytes = fmt[1] == 'h' ? 1 : 2;
-		return fmt + (fmt[1] == 'h' ? 2 : 1);
-	}
-	if (fmt[0] == 'l') {
-		s->bytes = fmt[1] == 'l' ? 8 : sizeof(long);
-		return fmt + (fmt[1] == 'l' ? 2 : 1);
-	}
-	if (fmt[0] == 'L' || fmt[0] == 'q' || fmt[0] == 'j') {
-		s->bytes = 8;
-		return fmt + 1;
-	}
-	if (fmt[0] == 'z' || fmt[0] == 'Z' || fmt[0] == 't') {
-		s->bytes = sizeof(size_t);
-		return fmt + 1;
-	}
 	return fmt;
 }
 
@@ -78,18 +85,16 @@ static const char *spec_pointer(const char *fmt, struct fathom_spec *s)
 
 static enum spec_kind spec_kind(char c)
 {
-	switch (c) {
-	case '%': return SPEC_PERCENT;
-	case 'c': return SPEC_CHAR;
-	case 's': return SPEC_STRING;
-	case 'd':
-	case 'i': return SPEC_SIGNED;
-	case 'u': return SPEC_UNSIGNED;
-	case 'x':
-	case 'X': return SPEC_HEX;
-	case 'o': return SPEC_OCTAL;
-	default: return SPEC_NONE;
-	}
+	static const char kinds[][2] = {
+		{'%', SPEC_PERCENT}, {'c', SPEC_CHAR},	 {'s', SPEC_STRING},
+		{'d', SPEC_SIGNED},  {'i', SPEC_SIGNED}, {'u', SPEC_UNSIGNED},
+		{'x', SPEC_HEX},     {'X', SPEC_HEX},	 {'o', SPEC_OCTAL},
+	};
+
+	for (uint32_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i][0] == c)
+			return (enum spec_kind)kinds[i][1];
+	return SPEC_NONE;
 }
 
 const char *fathom_spec_parse(const char *fmt, struct fathom_spec *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* format_spec.h -- one conversion of a print format, parsed. */
-#ifndef PROBE_FORMAT_SPEC_H
-#define PROBE_FORMAT_SPEC_H
+#ifndef WIRE_FORMAT_SPEC_H
+#define WIRE_FORMAT_SPEC_H
 
 #include <stdint.h>
 
@@ -20,7 +20,8 @@ enum spec_kind {
 struct fathom_spec {
 	uint8_t kind;  /* enum spec_kind */
 	uint8_t bytes; /* of an integer argument: 1, 2, 4, 8 */
-	uint8_t left, plus, blank, alt, zero, upper;
+	uint8_t left, alt, zero, upper;
+	char sign;			  /* of numbers that are not negative: '+', ' ' or 0 */
 	uint8_t width_arg, precision_arg; /* `*`: the value is the next int argument */
 	int width;			  /* 0: none */
 	int precision;			  /* -1: none */
