@@ -28,6 +28,10 @@ void user_threads_start(uint32_t nr_cpus);
 int user_thread_name(int32_t pid, char buf[16]);
 int user_thread_at(uint32_t index, int32_t *pid, const char **name);
 
+/* leaf.c: the return address of the function at `ip` if its frame does not tell it; 0: it does, or it cannot be known. */
+typedef int (*user_read_fn)(uintptr_t at, uintptr_t out[2]);
+uintptr_t user_leaf_caller(uintptr_t ip, uintptr_t sp, uintptr_t fp, user_read_fn read);
+
 /* sample.c: 0 or -errno */
 int user_sample_start(uint32_t us);
 void user_sample_stop(void);

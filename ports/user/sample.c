@@ -2,10 +2,14 @@
 /* sample.c -- the sampler in a process: SIGPROF is the timer interrupt, and stacks go into the rings. */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "fathom/sampler.h"
@@ -78,28 +82,58 @@ static void on_timer(int sig, siginfo_t *info, void *context)
 	if (fathom_port_cpu() != FATHOM_USER_NONE) {
 		copied.at = 0;
 		where(context, &s);
+		s.user_caller = user_leaf_caller(s.user_ip, s.user_lo, s.user_fp, read_stack);
 		s.task = (uint64_t)fathom_user_tid;
 		fathom_sampler_tick(&s);
 	}
 	errno = err;
 }
 
-/* The timer runs while the process does, and its signal goes to the thread that runs. */
+/*
+ * The timer runs while the process does, and its signal goes to the thread that runs. A timer of POSIX ends with an exec,
+ * where ITIMER_PROF goes on and the new program dies of the signal; but before Linux 6.4 its signal goes to the first
+ * thread, whoever runs.
+ */
+static timer_t timer;
+static bool has_timer;
+
+static bool timer_finds_the_running(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 4));
+}
+
+/* 0: never. */
+static int set_timer(uint32_t us)
+{
+	struct itimerspec every = {.it_interval = {us / 1000000, us % 1000000 * 1000}};
+	struct itimerval classic = {.it_interval = {us / 1000000, us % 1000000}};
+
+	every.it_value = every.it_interval;
+	classic.it_value = classic.it_interval;
+	return has_timer ? timer_settime(timer, 0, &every, NULL)
+			 : setitimer(ITIMER_PROF, &classic, NULL);
+}
+
 int user_sample_start(uint32_t us)
 {
 	struct sigaction sa = {.sa_sigaction = on_timer,
 			       .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	struct itimerval every = {.it_interval = {us / 1000000, us % 1000000}};
+	struct sigevent signal = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
 	int64_t err = fathom_sampler_init(NULL, 0, FATHOM_SAMPLE_RING, NULL);
 
-	every.it_value = every.it_interval;
 	sigemptyset(&sa.sa_mask);
 	if (!err)
 		err = fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START,
 					     us);
 	if (err < 0)
 		return (int)err;
-	if (sigaction(SIGPROF, &sa, NULL) || setitimer(ITIMER_PROF, &every, NULL))
+	if (!has_timer && timer_finds_the_running())
+		has_timer = !timer_create(CLOCK_PROCESS_CPUTIME_ID, &signal, &timer);
+	if (sigaction(SIGPROF, &sa, NULL) || set_timer(us))
 		return -errno;
 	return 0;
 }
@@ -107,8 +141,6 @@ int user_sample_start(uint32_t us)
 /* The handler stays: a signal may be under way. */
 void user_sample_stop(void)
 {
-	const struct itimerval never = {0};
-
-	setitimer(ITIMER_PROF, &never, NULL);
+	set_timer(0);
 	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
 }

@@ -12,11 +12,19 @@ PROGRAM = r"""
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static volatile uint64_t sink;
 
-/* A variable on the stack: gcc gives a leaf that needs none no frame, and its caller would be missing. */
 __attribute__((noinline)) void spin(uint64_t n) { volatile uint64_t sum = 0; for (uint64_t i = 0; i < n; i++) sum += i; sink = sum; }
+
+/* gcc gives these no frame: one that pushes nothing, one of the C library, one that is entered and left all the time. */
+__attribute__((noinline)) uint64_t leaf(uint64_t n) { uint64_t s = 1; while (n--) __asm__ volatile("imul $3, %0, %0" : "+r"(s)); return s; }
+__attribute__((noinline)) uint64_t tiny(uint64_t n) { __asm__ volatile("" : "+r"(n)); return n; }
+__attribute__((noinline)) void calls_leaf(void) { sink += leaf(200000000); sink++; }
+__attribute__((noinline)) void calls_libc(void) { static char a[1 << 16]; for (int i = 0; i < 100000; i++) { memset(a, i, sizeof(a)); sink++; } }
+__attribute__((noinline)) void calls_tiny(void) { for (int i = 0; i < 100000000; i++) sink += tiny((uint64_t)i); }
 __attribute__((noinline)) uint64_t deep(uint64_t n) { if (!n) { spin(150000000); return 1; } return deep(n - 1) + sink % 2; }
 
 /* The frame pointer leads anywhere: nowhere, into the text, round in a circle. */
@@ -39,7 +47,8 @@ static void *thread(void *unused) { spin(150000000); return unused; }
 int main(int argc, char **argv)
 {
 	pthread_t t;
-	(void)argv;
+	if (argc > 1 && argv[1][0] == 'l') { calls_leaf(); calls_libc(); calls_tiny(); puts("done"); return 0; }
+	if (argc > 1 && argv[1][0] == 'e') { spin(20000000); execv(argv[2], argv + 2); return 1; }
 	if (argc > 1) { astray(4000); puts("done"); return 0; }
 	pthread_create(&t, NULL, thread, NULL);
 	deep(60);
@@ -92,5 +101,17 @@ check("trace_cmd_reads_it", r.returncode == 0 and not r.stderr and "user_stack" 
 r, cpu = run(f"sample=1000,out={dat}", "astray")
 check("a_wild_frame_pointer_is_survived", r.returncode == 0 and r.stdout == "done\n", r)
 check("and_the_place_is_known", re.search(r"astray \d+", folded(dat)) is not None, folded(dat))
+
+r, cpu = run(f"sample=1000,out={dat}", "leaves")
+text = folded(dat)
+counts = {f: sum(int(l.rsplit(" ", 1)[1]) for l in text.splitlines() if re.search(f, l)) for f in
+          ("main;calls_leaf;leaf ", "main;leaf ", "main;calls_libc;libc", "main;libc", "main;calls_tiny", "main;tiny ")}
+if os.uname().machine == "x86_64":
+    check("a_leaf_has_its_caller", counts["main;calls_leaf;leaf "] > 2 and not counts["main;leaf "], text)
+    check("a_library_has_its_caller", counts["main;calls_libc;libc"] > 2 and not counts["main;libc"], text)
+    check("entry_and_return_have_their_caller", counts["main;calls_tiny"] > 2 and not counts["main;tiny "], text)
+if tuple(int(n) for n in re.match(r"(\d+)\.(\d+)", os.uname().release).groups()) >= (6, 4):
+    r, cpu = run(f"sample=1000,out={dat}", "exec", "/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo lived")
+    check("an_exec_ends_the_timer", r.returncode == 0 and r.stdout == "lived\n", r)
 r, cpu = run("sample=10")
 check("a_wrong_interval_is_told", "100 to 10000000" in r.stderr and r.stdout == "done\n", r)

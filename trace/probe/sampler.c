@@ -73,6 +73,8 @@ static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frame
 	*kernel = f->depth;
 	if (s->user_ip) {
 		sampler_frame(f, s->user_ip);
+		if (s->user_caller)
+			sampler_frame(f, s->user_caller);
 		if (s->read_user) {
 			fathom_unwind_user(&u, s->user_fp, s->user_lo,
 					   s->user_hi ? s->user_hi : UINTPTR_MAX, s->read_user);

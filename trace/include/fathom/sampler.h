@@ -22,6 +22,8 @@ struct fathom_sample {
 	uintptr_t fp;
 	uintptr_t user_ip; /* where user code is; 0: the task has none */
 	uintptr_t user_fp;
+	uintptr_t
+		user_caller; /* return address of a function there that has no frame; 0: it has one */
 	uintptr_t user_lo, user_hi; /* its stack; 0, 0: anywhere that read_user can read */
 	int (*read_user)(
 		uintptr_t at,
