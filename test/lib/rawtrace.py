@@ -19,15 +19,24 @@ def pages(records):
     return out
 
 
-def reports(d, records, formats, *args):
-    """The lines of both programs: (fathom's, trace-cmd's)."""
-    files = {"cpu0.raw": pages(records), "current_tracer": b"nop\n", "saved_cmdlines": b"100 bash\n101 work\n",
-             "trace_clock": b"[local] global\n"}
-    raw, dat = os.path.join(d, "raw"), os.path.join(d, "made.dat")
+def convert(d, name, cpus, formats, *args):
+    """A trace.dat of the pages of each CPU; its path."""
+    files = {"current_tracer": b"nop\n", "saved_cmdlines": b"100 bash\n101 work\n", "trace_clock": b"[local] global\n"}
+    raw = os.path.join(d, name)
     os.mkdir(raw)
-    for name, data in files.items():
+    for name, data in [*files.items(), *((f"cpu{n}.raw", data) for n, data in enumerate(cpus))]:
         with open(os.path.join(raw, name), "wb") as f:
             f.write(data)
-    subprocess.run([FATHOM, "convert", "--formats", formats, *args, raw, dat], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([FATHOM, "convert", "--formats", formats, *args, raw, raw + ".dat"], check=True, stdout=subprocess.DEVNULL)
+    return raw + ".dat"
+
+
+def texts(dat):
+    """The lines of both programs: (fathom's, trace-cmd's)."""
     return [subprocess.run([p, "report", dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            check=False).stdout.decode("latin1").split("\n") for p in (FATHOM, "trace-cmd")]
+
+
+def reports(d, records, formats, *args):
+    """The lines of both programs of a trace of these records."""
+    return texts(convert(d, "made", [pages(records)], formats, *args))

@@ -187,6 +187,33 @@ const struct event *merge_peek(struct merge *m)
 	return m->runs[slot].at;
 }
 
+static uint32_t buffer_of(const struct merge *m, uint32_t slot)
+{
+	return m->source->streams[m->cursors[slot]->stream].buffer;
+}
+
+const struct event *merge_peek_buffer(struct merge *m)
+{
+	uint32_t buffer;
+
+	m->peeked = MERGE_NONE;
+	if (m->given == MERGE_NONE)
+		return NULL;
+	buffer = buffer_of(m, m->given);
+	advance(m);
+	forget_given(m);
+	if (m->source->nr_buffers == 1 && m->nr_heap)
+		m->peeked = m->heap[0];
+	for (uint32_t i = 0; m->source->nr_buffers > 1 && i < m->nr_heap; i++) {
+		uint32_t slot = m->heap[i];
+
+		if (buffer_of(m, slot) == buffer &&
+		    (m->peeked == MERGE_NONE || before(m, slot, m->peeked)))
+			m->peeked = slot;
+	}
+	return m->peeked == MERGE_NONE ? NULL : m->runs[m->peeked].at;
+}
+
 void merge_drop(struct merge *m)
 {
 	uint32_t slot = m->peeked, i = 0;

@@ -413,24 +413,25 @@ struct merge *merge_open(struct source *s,
 void merge_close(struct merge *m);
 const struct event *merge_next_slow(struct merge *m);
 
-/* The next event if it comes from the stream of the last and has been read already; NULL says nothing. */
-static inline const struct event *merge_next_near(struct merge *m)
+/* The event that merge_next() gives next, if it comes from the stream of the last and has been read already. NULL says
+ * nothing. */
+static inline const struct event *merge_near(const struct merge *m)
 {
 	const struct event *e = m->run->at + 1;
 
-	if (e >= m->run->end || e->time >= m->bound)
-		return NULL;
-	m->run->at = e;
-	m->number++;
-	return e;
+	return e < m->run->end && e->time < m->bound ? e : NULL;
 }
 
 /* The next event, or NULL at the end. Most come from the stream of the event before. */
 static inline const struct event *merge_next(struct merge *m)
 {
-	const struct event *e = merge_next_near(m);
+	const struct event *e = merge_near(m);
 
-	return e ? e : merge_next_slow(m);
+	if (!e)
+		return merge_next_slow(m);
+	m->run->at = e;
+	m->number++;
+	return e;
 }
 
 /* Take the last event back: the next call gives it again. Only right after a merge_next() that gave one. */
@@ -440,6 +441,8 @@ void merge_unget(struct merge *m);
  * turn unless merge_drop() takes it away. The data of the event given last is gone; merge_unget() is not possible.
  */
 const struct event *merge_peek(struct merge *m);
+/* The same over all streams of the buffer that the event given last came from: the next of them by time. */
+const struct event *merge_peek_buffer(struct merge *m);
 void merge_drop(struct merge *m);
 /*
  * Several threads walk in turns, and those that wait can help: after merge_share(), merge_help() does some of the work of

@@ -222,26 +222,26 @@ static inline void settle_function(struct reader *r, const struct printer *p, co
 }
 
 /*
- * A leaf: its exit, with the same task and function, is the very next event of the whole trace (trace-cmd does not look
- * further, though the kernel looks for the next of the CPU); that event is not printed then.
+ * A leaf: its exit, with the same task and function, is the very next event of the buffer (trace-cmd does not look further,
+ * though the kernel looks for the next of the CPU); that event is not printed then.
  */
 static void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
 			 struct item *i)
 {
 	uint64_t func = number(r, data, i->size, p->field[0]);
-	const struct event *next = merge_next(r->merge);
+	const struct event *near = merge_near(r->merge);
+	const struct event *next = near ? near : merge_peek_buffer(r->merge);
 
-	i->leaf = false;
-	if (!next)
+	i->leaf = next && next->type == r->exit_id && next->pid == i->pid &&
+		  number(r, next->data, next->size, r->exit_func) == func;
+	if (!i->leaf)
 		return;
-	if (next->type != r->exit_id || next->pid != i->pid ||
-	    number(r, next->data, next->size, r->exit_func) != func) {
-		merge_unget(r->merge);
-		return;
-	}
-	i->leaf = true;
 	i->value = number(r, next->data, next->size, r->exit_ret) -
 		   number(r, next->data, next->size, r->exit_call);
+	if (near)
+		merge_next(r->merge);
+	else
+		merge_drop(r->merge);
 }
 
 /* ---- tasks ---- */
@@ -366,12 +366,10 @@ static struct item *fill_functions(struct reader *r, struct item *i, struct item
 	for (;;) {
 		fill_item(r, i, e, p);
 		settle_function(r, p, e->data, i++);
-		if (r->choosy || i == end || !(e = merge_next_near(r->merge)))
+		e = merge_near(r->merge);
+		if (r->choosy || i == end || !e || e->type != p->schema->id)
 			return i;
-		if (e->type != p->schema->id) {
-			merge_unget(r->merge);
-			return i;
-		}
+		merge_next(r->merge);
 	}
 }
 
