@@ -9,12 +9,12 @@ $(B)/tracers/%_hij.o: test/tracers/%_hij.c test/tracers/traced.inc test/tracers/
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) $(TRACED_HIJ) -fno-omit-frame-pointer -c $< -o $@
 
-$(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/harness.h $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o $(B)/user/libfathom.a
+$(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/tracers/forest.h test/harness.h $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
-CHECK_FAST_DEPS += $(B)/test/unit/tracers_graph $(B)/test/unit/tracers_filters
+CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting)
 
 # ---- benchmark ----
 

@@ -33,9 +33,10 @@ struct wire_beacon {
 	uint16_t ring_overwritten, ring_full, ring_nested, ring_too_big;
 	/* Of what is kept per page, in the order of the pages. */
 	uint16_t meta_bytes, meta_first, meta_missed, meta_used, meta_entries, meta_discards;
-	/* Bits of a position (words, count, index, lap from the bottom) and of a slot (page, count, free, lap). */
+	/* Bits of a position (words, count, turns, index, lap from the bottom) and of a slot (page, count, free, lap). */
 	uint8_t pos_word_bits, pos_count_bits, pos_index_bits, slot_page_bits;
-	uint32_t unused;
+	uint8_t pos_turn_bits; /* say nothing of the place */
+	uint8_t unused[3];
 	uint64_t ring[WIRE_BEACON_CPUS]; /* addresses of the heads */
 };
 

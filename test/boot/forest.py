@@ -21,12 +21,7 @@ RUNS = ["run ipc 10", "run fib 10", "run touch 8", "run many 12", "run storm 20"
 def check(name, level):
     with tempfile.TemporaryDirectory(prefix="fathom-forest-") as tmp:
         dat = os.path.join(tmp, "trace.dat")
-        # Now and then, on a machine that is held up, one call of some 80,000 is missing (docs/CAVEATS.md): three tries.
-        for _ in range(3):
-            forest = Forest(record(dat, "function_graph", RUNS, level))
-            if not forest.faults:
-                break
-            print(f"# {name}: {len(forest.faults)} faults: " + "; ".join(forest.faults[:5]))
+        forest = Forest(record(dat, "function_graph", RUNS, level))
         c.check(f"forest_{name}_nests", not forest.faults, f"{len(forest.faults)}: " + "; ".join(forest.faults[:5]))
         c.check(f"forest_{name}_size", forest.pairs > 10000 and forest.nested > 5000, f"{forest.pairs} calls, {forest.nested} nested")
         c.check(f"forest_{name}_moved", forest.moved, "no call began on one CPU and ended on another")

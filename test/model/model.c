@@ -99,6 +99,23 @@ static uint64_t now_saved;
 static struct wrote wrote[RECORDS_MAX];
 static uint32_t nr_wrote, nr_saved, nr_offered, nr_run;
 static uint32_t budget, level, bursts;
+
+/* The writers that are open, by level: R11 says what who interrupts one can tell of it. */
+static struct {
+	int reserving, in;
+	unsigned long was;
+} writers[8];
+
+/* Positions in their order: without the turns. */
+static unsigned long place(unsigned long pos)
+{
+	return pos & ~FATHOM_POS_TURNS;
+}
+
+static unsigned long turned(uint32_t at_level)
+{
+	return (ring.tail ^ ring.commit) & FATHOM_POS_TURN(at_level);
+}
 static uint64_t lost_told, last_time;
 static long last_seen; /* index, in the order of positions, of the last record read */
 
@@ -164,13 +181,15 @@ void ringport_step(const char *point)
 {
 	if (!scheduling)
 		return;
-	if (ring.commit < seen_commit)
+	if (place(ring.commit) < seen_commit)
 		FAIL("commit went back at %s", point);
-	seen_commit = ring.commit;
+	seen_commit = place(ring.commit);
 	if (in_reader) {
 		reader_pause();
 		return;
 	}
+	if (level && (point[0] == 'D' || point[0] == 'J') && !point[1])
+		writers[level - 1].in = 1;
 	for (int burst = 0;;) {
 		int nest = budget && level < sc->depth, read = reader_alive && (burst || bursts);
 		uint32_t c = choose(1u + (uint32_t)nest + (uint32_t)read, point);
@@ -205,6 +224,19 @@ static uint32_t torn_at(const uint8_t *p, uint32_t from, uint32_t to, uint32_t i
 	return p[to - 1] != (uint8_t)(id + 1) ? to - 1 : 0;
 }
 
+/* A writer begins: it sees which of those it has interrupted have their record in. */
+static void writer_begin(void)
+{
+	for (uint32_t i = 0; i < level && i < FATHOM_POS_TURN_BITS; i++)
+		if (writers[i].reserving && (turned(i) != writers[i].was) != writers[i].in)
+			FAIL("the record at level %u is %s, which does not show", i,
+			     writers[i].in ? "in" : "not in");
+	fathom_ring_catch_up(&ring);
+	writers[level].reserving = !ring.lagging; /* if that gave up too, nothing is promised */
+	writers[level].in = 0;
+	writers[level].was = turned(level);
+}
+
 /* The payload is written in two halves with a step between: a reader that sees it too early finds old bytes. */
 static void write_one(void)
 {
@@ -214,18 +246,20 @@ static void write_one(void)
 	uint32_t id;
 	uint8_t *p;
 
+	writer_begin();
 	level++;
 	nr_offered++;
-	p = fathom_ring_reserve(&ring, size, &slot);
+	p = fathom_ring_reserve_turning(&ring, size, FATHOM_POS_TURN(level - 1), &slot);
 	if (p) {
 		id = nr_wrote++;
-		wrote[id] = (struct wrote){slot.at, slot.time, gone, 0, size};
+		wrote[id] = (struct wrote){place(slot.at), slot.time, gone, 0, size};
 		memcpy(p, &id, 4);
 		fill(p, 4, size / 2, id);
 		ringport_step("payload");
 		fill(p, size / 2, size, id);
-		if (ring.commit > slot.before)
+		if (place(ring.commit) > place(slot.before))
 			FAIL("record %u was published while it was open", id);
+		writers[level - 1].reserving = 0;
 		if (gone)
 			fathom_ring_discard(&ring, &slot);
 		else
@@ -233,7 +267,7 @@ static void write_one(void)
 	} else if (level == 1 && sc->overwrite && !HASTY) {
 		FAIL("an outermost record was refused");
 	}
-	level--;
+	writers[--level].reserving = 0;
 }
 
 /* How many records stand before this one: positions only grow, so they are the order. */

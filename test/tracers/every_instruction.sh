@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# every_instruction.sh -- the tracers' unit test with an interrupt at every single instruction.
+# every_instruction.sh -- the tracers' unit tests with an interrupt at every single instruction, and more interrupted interrupts.
 # slow
 cd "$(dirname "$0")/../.." || exit 1
 STEP_STRIDE=1 build/test/unit/tracers_graph interrupt_at_every_instruction
+NEST_RUNS=500 build/test/unit/tracers_nesting interrupted_interrupts

@@ -67,7 +67,7 @@ TEST(names_globs_numbers)
 	CHECK_EQ(filter("ret_leaf"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(filter("hij_*"), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 13);
 	CHECK_EQ(filter("!hij_*"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(filter("*_lea?"), 0);
@@ -222,7 +222,7 @@ TEST(probes)
 	CHECK_EQ(p.left, 0);
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
 	CHECK_EQ(filter("ret_*:stacktrace"), 0);
-	CHECK_EQ(probe_count(), 11);
+	CHECK_EQ(probe_count(), 12);
 	ret_mid(1);
 	CHECK_EQ(records_of(WIRE_ID_KERNEL_STACK), 3);
 	CHECK_EQ(filter("!ret_*:stacktrace"), 0);

@@ -5,52 +5,10 @@
 #include <stdatomic.h>
 #include "fathom/tracer.h"
 #include "fathom_port.h"
+#include "forest.h"
 #include "harness.h"
 #include "port.h"
 #include "traced.h"
-
-struct rec {
-	uint16_t type;
-	int32_t depth;
-	uint64_t func, parent, calltime, rettime;
-};
-
-/* Take every function, entry and exit record of a CPU out of its ring. */
-static size_t drain(uint32_t cpu, struct rec *out, size_t max)
-{
-	struct fathom_record r;
-	size_t n = 0;
-
-	while (fathom_ring_consume(fathom_ring_of(cpu), &r)) {
-		const uint8_t *d = r.data;
-		struct rec x = {0};
-
-		memcpy(&x.type, d, 2);
-		memcpy(&x.func, d + 8, 8);
-		if (x.type == WIRE_ID_FUNCTION)
-			memcpy(&x.parent, d + 16, 8);
-		else
-			memcpy(&x.depth, d + 16, 4);
-		if (x.type == WIRE_ID_FUNCGRAPH_EXIT) {
-			memcpy(&x.calltime, d + 24, 8);
-			memcpy(&x.rettime, d + 32, 8);
-		}
-		if (n < max)
-			out[n] = x;
-		n++;
-	}
-	return n < max ? n : max;
-}
-
-static struct rec recs[1 << 20];
-
-static const char *name_of(uint64_t ip)
-{
-	uintptr_t offset, size;
-	const char *name = port_symbol(ip, &offset, &size);
-
-	return name ? name : "?";
-}
 
 /* `a{b{}}`: what was called, nested. */
 static const char *shape(size_t n)
@@ -66,37 +24,6 @@ static const char *shape(size_t n)
 			len += (size_t)sprintf(text + len, "}");
 	}
 	return text;
-}
-
-/* Entries and exits nest, names match, children are within their parents. Number of faults. */
-static int forest_faults(size_t n, size_t *open_ends)
-{
-	static struct rec stack[4096];
-	static uint64_t child[4096];
-	size_t depth = 0;
-	int faults = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (recs[i].type == WIRE_ID_FUNCGRAPH_ENTRY) {
-			child[depth] = 0;
-			stack[depth++] = recs[i];
-		} else if (recs[i].type == WIRE_ID_FUNCGRAPH_EXIT) {
-			uint64_t took = recs[i].rettime - recs[i].calltime;
-
-			if (!depth || stack[depth - 1].func != recs[i].func ||
-			    stack[depth - 1].depth != recs[i].depth) {
-				faults++;
-				continue;
-			}
-			depth--;
-			if (child[depth] > took)
-				faults++;
-			if (depth)
-				child[depth - 1] += took;
-		}
-	}
-	*open_ends = depth;
-	return faults;
 }
 
 static void clean(void)

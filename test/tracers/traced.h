@@ -4,6 +4,7 @@
 #define TEST_TRACED_H
 
 #include <setjmp.h>
+#include <stddef.h>
 
 struct pair {
 	long a, b;
@@ -11,6 +12,7 @@ struct pair {
 
 #define TRACED_FUNCTIONS(p)                                   \
 	int p##_leaf(int x);                                  \
+	size_t p##_through(size_t (*call)(int), int arg);     \
 	int p##_mid(int x);                                   \
 	int p##_top(int x);                                   \
 	int p##_recurse(int n);                               \

@@ -37,6 +37,17 @@ static const uint8_t *target(const struct recovery *r, uint64_t at, uint64_t n)
 	return image_at(&r->image, phys, n);
 }
 
+static unsigned index_shift(const struct wire_beacon *b)
+{
+	return (unsigned)b->pos_word_bits + b->pos_count_bits + b->pos_turn_bits;
+}
+
+/* The slot that the position is in. */
+static uint32_t index_of(const struct wire_beacon *b, uint64_t position)
+{
+	return (uint32_t)(position >> index_shift(b)) & ((1u << b->pos_index_bits) - 1);
+}
+
 static bool beacon_is_good(const struct wire_beacon *b)
 {
 	struct wire_beacon copy = *b;
@@ -45,7 +56,7 @@ static bool beacon_is_good(const struct wire_beacon *b)
 	return b->bytes == sizeof(*b) && fathom_crc32(0, &copy, sizeof(copy)) == b->crc &&
 	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && b->page_bytes == WIRE_PAGE_BYTES &&
 	       b->self >= b->block && b->self - b->block < b->block_bytes && b->meta_bytes >= 8 &&
-	       b->pos_word_bits + b->pos_count_bits + b->pos_index_bits < 48 &&
+	       index_shift(b) + b->pos_index_bits < 48 && b->pos_index_bits < 32 &&
 	       b->slot_page_bits < 32;
 }
 
@@ -127,12 +138,11 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 /* Is the page of this slot before (-1) or at (0) the commit position, or not written yet (1)? */
 static int slot_order(const struct wire_beacon *b, uint64_t slot, uint32_t index, uint64_t commit)
 {
-	unsigned lap_shift = b->pos_word_bits + b->pos_count_bits + b->pos_index_bits;
+	unsigned lap_shift = index_shift(b) + b->pos_index_bits;
 	unsigned slot_shift = b->slot_page_bits + b->pos_count_bits + 1u;
 	uint64_t mask = ~0ull >> lap_shift, half = (mask >> 1) + 1;
 	uint64_t ahead = ((slot >> slot_shift) - (commit >> lap_shift) + half) & mask;
-	uint32_t at = (uint32_t)(commit >> (b->pos_word_bits + b->pos_count_bits)) &
-		      ((1u << b->pos_index_bits) - 1);
+	uint32_t at = index_of(b, commit);
 
 	if (ahead != half)
 		return ahead < half ? -1 : 1;
@@ -221,8 +231,7 @@ static int read_ring(struct recovery *r, uint32_t cpu)
 
 	if (read_head(r, cpu, &h))
 		return -1;
-	uint32_t at = (uint32_t)(h.commit >> (r->b.pos_word_bits + r->b.pos_count_bits)) &
-		      ((1u << r->b.pos_index_bits) - 1);
+	uint32_t at = index_of(&r->b, h.commit);
 
 	if (at >= h.nr_pages) {
 		diag_error("%s: the ring of cpu %u makes no sense: writing in slot %u of %u",

@@ -33,16 +33,32 @@ void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 	function_write(ip, parent_ip, context);
 }
 
+static __attribute__((noinline)) void function_enter_nested(uintptr_t ip, uintptr_t parent_ip,
+							    uint32_t context)
+{
+	uint32_t outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
+
+	if (task) {
+		function_write(ip, parent_ip, context);
+		fathom_guard_leave(task, outer);
+	}
+}
+
 /* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
 void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	uintptr_t pin = fathom_port_pin();
-	uint32_t context = fathom_port_context(), outer;
-	struct fathom_task *task = fathom_guard_open(context, &outer);
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context();
 
-	if (fathom_likely(task)) {
+	if (fathom_likely(task && !task->busy)) {
+		task->busy = fathom_guard_level(context);
+		fathom_local_barrier();
 		function_write(ip, parent_ip, context);
-		fathom_guard_leave(task, outer);
+		fathom_guard_leave(task, 0);
+	} else {
+		function_enter_nested(ip, parent_ip, context);
 	}
 	fathom_port_unpin(pin);
 }

@@ -7,7 +7,7 @@
 #include "probe/tracers.h"
 
 /*
- * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G3 are kept here) at its entry and popped
+ * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G7 are kept here) at its entry and popped
  * at its return. Where the compiler gave return sites these are patched and nothing is replaced; elsewhere the return
  * address is, and the shadow stack keeps the right one.
  */
@@ -24,49 +24,134 @@
 
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
-/* Time of the call, recorded or not. */
-static uint64_t graph_write_entry(uintptr_t ip, uint32_t depth, uint32_t context)
-{
-	struct fathom_ring *ring = fathom_tracer_ring();
-	struct fathom_slot slot;
-	uint64_t time;
-	uint8_t *to;
+static uint32_t graph_unseen; /* a call was pushed as GRAPH_UNSEEN in this tracing */
 
-	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot))) {
-		time = slot.time;
-		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
-		fathom_put64(to + 8, ip);
-		fathom_put32(to + 16, depth);
-		fathom_ring_commit(ring, &slot);
-	} else {
-		time = fathom_port_clock();
-	}
-	return time;
+/* ---- where a record stands and how deep that is: G4, G5 ---- */
+
+/* How many contexts the holder has interrupted inside the tracer. */
+static uint32_t guard_rank(uint32_t busy)
+{
+	return (busy > 0xff) + (busy > 0xffff) + (busy > 0xffffff);
 }
 
-/* calltime 0: it took no time. */
-static void graph_write_exit(uintptr_t func, uint64_t calltime, uint32_t depth, uint32_t overrun,
-			     uint32_t context)
+static int ring_is_turned(const struct fathom_ring *ring, unsigned long turn)
+{
+	return ((fathom_load(&ring->tail) ^ fathom_load(&ring->commit)) & turn) != 0;
+}
+
+uint32_t fathom_guard_settle(uint32_t busy)
+{
+	const struct fathom_ring *ring = fathom_tracer_ring();
+	int was = (busy & GUARD_TURNED) != 0;
+	int in = ring && ring_is_turned(ring, FATHOM_POS_TURN(guard_rank(busy))) != was;
+	int counts = busy & GUARD_ENTERS ? in : !in;
+
+	return (busy & ~(uint32_t)(GUARD_MOVES | GUARD_TURNED)) |
+	       (counts ? 0 : (uint32_t)GUARD_LESS);
+}
+
+/* What a record says of call `i`. The caller holds the guard. */
+static uint32_t graph_shown(const struct fathom_task *task, uint32_t i)
+{
+	uint32_t less = 0;
+
+	for (uint32_t below = task->busy >> 8; below; below >>= 8)
+		less += (below & GUARD_LESS) != 0;
+	if (fathom_unlikely(fathom_load(&graph_unseen)))
+		for (uint32_t k = 0; k < i; k++)
+			less += (task->shadow[k].flags & GRAPH_UNSEEN) != 0;
+	return i - (less < i ? less : i);
+}
+
+/* Reserve the record that moves the depth (to `depth`: at once). The caller holds the guard as `busy` and makes it that again. */
+static uint8_t *graph_reserve(struct fathom_task *task, struct fathom_ring *ring, uint32_t bytes,
+			      uint32_t depth, uint32_t move, struct fathom_slot *slot)
+{
+	uint32_t busy = task->busy;
+	unsigned long turn = FATHOM_POS_TURN(guard_rank(busy));
+
+	fathom_ring_catch_up(ring); /* or commit may pass records of this very turn meanwhile */
+	if (ring_is_turned(ring, turn))
+		move |= GUARD_TURNED;
+	fathom_task_move(task, depth, busy | move);
+	return fathom_ring_reserve_turning(ring, bytes, turn, slot);
+}
+
+static void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, uint32_t context)
+{
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
+	fathom_put64(to + 8, ip);
+	fathom_put32(to + 16, depth);
+}
+
+static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t overrun,
+			   uint64_t calltime, uint64_t now, uint32_t context)
+{
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
+	fathom_put64(to + 8, func);
+	fathom_put32(to + 16, depth);
+	fathom_put32(to + 20, overrun);
+	fathom_put64(to + 24, fathom_to_ns(calltime));
+	fathom_put64(to + 32, fathom_to_ns(now));
+}
+
+/* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. */
+static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint64_t *time)
 {
 	struct fathom_ring *ring = fathom_tracer_ring();
+	uint32_t busy = task->busy;
 	struct fathom_slot slot;
-	uint8_t *to;
+	uint8_t *to = 0;
 
-	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, EXIT_BYTES, &slot))) {
-		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
-		fathom_put64(to + 8, func);
-		fathom_put32(to + 16, depth);
-		fathom_put32(to + 20, overrun);
-		fathom_put64(to + 24, fathom_to_ns(calltime ? calltime : slot.time));
-		fathom_put64(to + 32, fathom_to_ns(slot.time));
-		fathom_ring_commit(ring, &slot);
+	if (fathom_likely(ring))
+		to = graph_reserve(task, ring, ENTRY_BYTES, i + 1, GUARD_ENTERS, &slot);
+	if (!to) {
+		fathom_task_move(task, i, busy);
+		return 0;
 	}
+	*time = slot.time;
+	graph_put_entry(to, ip, graph_shown(task, i), fathom_port_context());
+	fathom_task_move(task, i + 1, busy);
+	fathom_ring_commit(ring, &slot);
+	return 1;
+}
+
+/* Record that call `i` returns, and take it off the stack. 0: refused; it is off the stack. */
+static int graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+{
+	const struct fathom_shadow *e = &task->shadow[i];
+	struct fathom_ring *ring = fathom_tracer_ring();
+	uint32_t busy = task->busy, move = task->depth == i + 1 ? GUARD_LEAVES : 0;
+	struct fathom_slot slot = {0};
+	uint8_t *to = 0;
+
+	if (fathom_likely(ring))
+		to = graph_reserve(task, ring, EXIT_BYTES, task->depth, move, &slot);
+	if (fathom_likely(to))
+		graph_put_exit(to, e->func, graph_shown(task, i), task->overrun, e->calltime,
+			       slot.time, context);
+	fathom_shadow_pop(task, i, busy);
+	if (fathom_likely(to))
+		fathom_ring_commit(ring, &slot);
+	return to != 0;
 }
 
 void fathom_graph_record(uintptr_t ip, uint32_t context)
 {
-	graph_write_entry(ip, 0, context);
-	graph_write_exit(ip, 0, 0, 0, context);
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	if (!ring)
+		return;
+	if ((to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot))) {
+		graph_put_entry(to, ip, 0, context);
+		fathom_ring_commit(ring, &slot);
+	}
+	if ((to = fathom_ring_reserve(ring, EXIT_BYTES, &slot))) {
+		graph_put_exit(to, ip, 0, 0, slot.time, slot.time, context);
+		fathom_ring_commit(ring, &slot);
+	}
 }
 
 /* The stream of the running CPU, which must not change on the way. */
@@ -113,28 +198,13 @@ static inline __attribute__((always_inline)) int graph_here(struct graph_here *h
 	return 1;
 }
 
-/* Reserve with the guard held; NULL: neither is. */
-static inline __attribute__((always_inline)) uint8_t *graph_try(const struct graph_here *h,
-								uint32_t bytes, unsigned long *at,
-								uint64_t *time)
+static inline __attribute__((always_inline)) void graph_commit(const struct graph_here *h,
+							       uint32_t bytes, unsigned long at,
+							       uint64_t time)
 {
-	uint8_t *to;
-
-	fathom_guard_take(h->task, h->context);
-	to = fathom_ring_try(h->ring, bytes, at, time);
-	if (fathom_unlikely(!to))
-		fathom_guard_leave(h->task, 0);
-	return to;
-}
-
-static inline __attribute__((always_inline)) void graph_try_end(const struct graph_here *h,
-								uint32_t bytes, unsigned long at,
-								uint64_t time)
-{
-	fathom_guard_leave(h->task, 0);
-	fathom_local_barrier();
 	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
-	fathom_ring_try_commit(h->ring, fathom_ring_end(at, fathom_ring_words(bytes)), time);
+	at = fathom_ring_end(at, fathom_ring_words(bytes)) ^ FATHOM_POS_TURN(0);
+	fathom_ring_try_commit(h->ring, at, time);
 }
 
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
@@ -143,27 +213,27 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	struct graph_here h;
 	struct fathom_shadow *e;
 	unsigned long at;
-	uint32_t depth;
-	uint64_t time;
+	uint32_t delta;
+	uint64_t depth, time;
 	uint8_t *to;
 
 	if (!graph_here(&h))
 		return 0;
-	depth = h.task->depth;
+	depth = h.task->state; /* far too deep if somebody is busy */
 	e = &h.task->shadow[depth];
 	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(h.task->busy || depth >= FATHOM_SHADOW_DEPTH ||
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
 			    h.task->plain != fathom_load(&fathom_graph_plain) ||
-			    (depth && e[-1].slot <= (uintptr_t)slot)))
+			    (depth && e[-1].slot <= (uintptr_t)slot) ||
+			    !fathom_ring_look(h.ring, ENTRY_BYTES, &at, &time, &delta)))
 		return 0;
-	to = graph_try(&h, ENTRY_BYTES, &at, &time);
-	if (fathom_unlikely(!to))
+	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_ENTERS);
+	to = fathom_ring_grab(h.ring, ENTRY_BYTES, at, delta, FATHOM_POS_TURN(0));
+	if (fathom_unlikely(!to)) {
+		fathom_task_move(h.task, depth, 0);
 		return 0;
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, h.context));
-	fathom_put64(to + 8, ip);
-	fathom_put32(to + 16, depth);
-	h.task->depth = depth + 1;
-	fathom_local_barrier(); /* G1 */
+	}
+	graph_put_entry(to, ip, (uint32_t)depth, h.context);
 	e->func = ip;
 	e->flags = fathom_load(&fathom_graph_plain);
 	if (hijack)
@@ -173,7 +243,8 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
-	graph_try_end(&h, ENTRY_BYTES, at, time);
+	fathom_task_move(h.task, depth + 1, 0);
+	graph_commit(&h, ENTRY_BYTES, at, time);
 	return 1;
 }
 
@@ -221,7 +292,7 @@ uint32_t fathom_graph_wanted(uint32_t index)
 		task->inside = 0;
 	if (task->quiet > task->depth)
 		task->quiet = 0;
-	if (task->quiet || (limit && task->depth >= limit))
+	if (task->quiet || (limit && graph_shown(task, task->depth) >= limit))
 		return 0;
 	if (fathom_functions.set_count[FATHOM_SET_GRAPH] && !task->inside) {
 		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
@@ -237,63 +308,77 @@ uint32_t fathom_graph_wanted(uint32_t index)
 	return flags;
 }
 
-/* Fill in a call that was just pushed, and record it if the flags say so. `name` names its frame. */
-static void graph_open(struct fathom_shadow *e, uintptr_t ip, uintptr_t name, uint32_t flags,
-		       uint32_t depth)
+/* Follow a call; `name` names its frame, which is `slot` if there is one. The caller holds the guard. */
+static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags, int hijack)
 {
+	struct fathom_task *task = fathom_port_task_state();
+	int i = fathom_shadow_room(task, slot);
+	struct fathom_shadow *e = &task->shadow[i];
+	uint64_t time;
+
+	if (i < 0)
+		return;
+	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, &time)) {
+		fathom_counts()->refused++;
+		if (slot && !(flags & GRAPH_PROFILE))
+			return;
+		flags &= ~(uint32_t)GRAPH_RECORD;
+	}
+	if (!(flags & GRAPH_RECORD)) {
+		time = fathom_port_clock();
+		if (!(flags & (GRAPH_THRESH | GRAPH_QUIET | GRAPH_STREAM))) {
+			flags |= GRAPH_UNSEEN; /* G6 */
+			fathom_store(&graph_unseen, 1);
+		}
+		fathom_task_move(task, (uint32_t)i + 1, task->busy);
+	}
+	if (flags & GRAPH_STREAM)
+		graph_stream(ip, fathom_stream_enter);
+	if (flags & GRAPH_INSIDE)
+		task->inside = (uint32_t)i + 1;
+	if (flags & GRAPH_QUIET)
+		task->quiet = (uint32_t)i + 1;
 	e->func = ip;
 	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
 	e->children = 0;
-	e->slot = name;
-	if (flags & GRAPH_STREAM)
-		graph_stream(ip, fathom_stream_enter);
-	e->calltime = flags & GRAPH_RECORD ? graph_write_entry(ip, depth, fathom_port_context())
-					   : fathom_port_clock();
-}
-
-/* The caller holds the recursion guard. */
-void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
-{
-	struct fathom_task *task = fathom_port_task_state();
-	struct fathom_shadow *e = fathom_shadow_push(task, slot);
-	uint32_t depth;
-
-	if (!e)
-		return;
-	depth = (uint32_t)(e - task->shadow);
-	if (flags & GRAPH_INSIDE)
-		task->inside = depth + 1;
-	if (flags & GRAPH_QUIET)
-		task->quiet = depth + 1;
+	e->calltime = time;
 	e->ret = hijack ? *slot : 0;
-	graph_open(e, ip, (uintptr_t)slot, flags, depth);
+	e->slot = name;
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
 }
 
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
+{
+	graph_push(ip, slot, (uintptr_t)slot, flags, hijack);
+}
+
 /* ---- returns ---- */
 
-static __attribute__((noinline)) void graph_exit_slow(struct fathom_task *task,
-						      const struct fathom_shadow *e, uint32_t depth,
-						      uint32_t context)
+/* Call `i` returns: everyone who followed it is told, and it is taken off the stack. */
+static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 {
-	uint64_t now = fathom_port_clock(), took = now - e->calltime;
+	const struct fathom_shadow *e = &task->shadow[i];
+	uint64_t took = fathom_port_clock() - e->calltime;
+	uintptr_t flags = e->flags;
 
-	if (task->inside > depth)
+	if (task->inside > i)
 		task->inside = 0;
-	if (task->quiet > depth)
+	if (task->quiet > i)
 		task->quiet = 0;
-	if (e->flags & GRAPH_PROFILE) {
-		if (depth)
-			task->shadow[depth - 1].children += took;
+	if (flags & GRAPH_PROFILE) {
+		if (i)
+			task->shadow[i - 1].children += took;
 		fathom_profile_leave(e->func, took, took - e->children);
 	}
-	if (e->flags & GRAPH_STREAM)
+	if (flags & GRAPH_STREAM)
 		graph_stream(e->func, fathom_stream_leave);
-	if (e->flags & GRAPH_RECORD ||
-	    (e->flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
-		graph_write_exit(e->func, e->calltime, depth, task->overrun, context);
+	if (!(flags & GRAPH_RECORD) &&
+	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
+		fathom_shadow_pop(task, i, task->busy);
+	else if (!graph_record_exit(task, i, context))
+		fathom_counts()->cut++;
 }
 
 /*
@@ -305,21 +390,22 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 	struct fathom_task *task = fathom_port_task_state();
 	int i = task ? fathom_shadow_find(task, slot) : -1;
 	uint32_t context = fathom_port_context(), outer;
-	struct fathom_shadow e;
+	uintptr_t ret;
 
 	if (i < 0) {
 		fathom_counts()->unmatched++;
 		return 0;
 	}
-	e = fathom_shadow_pop(task, (uint32_t)i);
-	task = fathom_guard_open(context, &outer);
-	if (!task)
-		return e.ret;
-	if (!((e.flags ^ fathom_load(&fathom_graph_plain)) & ~(uintptr_t)GRAPH_FLAGS))
-		graph_exit_slow(task, &e, (uint32_t)i,
-				context); /* else its entry is not in this trace */
+	outer = fathom_guard_enter(task, context); /* G7 */
+	ret = task->shadow[i].ret;
+	fathom_shadow_unwind(task, (uint32_t)i);
+	if ((task->shadow[i].flags ^ fathom_load(&fathom_graph_plain)) & ~(uintptr_t)GRAPH_FLAGS)
+		fathom_shadow_pop(task, (uint32_t)i,
+				  task->busy); /* its entry is not in this trace */
+	else
+		graph_exit(task, (uint32_t)i, context);
 	fathom_guard_leave(task, outer);
-	return e.ret;
+	return ret;
 }
 
 /*
@@ -331,35 +417,33 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 	struct graph_here h;
 	struct fathom_shadow *e;
 	unsigned long at;
-	uint32_t depth;
-	uint64_t time;
+	uint32_t delta;
+	uint64_t depth, time;
 	uint8_t *to;
 
 	if (!graph_here(&h))
 		return 0;
-	depth = h.task->depth - 1;
-	e = &h.task->shadow[depth & (FATHOM_SHADOW_DEPTH - 1)]; /* G1: no match if there is none */
+	depth = h.task->state - 1; /* far too deep if there is none, or somebody is busy */
+	e = &h.task->shadow[depth];
 	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(e->slot != (uintptr_t)slot ||
-			    e->flags != fathom_load(&fathom_graph_plain) || h.task->busy))
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH || e->slot != (uintptr_t)slot ||
+			    e->flags != fathom_load(&fathom_graph_plain) ||
+			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
 		return 0;
-	to = graph_try(&h, EXIT_BYTES, &at, &time);
-	if (fathom_unlikely(!to))
+	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
+	to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta, FATHOM_POS_TURN(0));
+	if (fathom_unlikely(!to)) {
+		fathom_task_move(h.task, depth + 1, 0);
 		return 0;
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, h.context));
-	fathom_put64(to + 8, e->func);
-	fathom_put32(to + 16, depth);
-	fathom_put32(to + 20, h.task->overrun);
-	fathom_put64(to + 24, fathom_to_ns(e->calltime));
-	fathom_put64(to + 32, fathom_to_ns(time));
+	}
+	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, time, h.context);
 	if (ret) {
 		*ret = e->ret;
 		e->ret = 0;
 	}
 	e->slot = 0; /* G1 */
-	fathom_local_barrier();
-	h.task->depth = depth;
-	graph_try_end(&h, EXIT_BYTES, at, time);
+	fathom_task_move(h.task, depth, 0);
+	graph_commit(&h, EXIT_BYTES, at, time);
 	return 1;
 }
 
@@ -395,10 +479,7 @@ void fathom_graph_enter_named(uintptr_t ip)
 	struct fathom_task *task = fathom_guard_open(fathom_port_context(), &outer);
 
 	if (task) {
-		struct fathom_shadow *e = fathom_shadow_push(task, 0);
-
-		if (e)
-			graph_open(e, ip, ip, GRAPH_RECORD, (uint32_t)(e - task->shadow));
+		graph_push(ip, 0, ip, GRAPH_RECORD, 0);
 		fathom_guard_leave(task, outer);
 	}
 	fathom_port_unpin(pin);

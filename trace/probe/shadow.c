@@ -13,6 +13,20 @@
  * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
  * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
  *     stack that has returned, or its slot is in use by another call. A return address is never lost.
+ *
+ * The depth that a record shows is the number of calls that, where it stands in the trace, have begun and not returned. A
+ * record gets its place when the ring grants it, the depth changes some instructions before or behind that, and an
+ * interrupt that comes in between records calls too. So:
+ *
+ * G4. depth and busy change in one store. A call that is being recorded, or whose return is, is on the shadow stack for all
+ *     of that time, and the byte of `busy` of who does it says which of the two it is.
+ * G5. Such a reservation turns a bit of the ring's tail that nobody else turns (FATHOM_POS_TURN; one for each of the
+ *     contexts that can be in the tracer at once). Whoever interrupts it sees by that whether the record has its place,
+ *     and counts the call on top, or not (GUARD_LESS).
+ * G6. A call whose entry the ring refuses is left out whole: it is not pushed, so its return is not recorded and its callees
+ *     show as its caller's. If someone else wants it followed (the profile), or if it must be on the stack for returns to
+ *     be told apart (names instead of slots), it is pushed as GRAPH_UNSEEN, and not counted in any depth.
+ * G7. Whoever was let in is let out: the return of a call that is on the stack is recorded in any context.
  */
 
 static uint32_t graph_generation = 1;
@@ -98,7 +112,7 @@ static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uin
 	shadow_compact(task, (uint32_t)i, dead_below, (uintptr_t)slot);
 }
 
-struct fathom_shadow *fathom_shadow_push(struct fathom_task *task, uintptr_t *slot)
+int fathom_shadow_room(struct fathom_task *task, uintptr_t *slot)
 {
 	uint32_t depth;
 
@@ -111,29 +125,26 @@ struct fathom_shadow *fathom_shadow_push(struct fathom_task *task, uintptr_t *sl
 	if (depth >= FATHOM_SHADOW_DEPTH) {
 		task->overrun++;
 		fathom_counts()->shadow_full++;
-		return 0;
+		return -1;
 	}
-	task->depth = depth + 1;
-	fathom_local_barrier(); /* G1 */
-	return &task->shadow[depth];
+	return (int)depth;
 }
 
-struct fathom_shadow fathom_shadow_pop(struct fathom_task *task, uint32_t i)
+void fathom_shadow_unwind(struct fathom_task *task, uint32_t i)
 {
-	struct fathom_shadow e;
-
-	if (task->depth != i + 1) {
-		fathom_counts()->unwound += task->depth - 1 - i;
-		shadow_compact(task, i + 1, dead_below, task->shadow[i].slot);
-	}
-	e = task->shadow[i];
-	task->shadow[i].slot = 0; /* G1 */
-	fathom_local_barrier();
 	if (task->depth == i + 1)
-		task->depth = i;
-	else
-		task->shadow[i].ret = 0; /* a hole below another stack's calls; compacted later */
-	return e;
+		return;
+	fathom_counts()->unwound += task->depth - 1 - i;
+	shadow_compact(task, i + 1, dead_below, task->shadow[i].slot);
+}
+
+void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy)
+{
+	uint32_t depth = task->depth;
+
+	/* If it is not on top, it leaves a hole below another stack's calls; compacted later. */
+	task->shadow[i].slot = task->shadow[i].ret = 0; /* G1 */
+	fathom_task_move(task, depth == i + 1 ? i : depth, busy);
 }
 
 /* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */

@@ -13,11 +13,16 @@ extern uintptr_t fathom_graph_plain;
 
 /* The caller holds the recursion guard: forget what an earlier tracing left, unless an interrupted context is at it. */
 void fathom_shadow_refresh(struct fathom_task *task);
-/* Room for one more call, or NULL (counted). `slot` is where its return address lies; NULL: named otherwise. */
-struct fathom_shadow *fathom_shadow_push(struct fathom_task *task, uintptr_t *slot);
+/*
+ * Where one more call goes, which is the depth then; -1: full (counted). `slot` is where its return address lies; NULL: it
+ * is named otherwise. The depth is the caller's to raise.
+ */
+int fathom_shadow_room(struct fathom_task *task, uintptr_t *slot);
 /* The innermost call that `slot` names, or -1. */
 int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot);
-/* Take call `i`, which returns now, off the stack, and those above it that never will. What it was. */
-struct fathom_shadow fathom_shadow_pop(struct fathom_task *task, uint32_t i);
+/* Call `i` returns: those above it never will. */
+void fathom_shadow_unwind(struct fathom_task *task, uint32_t i);
+/* Take call `i` off the stack, and be as busy as this. */
+void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy);
 
 #endif

@@ -295,6 +295,8 @@ void fathom_tracer_stats(struct fathom_tracer_stats *out)
 		out->unmatched += fathom_tracer_counts[i].unmatched;
 		out->unwound += fathom_tracer_counts[i].unwound;
 		out->recursion += fathom_tracer_counts[i].recursion;
+		out->refused += fathom_tracer_counts[i].refused;
+		out->cut += fathom_tracer_counts[i].cut;
 		out->forks_lost += fathom_tracer_counts[i].forks_lost;
 	}
 }

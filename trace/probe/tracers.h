@@ -31,6 +31,8 @@ struct tracer_counts {
 	uint64_t unmatched;
 	uint64_t unwound;
 	uint64_t recursion;
+	uint64_t refused;
+	uint64_t cut;
 	uint64_t forks_lost;
 } __attribute__((aligned(64)));
 extern struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
@@ -46,31 +48,47 @@ static inline struct tracer_counts *fathom_counts(void)
  * The recursion guard. task->busy is a stack of contexts (soft irq, hard irq, NMI) that are inside the tracer, a byte
  * each, the innermost lowest. A tracer that is entered again in the same context was called by its own port hooks, and
  * stays out. An interrupt that comes in between leaves `busy` as it found it, so plain loads and stores do.
+ * Beside its context, a byte tells whoever interrupts its holder where that is in moving the task's depth: shadow.c, G5.
  */
+enum guard_bit {
+	GUARD_LEVEL = WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ | 1,
+	GUARD_ENTERS = 0x02, /* it records a call: the one on top counts from the reservation on */
+	GUARD_LEAVES = 0x04, /* it records a return: the one on top counts until then */
+	GUARD_LESS = 0x20,   /* settled: the one on top does not count */
+	GUARD_TURNED = 0x80, /* its turn of tail and commit differed when it began */
+};
+#define GUARD_MOVES (GUARD_ENTERS | GUARD_LEAVES)
+
 static inline uint32_t fathom_guard_level(uint32_t context)
 {
-	return (context & (WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ)) | 1;
+	return (context & GUARD_LEVEL) | 1;
 }
 
 static inline int fathom_guard_is_held(const struct fathom_task *task, uint32_t context)
 {
-	return (task->busy & 0xff) == fathom_guard_level(context);
+	return (task->busy & GUARD_LEVEL) == fathom_guard_level(context);
 }
+
+/* graph.c: `busy` of an interrupted holder that moves the depth, with GUARD_MOVES settled for those above it. */
+uint32_t fathom_guard_settle(uint32_t busy);
 
 /* What fathom_guard_leave() wants back. */
 static inline uint32_t fathom_guard_enter(struct fathom_task *task, uint32_t context)
 {
-	uint32_t outer = task->busy;
+	uint32_t outer = task->busy, below = outer;
 
-	task->busy = outer << 8 | fathom_guard_level(context);
+	if (fathom_unlikely(outer & GUARD_MOVES))
+		below = fathom_guard_settle(outer);
+	task->busy = below << 8 | fathom_guard_level(context);
 	fathom_local_barrier();
 	return outer;
 }
 
-/* The same when nobody holds it, which the caller has seen: fathom_guard_leave(task, 0). */
-static inline void fathom_guard_take(struct fathom_task *task, uint32_t context)
+/* Both at once, for whoever interrupts. */
+static inline void fathom_task_move(struct fathom_task *task, uint64_t depth, uint32_t busy)
 {
-	task->busy = fathom_guard_level(context);
+	fathom_local_barrier();
+	fathom_store(&task->state, depth + ((uint64_t)busy << 32));
 	fathom_local_barrier();
 }
 
@@ -184,6 +202,8 @@ enum graph_flag {
 	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
 	GRAPH_IN_IRQ =
 		64, /* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
+	GRAPH_UNSEEN =
+		128, /* followed, but nothing of it is in the trace: it does not count in the depth shown */
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */

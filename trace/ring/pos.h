@@ -6,13 +6,15 @@
 #include "fathom/ring.h"
 
 /*
- * A position (tail, commit)     | lap | index | count | words |     words: 10 bits, count: 10 (9), index: 16 (9)
- * A slot                        | lap | free | read | page |        page: 17 (10), read: 10 (9)
+ * A position (tail, commit)     | lap | index | turns | count | words |     words: 10 bits, count: 10 (9), turns: 3 (0),
+ *                                                                           index: 16 (9)
+ * A slot                        | lap | free | read | page |                page: 17 (10), read: 10 (9)
  *
  * (in brackets: 32-bit targets). A slot's lap grows by one whenever the owner puts its tail there, so its low bits are the
  * lap of the position. A position's lap has fewer bits, and need not have more: see R9 in ring.c.
  */
 #define FATHOM_POS_LAP_UNIT   (1ul << FATHOM_POS_LAP_SHIFT)
+#define FATHOM_POS_TURNS      ((1ul << FATHOM_POS_PAGE_SHIFT) - (1ul << FATHOM_POS_TURN_SHIFT))
 #define FATHOM_POS_NOWHERE    (~0ul) /* no position: more words than a page has */
 #define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
 #define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
@@ -33,14 +35,14 @@ static inline int pos_same_page(unsigned long a, unsigned long b)
 	return ((a ^ b) >> FATHOM_POS_PAGE_SHIFT) == 0;
 }
 
-/* The start of the page behind the one `pos` is in. */
+/* The start of the page behind the one `pos` is in; nothing is turned. */
 static inline unsigned long pos_next_page(const struct fathom_ring *r, unsigned long pos)
 {
-	uint32_t index = FATHOM_POS_INDEX(pos) + 1;
+	unsigned long turns = pos & FATHOM_POS_TURNS;
 
-	if (index < r->nr_pages)
-		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT;
-	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT;
+	if (FATHOM_POS_INDEX(pos) + 1 < r->nr_pages)
+		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT | turns;
+	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT | turns;
 }
 
 static inline uint32_t slot_read(unsigned long slot)
@@ -111,8 +113,5 @@ static inline uint32_t slot_unread(const struct fathom_ring *r, unsigned long sl
 
 /* read.c: the records of [start, end): how many, and the time behind the last; -1 if they make no sense. */
 int fathom_ring_count(const uint8_t *data, uint32_t start, uint32_t end, uint64_t *time);
-
-/* ring.c: if a writer gave up publishing what nested ones left (`lagging`), do it now. */
-void fathom_ring_catch_up(struct fathom_ring *r);
 
 #endif

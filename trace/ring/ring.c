@@ -61,10 +61,13 @@
  * R8  meta of a page is written by who closes it (used, entries) and by publish (first, missed, discards), before commit
  *     passes it; from then on it is constant until the owner's tail is in that page again.
  * R9  A position never comes back: between the look and the exchange an interrupt can write whole laps, but not as many as
- *     the lap bits count (2^28; 16 on a 32-bit target, where it must also hit the very word and count).
+ *     the lap bits count (2^25; 16 on a 32-bit target, where it must also hit the very word and count).
  * R10 While the ring is HELD no reservation is granted and nobody touches tail or commit, but who looked at the flags before:
  *     its exchange is the last. Whoever holds the ring puts NOWHERE into the tail, makes all CPUs see it, and looks: if it
  *     still stands there, no exchange that was under way succeeded, none to come will, and the ring is its own.
+ * R11 A turn of the tail changes with the exchange of a reservation that asked for it, and with nothing else. Of commit it
+ *     changes when commit passes such a record. So if no commit was lagging when a writer began, whoever interrupts it sees
+ *     by the two, compared with how they stood then, whether its record is in.
  */
 
 /* How often in a row an interrupt may write inside a window of ten instructions before a writer gives in. */
@@ -266,7 +269,7 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 }
 
 /* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
-static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
+static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
 			struct fathom_slot *slot)
 {
 	unsigned long was = slot->before, to = pos_next_page(r, was);
@@ -279,7 +282,7 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
 	s = stamp_for(r, to, was, flags, &slot->time);
 	slot->at = to;
-	slot->end = fathom_ring_end(to, words + (s.type ? 2 : 0));
+	slot->end = fathom_ring_end(to, words + (s.type ? 2 : 0)) ^ turn;
 	FATHOM_STEP(I);
 	if (!fathom_local_cmpxchg(&r->tail, was, slot->end))
 		return 0;
@@ -300,7 +303,7 @@ static int stamp_fits(const struct fathom_ring *r, const struct fathom_slot *slo
 	       (slot_page(r, word)->time ^ slot->time) >> WIRE_STAMP_BITS == 0;
 }
 
-static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
+static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
 			struct fathom_slot *slot)
 {
 	struct stamp s = stamp_for(r, slot->before, slot->before, flags, &slot->time);
@@ -308,9 +311,9 @@ static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
 
 	if (FATHOM_POS_WORDS(slot->before) + need > FATHOM_RING_WORDS ||
 	    (s.type && !stamp_fits(r, slot)))
-		return reserve_next(r, words, flags, slot);
+		return reserve_next(r, words, flags, turn, slot);
 	slot->at = slot->before;
-	slot->end = fathom_ring_end(slot->at, need);
+	slot->end = fathom_ring_end(slot->at, need) ^ turn;
 	FATHOM_STEP(C);
 	if (!fathom_local_cmpxchg(&r->tail, slot->before, slot->end))
 		return 0;
@@ -332,7 +335,8 @@ void fathom_ring_catch_up(struct fathom_ring *r)
 }
 
 /* reserve() when anything is out of the ordinary. Context: any. */
-void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
+			      struct fathom_slot *slot)
 {
 	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags);
 	int got = 0;
@@ -353,7 +357,7 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fath
 		/* Behind the look: if commit lags again, or begins to, the tail has moved and the exchange fails. */
 		fathom_ring_catch_up(r);
 		slot->time = fathom_port_clock();
-		got = reserve_here(r, words, flags, slot);
+		got = reserve_here(r, words, flags, turn, slot);
 	}
 	if (got <= 0)
 		refuse(slot, got == -NEXT_FULL ? &r->full : &r->nested);

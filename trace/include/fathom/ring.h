@@ -29,17 +29,25 @@
 #define FATHOM_STEP(letter) ((void)0)
 #endif
 
-/* A position: which page (lap and index of its slot), how many records and how many 4-byte words of it are taken. */
+/*
+ * A position: which page (lap and index of its slot), how many records and how many 4-byte words of it are taken. Between
+ * them are bits that say nothing of the place: a reservation may turn one of them, and nobody else does, so who interrupts
+ * that writer can tell from the tail whether its record is in (R11 in ring.c). A 32-bit target has no bits to spare.
+ */
 #if UINTPTR_MAX > 0xffffffffu
+#define FATHOM_POS_TURN_BITS  3
 #define FATHOM_POS_COUNT_BITS 10
 #define FATHOM_POS_INDEX_BITS 16
 #else
+#define FATHOM_POS_TURN_BITS  0
 #define FATHOM_POS_COUNT_BITS 9
 #define FATHOM_POS_INDEX_BITS 9
 #endif
 #define FATHOM_POS_WORD_BITS  10
 #define FATHOM_POS_COUNT_UNIT (1ul << FATHOM_POS_WORD_BITS)
-#define FATHOM_POS_PAGE_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
+#define FATHOM_POS_TURN_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
+#define FATHOM_POS_TURN(n)    ((n) < FATHOM_POS_TURN_BITS ? 1ul << (FATHOM_POS_TURN_SHIFT + (n)) : 0ul)
+#define FATHOM_POS_PAGE_SHIFT (FATHOM_POS_TURN_SHIFT + FATHOM_POS_TURN_BITS)
 #define FATHOM_POS_LAP_SHIFT  (FATHOM_POS_PAGE_SHIFT + FATHOM_POS_INDEX_BITS)
 #define FATHOM_POS_WORDS(pos) ((uint32_t)(pos) & ((1u << FATHOM_POS_WORD_BITS) - 1))
 #define FATHOM_POS_INDEX(pos) \
@@ -173,8 +181,11 @@ uint32_t fathom_ring_pages_in(size_t bytes);
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu);
 
 /* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */
-void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot);
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
+			      struct fathom_slot *slot);
 void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time);
+/* If a writer gave up publishing what nested ones left (`lagging`), do it now. */
+void fathom_ring_catch_up(struct fathom_ring *r);
 
 static inline uint8_t *fathom_ring_page_at(const struct fathom_ring *r, uint32_t page)
 {
@@ -210,32 +221,50 @@ static inline unsigned long fathom_ring_end(unsigned long at, uint32_t words)
 }
 
 /*
- * The ordinary case of reserve, for callers that have another way when it is not: NULL, with nothing changed or counted,
- * if a reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes
- * no call and keeps little, so the function around it needs no frame. End it with fathom_ring_try_commit().
+ * The ordinary case of reserve, for callers that have another way when it is not: 0, with nothing changed or counted, if a
+ * reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes no
+ * call and keeps little, so the function around it needs no frame. In two halves: a look, and the grab, which fails if
+ * anyone wrote since and else has turned `turn`. End it with fathom_ring_try_commit().
  */
-static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
-				    uint64_t *time)
+static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_ring *r,
+								  uint32_t bytes, unsigned long *at,
+								  uint64_t *time, uint32_t *delta)
 {
-	uint32_t words = fathom_ring_words(bytes);
-	uint64_t delta;
+	uint64_t since;
 
 	FATHOM_STEP(A);
 	*at = fathom_load(&r->tail);
 	FATHOM_STEP(B);
 	if (fathom_unlikely(*at != fathom_load(&r->commit) || fathom_load(&r->flags) != 0 ||
 			    bytes > FATHOM_RING_EVENT_MAX ||
-			    FATHOM_POS_WORDS(*at) + words > FATHOM_RING_WORDS))
-		return NULL;
+			    FATHOM_POS_WORDS(*at) + fathom_ring_words(bytes) > FATHOM_RING_WORDS))
+		return 0;
 	*time = fathom_port_clock();
-	delta = *time - r->last_time;
-	if (fathom_unlikely(delta > WIRE_DELTA_MAX))
-		return NULL;
+	since = *time - r->last_time;
+	*delta = (uint32_t)since;
+	return fathom_likely(since <= WIRE_DELTA_MAX);
+}
+
+static inline __attribute__((always_inline)) void *fathom_ring_grab(
+	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta, unsigned long turn)
+{
+	uint32_t words = fathom_ring_words(bytes);
+
 	FATHOM_STEP(C);
-	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, *at, fathom_ring_end(*at, words))))
+	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, fathom_ring_end(at, words) ^ turn)))
 		return NULL;
 	FATHOM_STEP(D);
-	return fathom_ring_header(r->here + FATHOM_POS_WORDS(*at), words, (uint32_t)delta);
+	return fathom_ring_header(r->here + FATHOM_POS_WORDS(at), words, delta);
+}
+
+static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
+				    uint64_t *time)
+{
+	uint32_t delta;
+
+	if (fathom_unlikely(!fathom_ring_look(r, bytes, at, time, &delta)))
+		return NULL;
+	return fathom_ring_grab(r, bytes, *at, delta, 0);
 }
 
 /* Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. */
@@ -252,6 +281,31 @@ static inline void fathom_ring_try_commit(struct fathom_ring *r, unsigned long e
 		fathom_ring_publish(r, end, time);
 }
 
+/* fathom_ring_reserve(), which turns `turn` of the tail as well. */
+static inline __attribute__((always_inline)) void *fathom_ring_reserve_turning(
+	struct fathom_ring *r, uint32_t bytes, unsigned long turn, struct fathom_slot *slot)
+{
+	unsigned long at;
+	uint64_t time;
+	uint32_t delta;
+	void *data = NULL;
+
+	if (fathom_likely(fathom_ring_look(r, bytes, &at, &time, &delta)))
+		data = fathom_ring_grab(r, bytes, at, delta, turn);
+	if (fathom_likely(data)) {
+		slot->data = data;
+		slot->time = time;
+		slot->before = slot->at = at;
+		slot->end = fathom_ring_end(at, fathom_ring_words(bytes)) ^ turn;
+	} else {
+		struct fathom_slot slow; /* so that *slot can live in registers */
+
+		fathom_ring_reserve_slow(r, bytes, turn, &slow);
+		*slot = slow;
+	}
+	return slot->data;
+}
+
 /*
  * Reserve room for a payload of `bytes` on the ring of the running CPU. Returns slot->data, NULL if it was refused
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
@@ -260,22 +314,7 @@ static inline void fathom_ring_try_commit(struct fathom_ring *r, unsigned long e
 static inline void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
 					struct fathom_slot *slot)
 {
-	unsigned long at;
-	uint64_t time;
-	void *data = fathom_ring_try(r, bytes, &at, &time);
-
-	if (fathom_likely(data)) {
-		slot->data = data;
-		slot->time = time;
-		slot->before = slot->at = at;
-		slot->end = fathom_ring_end(at, fathom_ring_words(bytes));
-	} else {
-		struct fathom_slot slow; /* so that *slot can live in registers */
-
-		fathom_ring_reserve_slow(r, bytes, &slow);
-		*slot = slow;
-	}
-	return slot->data;
+	return fathom_ring_reserve_turning(r, bytes, 0, slot);
 }
 
 /* Publish the record. Nested ones are published by the outermost, which finds commit where it was. Context: the one that reserved. */

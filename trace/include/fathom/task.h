@@ -36,8 +36,18 @@ struct fathom_shadow {
  * Written by the task it belongs to and by interrupts on top of it; nobody else.
  */
 struct fathom_task {
-	uint32_t depth;	  /* entries of shadow[] in use */
-	uint32_t busy;	  /* contexts that are inside the tracer: the recursion guard */
+	union {
+		struct {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+			uint32_t busy, depth;
+#else
+			uint32_t depth; /* entries of shadow[] in use */
+			uint32_t
+				busy; /* contexts that are inside the tracer: the recursion guard */
+#endif
+		};
+		uint64_t state; /* busy << 32 | depth, for who must see or change both at once */
+	};
 	uint32_t overrun; /* calls lost since the task began, as funcgraph_exit reports it */
 	uint32_t inside;  /* set_graph_function: depth of the call that began it, + 1; 0: outside */
 	uint32_t quiet;	  /* set_graph_notrace: the same for the call that silenced it */

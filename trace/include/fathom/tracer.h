@@ -196,9 +196,12 @@ struct fathom_tracer_stats {
 	uint64_t
 		shadow_full; /* calls not followed: the task's shadow stack was full (funcgraph overrun) */
 	uint64_t
-		unmatched; /* returns without a recorded call: tracing began inside, or a longjmp left it */
-	uint64_t unwound;    /* recorded calls that were left without a return */
-	uint64_t recursion;  /* calls not recorded: the tracer itself was running in that context */
+		unmatched; /* returns without a recorded call: tracing began inside, the call was left out, or a longjmp left it */
+	uint64_t unwound;  /* recorded calls that were left without a return */
+	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
+	uint64_t
+		refused; /* calls left out of the graph, with their return: a ring did not take the entry */
+	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
 	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
 	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
 };
