@@ -21,7 +21,7 @@ FOLDED = """main;parse;read_[k] 30
 main;parse;lex 20
 main;compute;fib;fib;fib 40
 main;compute;<operator&"quoted"> 5
-idle 5
+a/very/long/path`sleep 5
 """
 with open(f"{work}/t.folded", "w") as f:
     f.write(FOLDED)
@@ -37,6 +37,11 @@ SCRIPT = """
   const key = (k) => document.dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
   const type = (t) => { const i = document.getElementById("search"); i.value = t; i.dispatchEvent(new Event("input")); };
   seen.start = frames().length;
+  const box = (id) => document.getElementById(id).getBoundingClientRect();
+  seen.apart = box("title").right <= box("searchbox").left && box("subtitle").right <= window.innerWidth &&
+    (box("legend").top >= box("subtitle").bottom || box("legend").right <= box("subtitle").left);
+  seen.short = named("a/very/long/path`sleep").textContent;
+  seen.hint = document.getElementById("details").textContent;
   seen.all = width(named("all"));
   seen.compute = width(named("compute"));
   seen.odd = !!named('<operator&"quoted">');
@@ -70,9 +75,9 @@ SCRIPT = """
 """
 
 
-def browse(form):
+def browse(form, width=1220):
     path = f"{work}/t.{form}"
-    subprocess.run(["build/fathom", "flame", f"{work}/t.folded", "-o", path], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["build/fathom", "flame", f"{work}/t.folded", "-o", path, "--title", "a title of more than forty characters, as people write"], check=True, stderr=subprocess.DEVNULL)
     text = open(path).read()
     step = f"<script><![CDATA[{SCRIPT}]]></script>" if form == "svg" else f"<script>{SCRIPT}</script>"
     at = text.rindex("</svg>") if form == "svg" else text.rindex("</body>")
@@ -81,7 +86,7 @@ def browse(form):
     dom = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         f"--user-data-dir={work}/profile", "--window-size=1220,500", "--dump-dom", f"file://{path}"],
+         f"--user-data-dir={work}/profile", f"--window-size={width},500", "--dump-dom", f"file://{path}"],
         capture_output=True, text=True, timeout=120).stdout
     m = re.search(r'id="result"[^>]*>(.*?)</desc>', dom, re.S)
     if not m:
@@ -101,7 +106,7 @@ for form in ("svg", "html"):
     if s is None:
         print(f"not ok {form}_runs: the page's script left no result")
         continue
-    # all, main, idle, parse, compute, read, lex, fib x3, operator
+    # all, main, sleep, parse, compute, read, lex, fib x3, operator
     check(f"{form}_draws_every_frame", s["start"] == 11, s)
     check(f"{form}_fits_the_window", 1100 < s["all"] <= 1220, s["all"])
     check(f"{form}_widths_are_shares", abs(s["compute"] / s["all"] - 0.45) < 0.01, s)
@@ -113,6 +118,11 @@ for form in ("svg", "html"):
     check(f"{form}_search_highlights", s["found"] == 3 and s["matched"] == "matched 40.00 %", s)
     check(f"{form}_bad_regex_is_told", "not a regular expression" in s["bad"], s["bad"])
     check(f"{form}_reset_restores", s["after"] == 11 and s["afterFound"] == 0, s)
-    check(f"{form}_arrows_walk", s["walked"].startswith(("compute", "parse", "main", "idle")), s["walked"])
+    check(f"{form}_arrows_walk", s["walked"].startswith(("compute", "parse", "main", "a/very")), s["walked"])
     check(f"{form}_static_layer_is_replaced", s["still"], s)
+    check(f"{form}_nothing_overlaps", s["apart"], s)
+    check(f"{form}_says_what_can_be_done", s["hint"].startswith("click: zoom"), s["hint"])
+    check(f"{form}_the_function_before_its_binary", s["short"] == "sleep", s["short"])
+s = browse("svg", 500)
+check("narrow_nothing_overlaps", s and s["apart"] and s["all"] < 500, s)
 shutil.rmtree(work, ignore_errors=True)

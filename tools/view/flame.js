@@ -2,9 +2,10 @@
 /* Draws the tree in `data` (depth, x, width, name, kind, other total; six numbers a frame) at any zoom and width. */
 (function () {
 	const NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
-	const ROW = 17, TOP = 62, BOTTOM = 36, SIDE = 10, CHAR = 7.23, STEP = 6, LEAST = 0.3;
+	const ROW = 17, BOTTOM = 36, SIDE = 10, CHAR = 7.23, STEP = 6, LEAST = 0.3, NARROW = 900;
 	const svg = document.getElementById("flame");
 	const details = document.getElementById("details");
+	const title = document.getElementById("title").textContent, subtitle = document.getElementById("subtitle").textContent;
 	const count = data.length / STEP, total = data[2] || 1;
 	let deepest = 0;
 	for (let i = 0; i < count; i++) deepest = Math.max(deepest, data[i * STEP]);
@@ -75,12 +76,11 @@
 	const layer = make("g", { id: "frames" }, svg);
 	const reset = make("text", { id: "reset", class: "button", x: SIDE, y: 24 }, svg, "\u21ba Reset");
 	const matched = make("text", { id: "matched", y: 42 }, svg);
-	const holder = make("foreignObject", { id: "searchbox", y: 8, width: 210, height: 24 }, svg);
+	const holder = make("foreignObject", { id: "searchbox", y: 8, height: 24 }, svg);
 	const input = document.createElementNS(XHTML, "input");
 	input.id = "search";
 	input.setAttribute("placeholder", "search: regex, key /");
 	input.setAttribute("aria-label", "search frames by regular expression");
-	input.setAttribute("style", "width:200px;font:12px monospace;border:1px solid #bbb;border-radius:3px;padding:2px 4px");
 	holder.appendChild(input);
 	const legend = make("g", { id: "legend" }, svg);
 
@@ -94,12 +94,17 @@
 				if (has.has(k)) kinds.push([label, `hsl(${base[k][0]},${base[k][1]}%,${base[k][2]}%)`]);
 		}
 		let x = SIDE;
+		const y = width < NARROW ? 51 : 33;
 		for (const [label, fill] of kinds) {
-			make("rect", { x: x, y: 33, width: 11, height: 11, fill: fill }, legend);
-			make("text", { x: x + 15, y: 43 }, legend, label);
+			make("rect", { x: x, y: y, width: 11, height: 11, fill: fill }, legend);
+			make("text", { x: x + 15, y: y + 10 }, legend, label);
 			x += 28 + label.length * 7;
 		}
 	}
+
+	const fit = (text, chars) => text.length <= chars ? text : text.slice(0, Math.max(1, chars - 2)) + "..";
+	/* Of BINARY`function the function first, where there is no room for both: label() in flame_svg.c does the same. */
+	const label = (name, chars) => fit(name.length <= chars ? name : name.slice(name.lastIndexOf("`") + 1), chars);
 
 	/* The frames above (towards the root of) the zoomed one are drawn over the whole width, pale. */
 	function place(i, scale, left, right) {
@@ -113,13 +118,20 @@
 
 	function draw() {
 		width = Math.max(320, svg.ownerDocument.documentElement.clientWidth || window.innerWidth || 1200);
-		const height = TOP + (deepest + 1) * ROW + BOTTOM;
+		const narrow = width < NARROW, top = narrow ? 80 : 62, box = narrow ? 140 : 210;
+		const height = top + (deepest + 1) * ROW + BOTTOM;
+		svg.classList.toggle("narrow", narrow);
 		svg.setAttribute("width", width);
 		svg.setAttribute("height", height);
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-		for (const id of ["title", "subtitle"]) document.getElementById(id).setAttribute("x", width / 2);
+		for (const [id, text, char] of [["title", title, 10], ["subtitle", subtitle, 7]]) {
+			const e = document.getElementById(id);
+			e.setAttribute("x", narrow ? SIDE : width / 2);
+			e.textContent = fit(text, Math.floor((width - (narrow ? box + 3 * SIDE : 2 * box + 60)) / char));
+		}
 		details.setAttribute("y", height - 12);
-		holder.setAttribute("x", width - 220);
+		holder.setAttribute("x", width - box - SIDE);
+		holder.setAttribute("width", box);
 		matched.setAttribute("x", width - 14);
 		reset.setAttribute("visibility", zoomed || pattern ? "visible" : "hidden");
 		const left = xOf(zoomed), right = left + wOf(zoomed), scale = (width - 2 * SIDE) / (wOf(zoomed) || 1);
@@ -128,17 +140,15 @@
 		for (let i = 0; i < count; i++) {
 			const at = place(i, scale, left, right);
 			if (!at) continue;
-			const y = meta.icicle ? TOP + depthOf(i) * ROW : height - BOTTOM - (depthOf(i) + 1) * ROW;
+			const y = meta.icicle ? top + depthOf(i) * ROW : height - BOTTOM - (depthOf(i) + 1) * ROW;
 			const g = make("g", { "data-i": i }, part);
 			if (at[2]) g.classList.add("parent");
 			if (pattern && pattern.test(nameOf(i))) g.classList.add("found");
 			if (i === focus) g.classList.add("focus");
 			make("rect", { x: at[0].toFixed(2), y: y, width: Math.max(at[1] - 0.4, 0.3).toFixed(2), height: ROW - 1, rx: 1,
 				       fill: colour(i) }, g);
-			const chars = Math.floor((at[1] - 4) / CHAR), name = nameOf(i);
-			if (chars >= 3)
-				make("text", { x: (at[0] + 2).toFixed(2), y: y + 12 }, g,
-				     chars >= name.length ? name : name.slice(0, chars - 2) + "..");
+			const chars = Math.floor((at[1] - 4) / CHAR);
+			if (chars >= 3) make("text", { x: (at[0] + 2).toFixed(2), y: y + 12 }, g, label(nameOf(i), chars));
 			shown.set(i, g);
 		}
 		layer.textContent = "";
@@ -146,22 +156,30 @@
 		drawLegend();
 	}
 
+	/* The last line: of a frame, or what can be done. */
+	function tell(i) {
+		const hints = ["click: zoom", "arrows, Enter, Backspace: walk", "/: search", "Esc: all"];
+		if (meta.leftOut) hints.push(`${meta.leftOut.toLocaleString("en")} narrower frames are not in this file`);
+		details.textContent = i >= 0 ? describe(i) : fit(hints.join(" \u00b7 "), Math.floor((width - 2 * SIDE) / CHAR));
+		details.classList.toggle("hint", i < 0);
+	}
+
 	function zoom(i) {
 		zoomed = i;
 		focus = i;
 		draw();
-		details.textContent = describe(i);
+		tell(i);
 	}
 
 	/* The share of the view under found frames, each piece of the width counted once: a found frame hides its callees. */
 	function search(text) {
-		input.style.background = "";
+		input.classList.remove("bad");
 		pattern = null;
 		if (text) {
 			try {
 				pattern = new RegExp(text, "i");
 			} catch (e) {
-				input.style.background = "#fdd";
+				input.classList.add("bad");
 				matched.textContent = "not a regular expression";
 				return;
 			}
@@ -181,10 +199,10 @@
 
 	function clear() {
 		input.value = "";
-		search("");
-		zoom(0);
+		zoomed = 0;
 		focus = -1;
-		details.textContent = meta.leftOut ? `${meta.leftOut.toLocaleString("en")} narrower frames are not in this file` : "";
+		search("");
+		tell(-1);
 	}
 
 	function frameOf(target) {
@@ -192,8 +210,8 @@
 		return g ? Number(g.getAttribute("data-i")) : -1;
 	}
 	layer.addEventListener("click", (e) => { const i = frameOf(e.target); if (i >= 0) zoom(i); });
-	layer.addEventListener("mouseover", (e) => { const i = frameOf(e.target); if (i >= 0) details.textContent = describe(i); });
-	layer.addEventListener("mouseout", () => { details.textContent = focus >= 0 ? describe(focus) : ""; });
+	layer.addEventListener("mouseover", (e) => { const i = frameOf(e.target); if (i >= 0) tell(i); });
+	layer.addEventListener("mouseout", () => tell(focus));
 	reset.addEventListener("click", clear);
 	input.addEventListener("input", () => search(input.value));
 
@@ -220,7 +238,7 @@
 		else if (e.key.startsWith("Arrow")) {
 			focus = step(e.key);
 			draw();
-			details.textContent = describe(focus);
+			tell(focus);
 			e.preventDefault();
 		}
 	});

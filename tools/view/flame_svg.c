@@ -149,6 +149,21 @@ static void put_colour(const struct flame *f, const struct flame_node *k, FILE *
 		base[name->kind].s, base[name->kind].l + (int)(h >> 16 & 7) - 3);
 }
 
+/* Of BINARY`function the function first, where there is no room for both. */
+static void put_label(const struct flame_name *name, size_t chars, FILE *out)
+{
+	const char *text = name->text, *tick;
+	size_t bytes = name->bytes;
+
+	if (bytes > chars && (tick = memrchr(text, '`', bytes))) {
+		bytes -= (size_t)(tick + 1 - text);
+		text = tick + 1;
+	}
+	put_xml(text, bytes > chars ? chars - 2 : bytes, out);
+	if (bytes > chars)
+		fputs("..", out);
+}
+
 static void put_static(const struct flame *f, const struct flame_style *s, const struct boxes *b,
 		       uint32_t height, FILE *out)
 {
@@ -171,12 +186,9 @@ static void put_static(const struct flame *f, const struct flame_style *s, const
 		put_colour(f, k, out);
 		fputs("\"/>", out);
 		if (chars >= 3) {
-			const struct flame_name *name = &f->name[k->name];
-			bool cut = (uint32_t)chars < name->bytes;
-
 			fprintf(out, "<text x=\"%.1f\" y=\"%u\">", x + 2, y + 12);
-			put_xml(name->text, cut ? (size_t)chars - 2 : name->bytes, out);
-			fputs(cut ? "..</text>" : "</text>", out);
+			put_label(&f->name[k->name], (size_t)chars, out);
+			fputs("</text>", out);
 		}
 		fputc('\n', out);
 	}

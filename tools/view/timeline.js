@@ -384,7 +384,8 @@
 	});
 	window.addEventListener("resize", draw);
 	details.textContent = "wheel: zoom    drag: move    click: details, then n and p: the next and the former like it    " +
-		"double click: zoom to it    f: all    /: search";
+		"double click: zoom to it    f: all    /: search\n" +
+		"a CPU: interrupts above, the tasks that ran, other events below";
 	window.timeline = { show, get from() { return from; }, get to() { return to; }, find, tell, span };
 	draw();
 	draw(); /* once more, now that the scroll bar is there or not */
