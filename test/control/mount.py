@@ -155,6 +155,37 @@ def end_while_reading(pid):
     check("unmount_other", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
 
 
+def closed_is_done(d):
+    """What a close sets off is done when it returns, whatever else is open: a list of functions, an end of EBUSY."""
+    wrong = []
+    for n in range(200):
+        name = ("schedule", "schedule_tail")[n % 2]
+        write(d + "/set_ftrace_filter", name + "\n")
+        if read(d + "/set_ftrace_filter") != name + "\n":
+            wrong.append(n)
+    write(d + "/set_ftrace_filter", "\n")
+    check("close_waits", not wrong, wrong)
+    fd = os.open(d + "/set_ftrace_filter", os.O_WRONLY | os.O_TRUNC)
+    os.close(os.dup(fd))  # as a shell does before it writes
+    os.write(fd, b"schedule ")
+    os.close(os.dup(fd))  # as its child does behind it
+    listed = read(d + "/set_ftrace_filter")
+    os.write(fd, b"schedule_tail\n")
+    os.close(fd)
+    check("close_of_a_copy", listed == "schedule\n" and set(read(d + "/set_ftrace_filter").split()) == {"schedule", "schedule_tail"}, listed)
+    write(d + "/set_ftrace_filter", "\n")
+    wrong = []
+    for n in range(100):
+        os.mkdir(d + "/instances/brief")
+        write(d + "/instances/brief/current_tracer", "function\n")
+        read(d + "/instances/brief/trace")
+        wrong += [n] if error_of(lambda: os.rmdir(d + "/instances/brief")) else []
+        pipe = os.open(d + "/trace_pipe", os.O_RDONLY)
+        os.close(pipe)
+        wrong += [n] if error_of(lambda: write(d + "/current_tracer", ("function\n", "nop\n")[n % 2])) else []
+    check("close_ends_busy", not wrong, wrong)
+
+
 def open_and_gone(d):
     """Who has a directory of an instance open that another removes."""
     os.mkdir(d + "/instances/gone")
@@ -261,6 +292,7 @@ def main():
         with m as d:
             files(d)
             waiting(d)
+            closed_is_done(d)
             open_and_gone(d)
             privacy(machine, d)
             r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=20)

@@ -24,11 +24,19 @@
  * - O_NONBLOCK is looked at in every read: it may be set later with fcntl().
  * - A read that waits gives up when its caller is killed: libfuse's intr, and a handler of SIGUSR1 that does nothing.
  * - poll() is answered by a request that the target answers when there is something to read.
+ * - What is written takes effect before close() returns, though the kernel tells of the last close later, and beside other
+ *   requests: FLUSH, which close() waits for, closes the target's file, and who still writes opens it again.
+ * - For the same reason what is refused because a file is open is tried again for a moment (busy()).
  */
 
 struct open_file {
 	uint32_t fid;
 	bool stream;
+	bool shut;    /* by FLUSH: fid is no longer open */
+	bool written; /* since it was opened */
+	int flags;    /* to open it again */
+	char *path;
+	pthread_mutex_t io; /* fid, shut and written, of a file that is no stream */
 	pthread_mutex_t lock;
 	struct fuse_pollhandle *poll; /* to be told; NULL: nobody waits */
 	bool asked;		      /* the target will tell us */
@@ -109,21 +117,49 @@ static struct open_file *file_of(struct fuse_file_info *fi)
 	return (struct open_file *)(uintptr_t)fi->fh;
 }
 
+/*
+ * Refused because a file is open, perhaps one whose last close is still on its way to us: wait, longer each time, a quarter
+ * of a second in all. The smaller size of a buffer whose `trace` is open is ENOMEM.
+ */
+static bool busy(int ret, unsigned *tries)
+{
+	if ((ret != -EBUSY && ret != -ENOMEM) || *tries >= 8 || interrupted())
+		return false;
+	usleep(1000u << (*tries)++);
+	return true;
+}
+
+static void file_free(struct open_file *f)
+{
+	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->io);
+	free(f->path);
+	free(f);
+}
+
 static int mount_open(const char *path, struct fuse_file_info *fi)
 {
 	struct open_file *f = calloc(1, sizeof(*f));
+	unsigned tries = 0;
 	struct p9_stat st;
 	int ret;
 
 	if (!f)
 		return -ENOMEM;
-	ret = p9_open(mount_p9(), path_of(path), fi->flags & (O_ACCMODE | O_TRUNC), &f->fid, &st);
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->io, NULL);
+	f->flags = fi->flags & O_ACCMODE;
+	f->path = strdup(path_of(path));
+	do
+		ret = f->path ? p9_open(mount_p9(), f->path, f->flags | (fi->flags & O_TRUNC),
+					&f->fid, &st)
+			      : -ENOMEM;
+	while (busy(ret, &tries));
 	if (ret) {
-		free(f);
+		file_free(f);
 		return ret;
 	}
 	f->stream = st.is_stream;
-	pthread_mutex_init(&f->lock, NULL);
 	fi->fh = (uintptr_t)f;
 	fi->direct_io = 1;
 	fi->nonseekable = st.is_stream;
@@ -145,10 +181,33 @@ static void file_put(struct open_file *f, bool closed, bool answered)
 	}
 	last = f->closed && !f->asked;
 	pthread_mutex_unlock(&f->lock);
-	if (last) {
-		pthread_mutex_destroy(&f->lock);
-		free(f);
+	if (last)
+		file_free(f);
+}
+
+static int mount_flush(const char *path, struct fuse_file_info *fi)
+{
+	struct open_file *f = file_of(fi);
+
+	(void)path;
+	pthread_mutex_lock(&f->io);
+	if (f->written && !f->stream) {
+		p9_clunk(mount_p9(), f->fid);
+		f->shut = true;
+		f->written = false;
 	}
+	pthread_mutex_unlock(&f->io);
+	return 0;
+}
+
+/* The caller holds f->io. */
+static int file_reopen(struct open_file *f)
+{
+	struct p9_stat st;
+	int ret = f->shut ? p9_open(mount_p9(), f->path, f->flags, &f->fid, &st) : 0;
+
+	f->shut &= ret != 0;
+	return ret;
 }
 
 static int mount_release(const char *path, struct fuse_file_info *fi)
@@ -156,25 +215,20 @@ static int mount_release(const char *path, struct fuse_file_info *fi)
 	struct open_file *f = file_of(fi);
 
 	(void)path;
-	p9_clunk(mount_p9(), f->fid);
+	if (!f->shut)
+		p9_clunk(mount_p9(), f->fid);
 	file_put(f, true, false);
 	return 0;
 }
 
-static int mount_read(const char *path, char *buf, size_t size, off_t offset,
-		      struct fuse_file_info *fi)
+/* One message holds less than FUSE may ask for; a short answer would look like the end of the file. */
+static int read_whole(struct open_file *f, char *buf, size_t size, off_t offset, bool nonblock)
 {
-	struct open_file *f = file_of(fi);
-	struct p9 *c = mount_p9();
 	size_t done = 0;
 
-	(void)path;
-	if (f->stream)
-		return (int)p9_read(c, f->fid, buf, size, 0, fi->flags & O_NONBLOCK);
-	/* One message holds less than FUSE may ask for; a short answer would look like the end of the file. */
 	while (done < size) {
-		ssize_t n = p9_read(c, f->fid, buf + done, size - done, (uint64_t)offset + done,
-				    fi->flags & O_NONBLOCK);
+		ssize_t n = p9_read(mount_p9(), f->fid, buf + done, size - done,
+				    (uint64_t)offset + done, nonblock);
 
 		if (n < 0)
 			return done ? (int)done : (int)n;
@@ -185,12 +239,42 @@ static int mount_read(const char *path, char *buf, size_t size, off_t offset,
 	return (int)done;
 }
 
+static int mount_read(const char *path, char *buf, size_t size, off_t offset,
+		      struct fuse_file_info *fi)
+{
+	struct open_file *f = file_of(fi);
+	bool nonblock = fi->flags & O_NONBLOCK;
+	int ret;
+
+	(void)path;
+	if (f->stream)
+		return (int)p9_read(mount_p9(), f->fid, buf, size, 0, nonblock);
+	pthread_mutex_lock(&f->io);
+	ret = file_reopen(f);
+	if (!ret)
+		ret = read_whole(f, buf, size, offset, nonblock);
+	pthread_mutex_unlock(&f->io);
+	return ret;
+}
+
 static int mount_write(const char *path, const char *buf, size_t size, off_t offset,
 		       struct fuse_file_info *fi)
 {
+	struct open_file *f = file_of(fi);
+	unsigned tries = 0;
+	int ret;
+
 	(void)path;
 	(void)offset;
-	return (int)p9_write(mount_p9(), file_of(fi)->fid, buf, size, fuse_get_context()->pid);
+	pthread_mutex_lock(&f->io);
+	do {
+		ret = file_reopen(f);
+		if (!ret)
+			ret = (int)p9_write(mount_p9(), f->fid, buf, size, fuse_get_context()->pid);
+	} while (busy(ret, &tries));
+	f->written = true;
+	pthread_mutex_unlock(&f->io);
+	return ret;
 }
 
 static void poll_ready(void *arg)
@@ -239,7 +323,13 @@ static int mount_mkdir(const char *path, mode_t mode)
 
 static int mount_rmdir(const char *path)
 {
-	return p9_rmdir(mount_p9(), path_of(path));
+	unsigned tries = 0;
+	int ret;
+
+	do
+		ret = p9_rmdir(mount_p9(), path_of(path));
+	while (busy(ret, &tries));
+	return ret;
 }
 
 static int mount_truncate(const char *path, off_t size, struct fuse_file_info *fi)
@@ -339,6 +429,7 @@ static const struct fuse_operations mount_operations = {
 	.create = mount_create,
 	.read = mount_read,
 	.write = mount_write,
+	.flush = mount_flush,
 	.release = mount_release,
 	.poll = mount_poll,
 	.mkdir = mount_mkdir,
