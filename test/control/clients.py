@@ -111,6 +111,8 @@ def worker(path, files, seed, until, errors, counts):
                 if data:
                     c.call(114, 3, struct.pack("<I", 7) + c.text(name) + struct.pack("<IB", 0x800001E8, 0))
                     c.close()
+                for own in ("set_ftrace_filter", "current_tracer", r.choice(files)):
+                    put(c, f"instances/{name}/{own}", "function" if own == "current_tracer" else r.choice(VALUES))
                 data = c.call(110, 2, struct.pack("<IIH", 0, 7, 2) + c.text("instances") + c.text(name))
                 if data and struct.unpack("<H", data[:2])[0] == 2:
                     c.call(122, 3, struct.pack("<I", 7))

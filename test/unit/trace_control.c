@@ -266,7 +266,8 @@ TEST(instances_are_apart)
 	check_apart("buffer_size_kb", "40", "43\n", "255\n");
 	check_apart("buffer_percent", "7", "7\n", "50\n");
 	check_apart("tracing_max_latency", "9", "9\n", "0\n");
-	check_apart("trace_clock", "global", "local [global] uptime\n", "[local] global uptime\n");
+	check_apart("trace_clock", "global", "local [global] uptime perf\n",
+		    "[local] global uptime perf\n");
 	check_apart("set_event_pid", "5", "5\n", "");
 	check_apart("set_event_pid", "", "", "");
 	check_apart("options/overwrite", "0", "0\n", "1\n");
@@ -356,19 +357,22 @@ TEST(clocks)
 				       .clock_hz = 2000000000,
 				       .clock_name = "x86-tsc",
 				       .mono_ns = mono_ns};
+	static const char *const mono[] = {"mono", "mono_raw", "boot"};
+	static const char *const ticking[] = {"local", "global", "perf"};
 	double local, ticks;
 
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
 	CHECK_EQ(make_instance("one"), 0);
-	CHECK_STR(get("trace_clock"), "[local] global uptime mono x86-tsc\n");
+	CHECK_STR(get("trace_clock"), "[local] global uptime perf mono mono_raw boot x86-tsc\n");
 	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 	local = shown_time("trace");
 	CHECK_EQ(fathom_set("trace_clock", "nosuch"), -EINVAL);
 	CHECK(shown_time("trace") == local);
 	CHECK_EQ(fathom_set("trace_clock", "x86-tsc"), 0);
-	CHECK_STR(get("trace_clock"), "local global uptime mono [x86-tsc]\n");
-	CHECK_STR(get("instances/one/trace_clock"), "[local] global uptime mono x86-tsc\n");
+	CHECK_STR(get("trace_clock"), "local global uptime perf mono mono_raw boot [x86-tsc]\n");
+	CHECK_STR(get("instances/one/trace_clock"),
+		  "[local] global uptime perf mono mono_raw boot x86-tsc\n");
 	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 0);
 	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 	ticks = shown_time("trace");
@@ -379,12 +383,17 @@ TEST(clocks)
 	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 	CHECK(shown_time("trace") >= local * 100 - 1 && shown_time("trace") < (local + 10) * 100);
 	mono_now = 5000000000; /* 5 s, whatever the ticks say */
-	CHECK_EQ(fathom_set("trace_clock", "mono"), 0);
-	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
-	CHECK(shown_time("trace") >= 5.0 && shown_time("trace") < 15.0);
-	CHECK_EQ(fathom_set("trace_clock", "local"), 0);
-	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
-	CHECK(shown_time("trace") >= local && shown_time("trace") < local + 10);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(fathom_set("trace_clock", mono[i]), 0);
+		CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+		CHECK(shown_time("trace") >= 5.0 && shown_time("trace") < 15.0);
+	}
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(fathom_set("trace_clock", ticking[i]), 0);
+		CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+		CHECK(shown_time("trace") >= local && shown_time("trace") < local + 10);
+	}
+	CHECK_EQ(fathom_set("trace_clock", "counter"), -EINVAL);
 }
 
 /* poll() of trace_pipe_raw waits until the ring is filled that far; a read takes what there is. */

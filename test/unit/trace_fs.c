@@ -229,7 +229,7 @@ TEST(switches)
 	CHECK_STR(get("tracing_on"), "0\n");
 	CHECK_EQ(put("tracing_on", "1"), 0);
 	CHECK_STR(get("current_tracer"), "nop\n");
-	CHECK_STR(get("trace_clock"), "[local] global uptime\n");
+	CHECK_STR(get("trace_clock"), "[local] global uptime perf\n");
 	CHECK_EQ(put("nosuch", "1"), -ENOENT);
 	CHECK_EQ(put("events/nosuch/enable", "1"), -ENOENT);
 	CHECK_STR(get("events/enable"), "0\n");

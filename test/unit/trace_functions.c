@@ -59,7 +59,7 @@ static void start(void)
 	fathom_functions.nr_sites = FUNCTIONS;
 	fathom_functions.ready = 1;
 	for (int i = 0; i < FATHOM_SET_NR; i++)
-		fathom_functions.set[i] = sets[i];
+		fathom_functions.set[i].word = sets[i];
 }
 
 static int open_file(struct fathom_file *f, const char *path, uint32_t flags)

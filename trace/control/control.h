@@ -9,10 +9,7 @@
 #include "fathom/trace.h"
 #include "fathom/view.h"
 #include "control/filter.h"
-
-#ifndef FATHOM_INSTANCES_MAX
-#define FATHOM_INSTANCES_MAX 8 /* beside the top; as far as the memory goes */
-#endif
+#include "probe/listeners.h"
 
 /*
  * Who may touch what:
@@ -74,6 +71,7 @@ struct ctl_instance {
 	uint32_t wanted;	   /* a trigger asked for a snapshot while the lock was held */
 	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
 	struct ctl_errors *errors; /* error_log.c's */
+	struct fathom_listener *functions; /* of an instance; NULL where none can be traced */
 	struct fathom_pids
 		*pids[CTL_PID_LISTS]; /* replaced as a whole; forks and exits change them */
 	struct ctl_event *events;
@@ -119,6 +117,9 @@ const char *fathom_ctl_option_name(uint32_t option);
 uint32_t fathom_ctl_text_options(const struct ctl_instance *tr);
 struct fathom_tracer;
 int fathom_ctl_draws_graph(const struct fathom_tracer *t);
+/* The tracer of the top, or an instance's: `function` or `nop`. */
+const struct fathom_tracer *fathom_ctl_tracer(const struct ctl_instance *tr);
+int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t);
 enum ctl_option {
 	CTL_OPT_PRINT_PARENT,
 	CTL_OPT_SYM_OFFSET,
@@ -194,7 +195,7 @@ int32_t fathom_ctl_saved_tgid(int32_t pid);
 
 /* function_cmd.c: what control/ adds to the commands of function probes. */
 void fathom_ctl_function_commands(void);
-void fathom_ctl_function_events(void); /* after set_ftrace_filter changed */
+void fathom_ctl_function_events(struct ctl_instance *tr); /* after its set_ftrace_filter changed */
 
 /* The name of a task as the tracer knows it; "<...>" if it does not. buf has 16 bytes. */
 void fathom_ctl_comm(int32_t pid, char *buf);

@@ -5,14 +5,18 @@
 #include "control/str.h"
 
 /*
- * Rings keep the port's ticks, whatever the name: a clock is a way to show them. `local` and `global` are both the ticks
- * as nanoseconds; whether they are the same on all CPUs is the port's affair.
+ * Rings keep the port's ticks, whatever the name: a clock is a way to show them. `local`, `global` and `perf` are the ticks
+ * as nanoseconds; whether they are the same on all CPUs is the port's affair. Nobody sets the ticks, so `mono_raw` and
+ * `boot` are `mono`. `counter`, a number for each event, would cost every event a shared word and is not offered.
  */
 enum clock_kind {
 	CLOCK_LOCAL,
 	CLOCK_GLOBAL,
 	CLOCK_UPTIME,
+	CLOCK_PERF,
 	CLOCK_MONO,
+	CLOCK_MONO_RAW,
+	CLOCK_BOOT,
 	CLOCK_TICKS,
 	CLOCK_KINDS,
 };
@@ -20,12 +24,13 @@ enum clock_kind {
 /* NULL: the port does not have it. */
 static const char *clock_name(uint32_t kind)
 {
-	static const char *const names[CLOCK_TICKS] = {"local", "global", "uptime", "mono"};
+	static const char *const names[CLOCK_TICKS] = {"local", "global",   "uptime", "perf",
+						       "mono",	"mono_raw", "boot"};
 	const struct fathom_config *c = &fathom_core.config;
 
 	if (kind == CLOCK_TICKS)
 		return c->clock_hz ? c->clock_name : 0;
-	return kind != CLOCK_MONO || c->mono_ns ? names[kind] : 0;
+	return kind < CLOCK_MONO || c->mono_ns ? names[kind] : 0;
 }
 
 static int trace_clock_show(struct fathom_file *f, struct fathom_text *t)
@@ -56,7 +61,7 @@ static struct fathom_clock clock_make(uint32_t kind)
 		c.unit = FATHOM_CLOCK_TICKS;
 	else if (kind == CLOCK_UPTIME)
 		c.unit = FATHOM_CLOCK_CENTS;
-	else if (kind == CLOCK_MONO)
+	else if (kind >= CLOCK_MONO)
 		c.offset = fathom_core.config.mono_ns() - fathom_ticks_to_ns(fathom_now());
 	return c;
 }

@@ -5,10 +5,26 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
 
 static enum fathom_function_set function_set_of(const struct fathom_file *f)
 {
 	return (enum fathom_function_set)f->node.entry->arg;
+}
+
+/* Of the instance that the file is in; NULL is the top. */
+static struct fathom_listener *function_instance(const struct fathom_file *f)
+{
+	return fathom_ctl_instance(&f->node)->functions;
+}
+
+static struct function_set *function_members(const struct fathom_file *f)
+{
+	struct fathom_listener *l = function_instance(f);
+	enum fathom_function_set set = function_set_of(f);
+
+	return l ? &l->set[set] : &fathom_functions.set[set];
 }
 
 static void function_name(struct fathom_text *t, uint32_t index)
@@ -111,11 +127,11 @@ static void function_set_none(struct fathom_text *t, enum fathom_function_set se
 				   : "#### all functions enabled ####\n");
 }
 
-static int function_probe_show(uint32_t index, struct fathom_text *t)
+static int function_probe_show(struct fathom_listener *l, uint32_t index, struct fathom_text *t)
 {
 	struct fathom_function_probe p;
 
-	if (fathom_function_probe_at(index, &p) != 1)
+	if (fathom_listener_probe_at(l, index, &p) != 1)
 		return 0;
 	function_name(t, p.function);
 	fathom_text_char(t, ':');
@@ -145,7 +161,7 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 
 	if (!f->piece) {
 		f->u[0] = f->u[1] = f->u[2] = 0;
-		at = fathom_function_set_next(set, 0);
+		at = fathom_set_next(function_members(f), 0);
 		if (at < 0) {
 			f->u[2] = 1;
 			function_set_none(t, set);
@@ -153,7 +169,7 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 		}
 		f->u[0] = (uint64_t)at;
 	} else if (!f->u[2] && f->u[1] != f->piece) {
-		at = fathom_function_set_next(set, (uint32_t)f->u[0] + 1);
+		at = fathom_set_next(function_members(f), (uint32_t)f->u[0] + 1);
 		if (at < 0)
 			f->u[2] = f->piece;
 		else
@@ -162,7 +178,7 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 	f->u[1] = f->piece;
 	if (f->u[2])
 		return set == FATHOM_SET_FILTER &&
-		       function_probe_show(f->piece - (uint32_t)f->u[2], t);
+		       function_probe_show(function_instance(f), f->piece - (uint32_t)f->u[2], t);
 	function_name(t, (uint32_t)f->u[0]);
 	fathom_text_char(t, '\n');
 	return 1;
@@ -185,7 +201,7 @@ static int function_set_open(struct fathom_file *f)
 	if (fathom_ctl_truncates(f))
 		__builtin_memset(f->ptr, 0, bytes);
 	else
-		fathom_function_set_copy(function_set_of(f), f->ptr);
+		fathom_set_copy(function_members(f), f->ptr);
 	return 0;
 }
 
@@ -198,11 +214,11 @@ static int function_set_command(struct fathom_file *f)
 
 	if (set == FATHOM_SET_FILTER && f->token[0] != '!' &&
 	    ctl_starts(f->token + colon, f->used - colon, ":snapshot"))
-		ret = fathom_ctl_snapshot_alloc(&fathom_ctl.top);
+		ret = fathom_ctl_snapshot_alloc(fathom_ctl_instance(&f->node));
 	if (!ret)
-		ret = fathom_function_command(set, f->token, f->used);
+		ret = fathom_listener_command(function_instance(f), set, f->token, f->used);
 	if (set == FATHOM_SET_FILTER && colon < f->used)
-		fathom_ctl_function_events();
+		fathom_ctl_function_events(fathom_ctl_instance(&f->node));
 	return ret;
 }
 
@@ -234,8 +250,10 @@ static void function_set_close(struct fathom_file *f)
 		return;
 	if (f->used)
 		function_set_word(f);
-	if (f->u[3] == fathom_function_set_bytes())
-		fathom_function_set_replace(function_set_of(f), f->ptr);
+	if (f->u[3] == fathom_function_set_bytes()) {
+		fathom_set_put(function_members(f), f->ptr);
+		fathom_tracer_refresh();
+	}
 	fathom_pool_put(f->ptr);
 	f->ptr = NULL;
 }

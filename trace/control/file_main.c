@@ -4,6 +4,7 @@
 #include "control/files.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
+#include "probe/tracers.h"
 #include "wire/div.h"
 
 #define FILE_NUMBER_MAX 63
@@ -64,41 +65,67 @@ static int tracing_on_write(struct fathom_file *f, const char *buf, size_t bytes
 const struct ctl_file_ops fathom_ctl_tracing_on = {.show = tracing_on_show,
 						   .write = tracing_on_write};
 
+static const struct fathom_tracer *tracer_named(const char *name)
+{
+	uint32_t i = 0;
+
+	while (fathom_tracer_at(i) && !ctl_same(fathom_tracer_at(i)->name, name))
+		i++;
+	return fathom_tracer_at(i);
+}
+
+const struct fathom_tracer *fathom_ctl_tracer(const struct ctl_instance *tr)
+{
+	if (!tr->index)
+		return fathom_tracer_current();
+	return tracer_named(tr->functions && tr->functions->on ? "function" : "nop");
+}
+
+/* An instance has those that keep nothing outside its rings. */
+int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t)
+{
+	return !tr->index || ctl_same(t->name, "nop") ||
+	       (tr->functions && ctl_same(t->name, "function"));
+}
+
 static int available_tracers_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct fathom_tracer *tracer;
 
-	if (fathom_ctl_instance(&f->node)->index) {
-		fathom_text_str(t, "nop\n");
-		return 0;
-	}
 	for (uint32_t i = 0; (tracer = fathom_tracer_at(i)); i++) {
-		if (i)
-			fathom_text_char(t, ' ');
+		if (!fathom_ctl_tracer_is_here(fathom_ctl_instance(&f->node), tracer))
+			continue;
 		fathom_text_str(t, tracer->name);
+		fathom_text_char(t, fathom_tracer_at(i + 1) ? ' ' : '\n');
 	}
-	fathom_text_char(t, '\n');
 	return 0;
 }
 
 const struct ctl_file_ops fathom_ctl_available_tracers = {.show = available_tracers_show};
 
-static const char *tracer_name(const struct ctl_instance *tr)
-{
-	return tr->index ? "nop" : fathom_tracer_current()->name;
-}
-
 static int current_tracer_show(struct fathom_file *f, struct fathom_text *t)
 {
-	fathom_text_str(t, tracer_name(fathom_ctl_instance(&f->node)));
+	fathom_text_str(t, fathom_ctl_tracer(fathom_ctl_instance(&f->node))->name);
 	fathom_text_char(t, '\n');
 	return 0;
+}
+
+static int instance_tracer_set(struct ctl_instance *tr, const struct fathom_tracer *t)
+{
+	int err = fathom_function_prepare();
+
+	if (err)
+		return err;
+	__atomic_store_n(&tr->functions->on, (uint32_t)ctl_same(t->name, "function"),
+			 __ATOMIC_SEQ_CST);
+	return fathom_tracer_refresh();
 }
 
 /* The trace is the old tracer's, so it is cleared; not if nothing changes. */
 static int current_tracer_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	const struct fathom_tracer *t;
 	size_t n = bytes;
 	int err;
 
@@ -108,21 +135,18 @@ static int current_tracer_write(struct fathom_file *f, const char *buf, size_t b
 		n--;
 	__builtin_memcpy(f->token, buf, n);
 	f->token[n] = '\0';
-	if (ctl_same(f->token, tracer_name(tr)))
-		return (int)bytes;
-	if (tr->index)
+	t = tracer_named(f->token);
+	if (!t || !fathom_ctl_tracer_is_here(tr, t))
 		return -FATHOM_EINVAL;
-	for (uint32_t i = 0; fathom_tracer_at(i); i++)
-		if (ctl_same(fathom_tracer_at(i)->name, f->token)) {
-			if (tr->raw_open || tr->pipe_open)
-				return -FATHOM_EBUSY;
-			if (fathom_tracer_at(i)->flags & FATHOM_TRACER_LATENCY)
-				fathom_ctl_snapshot_alloc(tr);
-			err = fathom_tracer_set(f->token);
-			fathom_ctl_clear(tr, tr->ring, ~0u);
-			return err ? err : (int)bytes;
-		}
-	return -FATHOM_EINVAL;
+	if (t == fathom_ctl_tracer(tr))
+		return (int)bytes;
+	if (tr->raw_open || tr->pipe_open)
+		return -FATHOM_EBUSY;
+	if (t->flags & FATHOM_TRACER_LATENCY)
+		fathom_ctl_snapshot_alloc(tr);
+	err = tr->index ? instance_tracer_set(tr, t) : fathom_tracer_set(t->name);
+	fathom_ctl_clear(tr, tr->ring, ~0u);
+	return err ? err : (int)bytes;
 }
 
 const struct ctl_file_ops fathom_ctl_current_tracer = {.show = current_tracer_show,

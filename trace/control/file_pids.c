@@ -126,21 +126,32 @@ static int event_pids_write(struct fathom_file *f, const char *buf, size_t bytes
 const struct ctl_file_ops fathom_ctl_event_pids = {
 	.open = event_pids_open, .show = event_pids_show, .write = event_pids_write};
 
+/* Of the top, or of the instance that the file is in. */
+static struct function_pids *function_pids_of(const struct fathom_file *f)
+{
+	struct fathom_listener *l = fathom_ctl_instance(&f->node)->functions;
+	enum fathom_pid_set set = (enum fathom_pid_set)f->node.entry->arg;
+
+	return l ? &l->pids[set] : fathom_function_pids(set);
+}
+
 static int function_pids_open(struct fathom_file *f)
 {
-	if (fathom_ctl_truncates(f))
-		fathom_function_pid_clear((enum fathom_pid_set)f->node.entry->arg);
+	if (fathom_ctl_truncates(f)) {
+		fathom_list_clear(function_pids_of(f));
+		fathom_tracer_refresh();
+	}
 	return 0;
 }
 
 static int function_pids_show(struct fathom_file *f, struct fathom_text *t)
 {
-	enum fathom_pid_set set = (enum fathom_pid_set)f->node.entry->arg;
-	int32_t pid = fathom_function_pid_at(set, 0);
+	const struct function_pids *list = function_pids_of(f);
+	int32_t pid;
 
-	if (!fathom_function_pid_is_active(set))
+	if (!list->active)
 		fathom_text_str(t, "no pid\n");
-	for (uint32_t i = 0; (pid = fathom_function_pid_at(set, i)) >= 0; i++) {
+	for (uint32_t i = 0; (pid = fathom_pids_nth(&list->pids, i)) >= 0; i++) {
 		fathom_text_u64(t, (uint32_t)pid, 0, ' ');
 		fathom_text_char(t, '\n');
 	}
@@ -150,7 +161,6 @@ static int function_pids_show(struct fathom_file *f, struct fathom_text *t)
 /* Looked through first: a list with a bad pid in it adds none. */
 static int function_pids_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
-	enum fathom_pid_set set = (enum fathom_pid_set)f->node.entry->arg;
 	const char *s = buf;
 	size_t n = bytes;
 	int32_t pid;
@@ -163,11 +173,12 @@ static int function_pids_write(struct fathom_file *f, const char *buf, size_t by
 	s = buf;
 	n = bytes;
 	while (pids_next(&s, &n, &pid) > 0) {
-		ret = fathom_function_pid_add(set, pid);
+		ret = fathom_list_add(function_pids_of(f), pid);
 		if (ret < 0)
 			return ret;
 	}
-	return (int)bytes;
+	ret = fathom_tracer_refresh();
+	return ret < 0 ? ret : (int)bytes;
 }
 
 const struct ctl_file_ops fathom_ctl_function_pids = {

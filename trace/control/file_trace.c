@@ -95,7 +95,7 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 			 struct fathom_view_config *c)
 {
 	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
-	const struct fathom_tracer *tracer = fathom_tracer_current();
+	const struct fathom_tracer *tracer = fathom_ctl_tracer(tr);
 
 	__builtin_memset(c, 0, sizeof(*c));
 	c->rings = trace_rings(f);
@@ -103,7 +103,7 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 	c->cpu = trace_cpu(f);
 	c->flags = flags;
 	c->options = fathom_ctl_text_options(tr);
-	c->tracer = tr->index ? "nop" : tracer->name;
+	c->tracer = tracer->name;
 	if (!tr->index && fathom_ctl_draws_graph(tracer))
 		c->graph = &fathom_view_graph;
 	c->clock = tr->clock;
@@ -360,7 +360,7 @@ static int snapshot_show(struct fathom_file *f, struct fathom_text *t)
 	if (f->piece)
 		return 0;
 	fathom_text_str(t, "# tracer: ");
-	fathom_text_str(t, tr->index ? "nop" : fathom_tracer_current()->name);
+	fathom_text_str(t, fathom_ctl_tracer(tr)->name);
 	fathom_text_str(t, "\n#\n");
 	snapshot_help(f, t);
 	return 0;

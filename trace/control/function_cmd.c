@@ -4,12 +4,14 @@
 #include "control/str.h"
 #include "fathom/tracer.h"
 
-static void function_snapshot(uintptr_t ip, uintptr_t parent_ip, void *data)
+static struct ctl_instance *function_owner(const struct fathom_listener *l)
 {
-	(void)ip;
-	(void)parent_ip;
-	(void)data;
-	fathom_ctl_snapshot_ask(&fathom_ctl.top);
+	return l ? l->owner : &fathom_ctl.top;
+}
+
+static void function_snapshot(const struct fathom_function_hit *hit)
+{
+	fathom_ctl_snapshot_ask(function_owner(hit->instance));
 }
 
 /* The event named `sys:event`, or nr_events. */
@@ -28,13 +30,14 @@ static uint32_t function_event(const char *arg, size_t bytes)
 	return fathom_ctl.nr_events;
 }
 
-static int function_event_open(const char *arg, size_t bytes, void **data)
+static int function_event_open(struct fathom_listener *l, const char *arg, size_t bytes,
+			       void **data)
 {
 	uint32_t i = function_event(arg, bytes);
 
 	if (i == fathom_ctl.nr_events)
 		return -FATHOM_EINVAL;
-	*data = &fathom_ctl.top.events[i];
+	*data = &function_owner(l)->events[i];
 	return 0;
 }
 
@@ -45,36 +48,32 @@ static void function_event_turn(void *data, uint32_t on)
 	__atomic_store_n(&e->on, on, __ATOMIC_RELAXED);
 }
 
-static void function_enable(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void function_enable(const struct fathom_function_hit *hit)
 {
-	(void)ip;
-	(void)parent_ip;
-	function_event_turn(data, 1);
+	function_event_turn(hit->data, 1);
 }
 
-static void function_disable(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void function_disable(const struct fathom_function_hit *hit)
 {
-	(void)ip;
-	(void)parent_ip;
-	function_event_turn(data, 0);
+	function_event_turn(hit->data, 0);
 }
 
-static int function_is_on(void *data)
+static int function_is_on(const struct fathom_function_hit *hit)
 {
-	return __atomic_load_n(&((struct ctl_event *)data)->on, __ATOMIC_RELAXED) != 0;
+	return __atomic_load_n(&((struct ctl_event *)hit->data)->on, __ATOMIC_RELAXED) != 0;
 }
 
-static int function_is_off(void *data)
+static int function_is_off(const struct fathom_function_hit *hit)
 {
-	return !function_is_on(data);
+	return !function_is_on(hit);
 }
 
 /* Lock held: one text at a time. */
-static const char *function_event_describe(void *data)
+static const char *function_event_describe(struct fathom_listener *l, void *data)
 {
 	static char buf[2 * FATHOM_NAME_MAX + 2];
 	const struct fathom_event *ev =
-		fathom_event_at((uint32_t)((struct ctl_event *)data - fathom_ctl.top.events));
+		fathom_event_at((uint32_t)((struct ctl_event *)data - function_owner(l)->events));
 	struct fathom_text t;
 
 	fathom_text_init(&t, buf, sizeof(buf));
@@ -87,10 +86,10 @@ static const char *function_event_describe(void *data)
 void fathom_ctl_function_commands(void)
 {
 	static const struct fathom_function_command commands[] = {
-		{"snapshot", 0, 0, function_snapshot, 0, 0},
-		{"enable_event", function_event_open, 0, function_enable, function_event_describe,
+		{"snapshot", 0, function_snapshot, 0, 0},
+		{"enable_event", function_event_open, function_enable, function_event_describe,
 		 function_is_on},
-		{"disable_event", function_event_open, 0, function_disable, function_event_describe,
+		{"disable_event", function_event_open, function_disable, function_event_describe,
 		 function_is_off},
 	};
 
@@ -99,21 +98,21 @@ void fathom_ctl_function_commands(void)
 }
 
 /* Probes came or went: events they may turn run their sites, so that they can be turned in any context. */
-void fathom_ctl_function_events(void)
+void fathom_ctl_function_events(struct ctl_instance *tr)
 {
 	struct fathom_function_probe p;
 
 	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
-		fathom_ctl.top.events[i].probed &= 1;
-	for (uint32_t i = 0; fathom_function_probe_at(i, &p) == 1; i++) {
+		tr->events[i].probed &= 1;
+	for (uint32_t i = 0; fathom_listener_probe_at(tr->functions, i, &p) == 1; i++) {
 		uint32_t event =
 			p.arg ? function_event(p.arg, ctl_len(p.arg)) : fathom_ctl.nr_events;
 
 		if (event < fathom_ctl.nr_events)
-			fathom_ctl.top.events[event].probed |= 2;
+			tr->events[event].probed |= 2;
 	}
 	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		struct ctl_event *e = &fathom_ctl.top.events[i];
+		struct ctl_event *e = &tr->events[i];
 		uint32_t now = e->probed >> 1;
 
 		if (now != (e->probed & 1)) {

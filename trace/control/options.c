@@ -79,6 +79,8 @@ static const struct fathom_tracer_option *option_of_tracer(uint32_t n,
 
 static int option_shown(uint32_t instance, uint32_t option)
 {
+	const struct fathom_tracer *of = 0;
+
 	if (option < OPTION_TRACER)
 		return !instance || !option_table[option].not_in_instance;
 	/* A name that two tracers share is one file. */
@@ -88,7 +90,8 @@ static int option_shown(uint32_t instance, uint32_t option)
 	for (uint32_t k = 0; k < CTL_OPT_NR; k++)
 		if (ctl_same(option_table[k].name, fathom_ctl_option_name(option)))
 			return 0;
-	return !instance;
+	option_of_tracer(option - OPTION_TRACER, &of);
+	return fathom_ctl_tracer_is_here(fathom_ctl_instance_at(instance), of);
 }
 
 uint32_t fathom_ctl_option_nth(uint32_t instance, uint32_t index)
@@ -137,15 +140,23 @@ static void option_follow_tracer(void)
 			   is_latency ? 1 : (int)(saved >> forced[i] & 1));
 }
 
-/* The tracers run in the top: their options are its own, an instance only keeps what it is told. */
+/* The tracers' bit of an option; 0 if it is none of theirs. */
+static uint32_t option_tracer_bit(uint32_t option)
+{
+	return option >= OPTION_TRACER ? option_of_tracer(option - OPTION_TRACER, 0)->bit
+				       : option_table[option].tracer;
+}
+
+/* An instance's function tracer has some of its own; of what only other tracers look at, an instance keeps what it is told. */
 static int option_is_on(const struct ctl_instance *tr, uint32_t option)
 {
+	uint32_t bit = option_tracer_bit(option);
+
 	option_follow_tracer();
-	if (option >= OPTION_TRACER)
-		return !!(fathom_tracer_options() &
-			  option_of_tracer(option - OPTION_TRACER, 0)->bit);
-	if (option_table[option].tracer && !tr->index)
-		return !!(fathom_tracer_options() & option_table[option].tracer);
+	if (bit && !tr->index)
+		return !!(fathom_tracer_options() & bit);
+	if (option >= OPTION_TRACER || (bit & FATHOM_OPT_FUNCTION_FORK && tr->functions))
+		return !!(tr->functions->options & bit);
 	return tr->options >> option & 1;
 }
 
@@ -210,13 +221,23 @@ static void option_apply(struct ctl_instance *tr, uint32_t option, int on)
 	}
 }
 
+static int option_set_instance(struct fathom_listener *l, uint32_t bit, int on)
+{
+	uint32_t bits = on ? l->options | bit : l->options & ~bit;
+
+	__atomic_store_n(&l->options, bits, __ATOMIC_RELAXED);
+	fathom_function_forks_changed();
+	return 0;
+}
+
 static int option_set(struct ctl_instance *tr, uint32_t option, int on)
 {
-	if (option >= OPTION_TRACER)
-		return fathom_tracer_option_set(option_of_tracer(option - OPTION_TRACER, 0)->bit,
-						on);
-	if (option_table[option].tracer && !tr->index)
-		return fathom_tracer_option_set(option_table[option].tracer, on);
+	uint32_t bit = option_tracer_bit(option);
+
+	if (bit && !tr->index)
+		return fathom_tracer_option_set(bit, on);
+	if (option >= OPTION_TRACER || (bit & FATHOM_OPT_FUNCTION_FORK && tr->functions))
+		return option_set_instance(tr->functions, bit, on);
 	option_follow_tracer();
 	if (option == CTL_OPT_TEST_REFUSE ||
 	    (option == CTL_OPT_OVERWRITE && !on && !tr->index &&
@@ -249,16 +270,16 @@ const struct fathom_fs_entry fathom_ctl_option_file = {"option", 0640, 0, &fatho
 						       0};
 
 /* The test options are nop's own; the tracers' are listed while they run. */
-static int trace_options_has(uint32_t instance, uint32_t option)
+static int trace_options_has(const struct ctl_instance *tr, uint32_t option)
 {
-	const struct fathom_tracer *now = fathom_tracer_current(), *of = 0;
+	const struct fathom_tracer *now = fathom_ctl_tracer(tr), *of = 0;
 
 	if (option == CTL_OPT_TEST_ACCEPT || option == CTL_OPT_TEST_REFUSE)
-		return instance || ctl_same(now->name, "nop");
+		return ctl_same(now->name, "nop");
 	if (option < OPTION_TRACER)
-		return option_shown(instance, option);
+		return option_shown(tr->index, option);
 	option_of_tracer(option - OPTION_TRACER, &of);
-	return of == now && !instance;
+	return of == now;
 }
 
 static int trace_options_show(struct fathom_file *f, struct fathom_text *t)
@@ -268,7 +289,7 @@ static int trace_options_show(struct fathom_file *f, struct fathom_text *t)
 	for (uint32_t k = 0; k < OPTION_MAX; k++) {
 		if (k >= OPTION_TRACER && !option_of_tracer(k - OPTION_TRACER, 0))
 			continue;
-		if (!trace_options_has(tr->index, k))
+		if (!trace_options_has(tr, k))
 			continue;
 		if (!option_is_on(tr, k))
 			fathom_text_str(t, "no");
@@ -295,7 +316,7 @@ static int trace_options_write(struct fathom_file *f, const char *buf, size_t by
 
 		if (k >= OPTION_TRACER && !option_of_tracer(k - OPTION_TRACER, 0))
 			continue;
-		if (!trace_options_has(tr->index, k))
+		if (!trace_options_has(tr, k))
 			continue;
 		name = fathom_ctl_option_name(k);
 		off = n > 2 && s[0] == 'n' && s[1] == 'o' && ctl_is(s + 2, n - 2, name);

@@ -6,7 +6,9 @@
 #include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/tracer.h"
+#include "probe/probes.h"
 #include "probe/sites.h"
+#include "probe/tracers.h"
 
 struct ctl_state fathom_ctl;
 
@@ -162,8 +164,40 @@ static int state_name_ok(const char *name, size_t len)
 	return 1;
 }
 
+/* Where functions can be traced, the instance has a tracer for them. */
+static int state_instance_functions(struct ctl_instance *tr)
+{
+	void *memory;
+
+	if (!fathom_function_count())
+		return 0;
+	memory = fathom_pool_get(fathom_listener_bytes());
+	if (!memory)
+		return -FATHOM_ENOMEM;
+	tr->functions = fathom_listener_init(memory);
+	tr->functions->ring = tr->ring;
+	tr->functions->off = &tr->off;
+	tr->functions->owner = tr;
+	/* Pairs with the acquire in listener_at(). */
+	__atomic_store_n(&fathom_listeners[tr->index - 1], tr->functions, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void state_functions_end(struct ctl_instance *tr)
+{
+	if (!tr->functions)
+		return;
+	fathom_probe_clear_of(tr->functions);
+	fathom_ctl_function_events(tr);
+	__atomic_store_n(&fathom_listeners[tr->index - 1], (struct fathom_listener *)0,
+			 __ATOMIC_SEQ_CST);
+	fathom_function_forks_changed();
+	fathom_tracer_refresh();
+}
+
 static void state_instance_free(struct ctl_instance *tr)
 {
+	fathom_pool_retire(tr->functions);
 	fathom_pool_retire(tr->spares);
 	fathom_pool_retire(tr->rings);
 	fathom_pool_retire(tr->events);
@@ -182,7 +216,8 @@ static int state_instance_new(const char *name, size_t len, uint32_t slot)
 	tr->index = (uint8_t)slot;
 	tr->serial = ++serial;
 	tr->events = fathom_pool_get(fathom_ctl.nr_events * sizeof(*tr->events) + 1);
-	if (!tr->events || state_instance_rings(tr)) {
+	if (!tr->events || state_instance_rings(tr) || state_instance_functions(tr)) {
+		fathom_pool_put(tr->rings);
 		fathom_pool_put(tr->events);
 		fathom_pool_put(tr);
 		return -FATHOM_ENOMEM;
@@ -228,6 +263,7 @@ int fathom_fs_rmdir(const struct fathom_node *node)
 		ret = -FATHOM_EBUSY;
 	if (!ret) {
 		tr = fathom_ctl_instance(node);
+		state_functions_end(tr);
 		fathom_ctl_events_clear(tr);
 		fathom_ctl_error_forget(tr);
 		__atomic_store_n(&fathom_ctl.instance[node->instance], (struct ctl_instance *)0,

@@ -14,9 +14,9 @@ static struct {
 	uint32_t count;
 } function_last[FATHOM_CPUS_MAX];
 
-static inline void function_write(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+static inline void function_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+				  uint32_t context)
 {
-	struct fathom_ring *ring = fathom_tracer_ring();
 	struct fathom_slot slot;
 	uint8_t *to;
 
@@ -30,7 +30,13 @@ static inline void function_write(uintptr_t ip, uintptr_t parent_ip, uint32_t co
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 {
-	function_write(ip, parent_ip, context);
+	function_write(fathom_tracer_ring(), ip, parent_ip, context);
+}
+
+void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+			       uint32_t context)
+{
+	function_write(ring, ip, parent_ip, context);
 }
 
 static __attribute__((noinline)) void function_enter_nested(uintptr_t ip, uintptr_t parent_ip,
@@ -40,7 +46,7 @@ static __attribute__((noinline)) void function_enter_nested(uintptr_t ip, uintpt
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (task) {
-		function_write(ip, parent_ip, context);
+		function_write(fathom_tracer_ring(), ip, parent_ip, context);
 		fathom_guard_leave(task, outer);
 	}
 }
@@ -55,7 +61,7 @@ void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 	if (fathom_likely(task && !task->busy)) {
 		task->busy = fathom_guard_level(context);
 		fathom_local_barrier();
-		function_write(ip, parent_ip, context);
+		function_write(fathom_tracer_ring(), ip, parent_ip, context);
 		fathom_guard_leave(task, 0);
 	} else {
 		function_enter_nested(ip, parent_ip, context);
@@ -114,9 +120,9 @@ static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint3
 
 	if (options & FATHOM_OPT_FUNC_NO_REPEATS && function_repeats(ip, parent_ip, context))
 		return;
-	function_write(ip, parent_ip, context);
+	function_write(fathom_tracer_ring(), ip, parent_ip, context);
 	if (options & FATHOM_OPT_FUNC_STACK)
-		fathom_stack_record(ip, parent_ip, fp);
+		fathom_stack_record(fathom_tracer_ring(), ip, parent_ip, fp);
 }
 
 static int call_is_traced(void)
@@ -143,6 +149,8 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);
 	if (users & SITE_STACK)
 		fathom_stack_check(ip, slot, fp);
+	if (users & SITE_LISTENER)
+		fathom_listeners_call((uint32_t)index, ip, parent_ip, fp, context);
 	if (users & SITE_FUNCTION && traced)
 		function_slow(ip, parent_ip, fp, context);
 	if (users & SITE_GRAPH && traced)

@@ -294,7 +294,7 @@ uint32_t fathom_graph_wanted(uint32_t index)
 		task->quiet = 0;
 	if (task->quiet || (limit && graph_shown(task, task->depth) >= limit))
 		return 0;
-	if (fathom_functions.set_count[FATHOM_SET_GRAPH] && !task->inside) {
+	if (fathom_functions.set[FATHOM_SET_GRAPH].count && !task->inside) {
 		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
 			return 0;
 		flags |= GRAPH_INSIDE;

@@ -20,6 +20,7 @@ struct function_probe {
 	int32_t left;	/* runs left; -1: unlimited. Any CPU lowers it */
 	uint8_t command;
 	uint8_t counted;
+	struct fathom_listener *instance; /* NULL: the top's */
 	void *data;
 };
 
@@ -31,40 +32,59 @@ static uint32_t nr_commands;
 
 /* ---- built in ---- */
 
-static void command_traceon(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void command_traceon(const struct fathom_function_hit *hit)
 {
-	(void)ip, (void)parent_ip, (void)data;
-	fathom_tracing_on();
+	if (hit->instance)
+		fathom_listener_turn(hit->instance, 1);
+	else
+		fathom_tracing_on();
 }
 
-static void command_traceoff(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void command_traceoff(const struct fathom_function_hit *hit)
 {
-	(void)ip, (void)parent_ip, (void)data;
-	fathom_tracing_off();
+	if (hit->instance)
+		fathom_listener_turn(hit->instance, 0);
+	else
+		fathom_tracing_off();
 }
 
-static void command_stacktrace(uintptr_t ip, uintptr_t parent_ip, void *data)
+static int command_is_on(const struct fathom_function_hit *hit)
 {
-	(void)data;
-	fathom_stack_record(ip, parent_ip, fathom_probe_frame());
+	return hit->instance ? fathom_listener_is_recording(hit->instance) : fathom_tracing_is_on();
 }
 
-static void command_dump(uintptr_t ip, uintptr_t parent_ip, void *data)
+static int command_is_off(const struct fathom_function_hit *hit)
 {
-	(void)ip, (void)parent_ip, (void)data;
+	return !command_is_on(hit);
+}
+
+static void command_stacktrace(const struct fathom_function_hit *hit)
+{
+	struct fathom_ring *ring =
+		hit->instance ? hit->instance->ring[fathom_port_cpu()] : fathom_tracer_ring();
+
+	fathom_stack_record(ring, hit->ip, hit->parent_ip, hit->fp);
+}
+
+static void command_dump(const struct fathom_function_hit *hit)
+{
+	(void)hit;
 	fathom_dump(0);
 }
 
-static void command_cpudump(uintptr_t ip, uintptr_t parent_ip, void *data)
+static void command_cpudump(const struct fathom_function_hit *hit)
 {
-	(void)ip, (void)parent_ip, (void)data;
+	(void)hit;
 	fathom_dump_cpu((int32_t)fathom_port_cpu(), 0);
 }
 
+/* One that switches counts only when it changes something. */
 static const struct fathom_function_command built_in[] = {
-	{"traceon", 0, 0, command_traceon, 0, 0},	{"traceoff", 0, 0, command_traceoff, 0, 0},
-	{"stacktrace", 0, 0, command_stacktrace, 0, 0}, {"dump", 0, 0, command_dump, 0, 0},
-	{"cpudump", 0, 0, command_cpudump, 0, 0},
+	{"traceon", 0, command_traceon, 0, command_is_on},
+	{"traceoff", 0, command_traceoff, 0, command_is_off},
+	{"stacktrace", 0, command_stacktrace, 0, 0},
+	{"dump", 0, command_dump, 0, 0},
+	{"cpudump", 0, command_cpudump, 0, 0},
 };
 
 static void commands_init(void)
@@ -89,24 +109,6 @@ int fathom_function_command_add(const struct fathom_function_command *command)
 
 /* ---- running ---- */
 
-/* Frame pointer of the traced function's caller while its probes run; per CPU, nested calls save and restore it. */
-static uintptr_t probe_frame[FATHOM_CPUS_MAX];
-
-uintptr_t fathom_probe_frame(void)
-{
-	uint32_t cpu = fathom_port_cpu();
-
-	return cpu < FATHOM_CPUS_MAX ? probe_frame[cpu] : 0;
-}
-
-/* A command that switches counts only when it changes something. */
-static int command_idle(const struct fathom_function_command *c, void *data)
-{
-	return (c->run == command_traceon && fathom_tracing_is_on()) ||
-	       (c->run == command_traceoff && !fathom_tracing_is_on()) ||
-	       (c->idle && c->idle(data));
-}
-
 static int probe_take_one(struct function_probe *p)
 {
 	int32_t left = fathom_load(&p->left);
@@ -118,26 +120,32 @@ static int probe_take_one(struct function_probe *p)
 	return left < 0;
 }
 
+static void probe_hit(struct function_probe *p, struct fathom_function_hit *hit)
+{
+	const struct fathom_function_command *c = commands[p->command];
+
+	hit->instance = p->instance;
+	hit->data = p->data;
+	if (!(c->idle && c->idle(hit)) && probe_take_one(p))
+		c->run(hit);
+}
+
+/* The instance of a probe is there until we leave the gate, if we found its group before. */
 void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
+	struct fathom_function_hit hit = {.ip = ip, .parent_ip = parent_ip, .fp = fp};
 	uint32_t cpu = fathom_port_cpu();
-	uintptr_t outer;
 
-	if (cpu >= FATHOM_CPUS_MAX)
+	if (cpu >= fathom_core.nr_cpus)
 		return;
-	outer = probe_frame[cpu];
-	probe_frame[cpu] = fp;
-	for (uint32_t i = 0; i < PROBES_MAX; i++) {
-		struct function_probe *p = &probes[i];
-		const struct fathom_function_command *c;
-
-		if (!__atomic_load_n(&p->group, __ATOMIC_ACQUIRE) || p->function != function)
-			continue;
-		c = commands[p->command];
-		if (!command_idle(c, p->data) && probe_take_one(p))
-			c->run(ip, parent_ip, p->data);
-	}
-	probe_frame[cpu] = outer;
+	if (fathom_gate.enter)
+		fathom_gate.enter(cpu);
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (__atomic_load_n(&probes[i].group, __ATOMIC_ACQUIRE) &&
+		    probes[i].function == function)
+			probe_hit(&probes[i], &hit);
+	if (fathom_gate.leave)
+		fathom_gate.leave(cpu);
 }
 
 int fathom_probe_on(uint32_t function)
@@ -160,6 +168,7 @@ struct probe_line {
 	uint8_t counted;
 	uint8_t remove;
 	int32_t count;
+	struct fathom_listener *instance;
 };
 
 static size_t part_length(const char *s, size_t bytes)
@@ -227,12 +236,13 @@ static int parse_rest(const char *s, size_t bytes, struct probe_line *l)
 	return bytes ? parse_count(s, bytes, l) : 0;
 }
 
-static int parse_probe(const char *s, size_t bytes, struct probe_line *l)
+static int parse_probe(struct fathom_listener *instance, const char *s, size_t bytes,
+		       struct probe_line *l)
 {
 	size_t n;
 	int command;
 
-	*l = (struct probe_line){.count = -1};
+	*l = (struct probe_line){.count = -1, .instance = instance};
 	if (bytes && s[0] == '!') {
 		l->remove = 1;
 		s++;
@@ -267,7 +277,8 @@ static int32_t first_count(const struct probe_line *l)
 
 static int same_group(const struct function_probe *p, const struct probe_line *l, void *data)
 {
-	return p->group && p->command == l->command && p->data == data && p->counted == l->counted;
+	return p->group && p->instance == l->instance && p->command == l->command &&
+	       p->data == data && p->counted == l->counted;
 }
 
 static struct function_probe *free_probe(void)
@@ -314,6 +325,7 @@ static int probe_add(const struct probe_line *l, void *data)
 		p->counted = l->counted;
 		p->left = first_count(l);
 		p->data = data;
+		p->instance = l->instance;
 		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
 		nr_probes++;
 	}
@@ -345,14 +357,14 @@ static int probe_remove(const struct probe_line *l, void *data)
 	return found ? 0 : -FATHOM_EINVAL;
 }
 
-int fathom_probe_write(const char *token, size_t bytes)
+int fathom_probe_write(struct fathom_listener *instance, const char *token, size_t bytes)
 {
 	struct probe_line l;
 	void *data = 0;
-	int err = parse_probe(token, bytes, &l), refreshed;
+	int err = parse_probe(instance, token, bytes, &l), refreshed;
 
 	if (!err && l.arg)
-		err = commands[l.command]->open(l.arg, l.arg_bytes, &data);
+		err = commands[l.command]->open(instance, l.arg, l.arg_bytes, &data);
 	if (err)
 		return err;
 	err = l.remove ? probe_remove(&l, data) : probe_add(&l, data);
@@ -367,13 +379,21 @@ void fathom_probe_clear(void)
 			probe_free(&probes[i]);
 }
 
+void fathom_probe_clear_of(const struct fathom_listener *instance)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].group && probes[i].instance == instance)
+			probe_free(&probes[i]);
+}
+
 /* Newest group first, and within a group by address. */
 static int listed_before(const struct function_probe *a, const struct function_probe *b)
 {
 	return a->group != b->group ? a->group > b->group : a->function < b->function;
 }
 
-int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
+int fathom_listener_probe_at(struct fathom_listener *instance, uint32_t index,
+			     struct fathom_function_probe *out)
 {
 	const struct function_probe *last = 0;
 
@@ -383,8 +403,8 @@ int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
 		for (uint32_t i = 0; i < PROBES_MAX; i++) {
 			const struct function_probe *p = &probes[i];
 
-			if (p->group && (!last || listed_before(last, p)) &&
-			    (!best || listed_before(p, best)))
+			if (p->group && p->instance == instance &&
+			    (!last || listed_before(last, p)) && (!best || listed_before(p, best)))
 				best = p;
 		}
 		if (!best)
@@ -394,7 +414,13 @@ int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
 	out->function = last->function;
 	out->left = last->left;
 	out->command = commands[last->command]->name;
-	out->arg = commands[last->command]->describe ? commands[last->command]->describe(last->data)
-						     : 0;
+	out->arg = commands[last->command]->describe
+			   ? commands[last->command]->describe(instance, last->data)
+			   : 0;
 	return 1;
+}
+
+int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
+{
+	return fathom_listener_probe_at(0, index, out);
 }

@@ -19,14 +19,14 @@ void fathom_match_init(struct function_match *m, const char *pattern, size_t byt
 /* The next function's index, or -1. */
 int fathom_match_next(struct function_match *m);
 
-/* `[!]glob:command[:arg][:count]`: see fathom_function_set_write(). */
-int fathom_probe_write(const char *token, size_t bytes);
-void fathom_probe_clear(void);
+struct fathom_listener;
+/* `[!]glob:command[:arg][:count]`: see fathom_function_set_write(). NULL: the top's. */
+int fathom_probe_write(struct fathom_listener *l, const char *token, size_t bytes);
+void fathom_probe_clear(void); /* all */
+void fathom_probe_clear_of(const struct fathom_listener *l);
 int fathom_probe_on(uint32_t function);
 /* Run what hangs on the function. Any context. */
 void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
-/* The frame of the function whose probes run on this CPU. */
-uintptr_t fathom_probe_frame(void);
 
 int fathom_pids_any(void);
 int fathom_pid_traced(int32_t pid);

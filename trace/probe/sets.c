@@ -7,15 +7,11 @@
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
-/* A list that is active and empty (its tasks have ended) is not the same as none. */
-static struct {
-	struct fathom_pids pids;
-	uint32_t active; /* something was written to it since it was cleared */
-} pid_sets[FATHOM_PIDS_NR];
+static struct function_pids pid_sets[FATHOM_PIDS_NR]; /* the top's */
 
-static int set_test(enum fathom_function_set set, uint32_t i)
+int fathom_set_test(const struct function_set *s, uint32_t index)
 {
-	return fathom_functions.set[set][i / 32] >> (i % 32) & 1;
+	return fathom_load(&s->word[index / 32]) >> (index % 32) & 1;
 }
 
 static uint32_t set_words(void)
@@ -25,10 +21,10 @@ static uint32_t set_words(void)
 
 int fathom_set_has(enum fathom_function_set set, uint32_t index)
 {
-	if (!fathom_functions.set_count[set])
+	if (!fathom_functions.set[set].count)
 		return set == FATHOM_SET_FILTER || set == FATHOM_SET_GRAPH ||
 		       set == FATHOM_SET_STACK;
-	return set_test(set, index);
+	return fathom_set_test(&fathom_functions.set[set], index);
 }
 
 static int has_glob(const char *s, size_t bytes)
@@ -112,10 +108,15 @@ size_t fathom_function_set_bytes(void)
 	return set_words() * sizeof(uint32_t);
 }
 
-void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy)
+void fathom_set_copy(const struct function_set *s, uint32_t *copy)
 {
 	for (uint32_t i = 0; i < set_words(); i++)
-		copy[i] = fathom_functions.set[set][i];
+		copy[i] = s->word[i];
+}
+
+void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy)
+{
+	fathom_set_copy(&fathom_functions.set[set], copy);
 }
 
 int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes)
@@ -150,20 +151,24 @@ static uint32_t set_ones(uint32_t word)
 	return n;
 }
 
-/* Who tests the set meanwhile sees each function's old or new membership, and never "empty" in between. */
-int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy)
+void fathom_set_put(struct function_set *s, const uint32_t *copy)
 {
 	uint32_t count = 0;
 
-	if (set >= FATHOM_SET_NR)
-		return -FATHOM_EINVAL;
 	for (uint32_t i = 0; i < set_words(); i++)
 		count += set_ones(copy[i]);
 	if (!count)
-		fathom_store(&fathom_functions.set_count[set], 0);
+		fathom_store(&s->count, 0);
 	for (uint32_t i = 0; i < set_words(); i++)
-		fathom_store(&fathom_functions.set[set][i], copy[i]);
-	fathom_store(&fathom_functions.set_count[set], count);
+		fathom_store(&s->word[i], copy[i]);
+	fathom_store(&s->count, count);
+}
+
+int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy)
+{
+	if (set >= FATHOM_SET_NR)
+		return -FATHOM_EINVAL;
+	fathom_set_put(&fathom_functions.set[set], copy);
 	return fathom_tracer_refresh();
 }
 
@@ -175,7 +180,8 @@ static int has_colon(const char *s, size_t bytes)
 	return 0;
 }
 
-int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes)
+int fathom_listener_command(struct fathom_listener *l, enum fathom_function_set set,
+			    const char *token, size_t bytes)
 {
 	int err;
 
@@ -185,8 +191,13 @@ int fathom_function_command(enum fathom_function_set set, const char *token, siz
 		return 0;
 	if (set == FATHOM_SET_NOTRACE)
 		return -FATHOM_EINVAL;
-	err = fathom_probe_write(token, bytes);
+	err = fathom_probe_write(l, token, bytes);
 	return err ? err : 1;
+}
+
+int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes)
+{
+	return fathom_listener_command(0, set, token, bytes);
 }
 
 int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes)
@@ -198,48 +209,65 @@ int fathom_function_set_write(enum fathom_function_set set, const char *token, s
 	err = fathom_function_command(set, token, bytes);
 	if (err)
 		return err < 0 ? err : 0;
-	err = fathom_function_set_edit(fathom_functions.set[set], token, bytes);
-	return err ? err : fathom_function_set_replace(set, fathom_functions.set[set]);
+	err = fathom_function_set_edit(fathom_functions.set[set].word, token, bytes);
+	return err ? err : fathom_function_set_replace(set, fathom_functions.set[set].word);
 }
 
 void fathom_function_set_clear(enum fathom_function_set set)
 {
 	if (set >= FATHOM_SET_NR || !fathom_functions.nr_sites)
 		return;
-	fathom_store(&fathom_functions.set_count[set], 0);
+	fathom_store(&fathom_functions.set[set].count, 0);
 	for (uint32_t i = 0; i < set_words(); i++)
-		fathom_store(&fathom_functions.set[set][i], 0);
+		fathom_store(&fathom_functions.set[set].word[i], 0);
 	fathom_tracer_refresh();
 }
 
 int fathom_function_set_is_empty(enum fathom_function_set set)
 {
-	return set >= FATHOM_SET_NR || !fathom_functions.set_count[set];
+	return set >= FATHOM_SET_NR || !fathom_functions.set[set].count;
 }
 
-int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
+int fathom_set_next(const struct function_set *s, uint32_t from)
 {
-	if (fathom_function_set_is_empty(set))
-		return -1;
-	for (uint32_t i = from; i < fathom_functions.nr_sites; i++)
-		if (set_test(set, i))
+	for (uint32_t i = from; s->count && i < fathom_functions.nr_sites; i++)
+		if (fathom_set_test(s, i))
 			return (int)i;
 	return -1;
 }
 
+int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
+{
+	return set < FATHOM_SET_NR ? fathom_set_next(&fathom_functions.set[set], from) : -1;
+}
+
 /* ---- tasks ---- */
+
+int fathom_list_add(struct function_pids *list, int32_t pid)
+{
+	int err = pid < 0 || pid == 0x7fffffff ? -FATHOM_EINVAL : fathom_pids_put(&list->pids, pid);
+
+	if (!err)
+		fathom_store(&list->active, 1);
+	return err;
+}
+
+void fathom_list_clear(struct function_pids *list)
+{
+	fathom_store(&list->active, 0);
+	fathom_pids_clear(&list->pids);
+}
+
+struct function_pids *fathom_function_pids(enum fathom_pid_set set)
+{
+	return &pid_sets[set];
+}
 
 int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
 {
-	int err;
+	int err = set < FATHOM_PIDS_NR ? fathom_list_add(&pid_sets[set], pid) : -FATHOM_EINVAL;
 
-	if (set >= FATHOM_PIDS_NR || pid < 0 || pid == 0x7fffffff)
-		return -FATHOM_EINVAL;
-	err = fathom_pids_put(&pid_sets[set].pids, pid);
-	if (err)
-		return err;
-	fathom_store(&pid_sets[set].active, 1);
-	return fathom_tracer_refresh();
+	return err ? err : fathom_tracer_refresh();
 }
 
 void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid)
@@ -254,8 +282,7 @@ void fathom_function_pid_clear(enum fathom_pid_set set)
 {
 	if (set >= FATHOM_PIDS_NR)
 		return;
-	fathom_store(&pid_sets[set].active, 0);
-	fathom_pids_clear(&pid_sets[set].pids);
+	fathom_list_clear(&pid_sets[set]);
 	fathom_tracer_refresh();
 }
 
@@ -275,14 +302,18 @@ int fathom_pids_any(void)
 	       fathom_load(&pid_sets[FATHOM_PIDS_NOTRACE].active);
 }
 
-/* Any context; a list that changes meanwhile answers for the old or the new one. */
+int fathom_pids_pass(const struct function_pids lists[FATHOM_PIDS_NR], int32_t pid)
+{
+	if (fathom_load(&lists[FATHOM_PIDS_TRACE].active) &&
+	    !fathom_pids_has(&lists[FATHOM_PIDS_TRACE].pids, pid))
+		return 0;
+	return !fathom_load(&lists[FATHOM_PIDS_NOTRACE].active) ||
+	       !fathom_pids_has(&lists[FATHOM_PIDS_NOTRACE].pids, pid);
+}
+
 int fathom_pid_traced(int32_t pid)
 {
-	if (fathom_load(&pid_sets[FATHOM_PIDS_TRACE].active) &&
-	    !fathom_pids_has(&pid_sets[FATHOM_PIDS_TRACE].pids, pid))
-		return 0;
-	return !fathom_load(&pid_sets[FATHOM_PIDS_NOTRACE].active) ||
-	       !fathom_pids_has(&pid_sets[FATHOM_PIDS_NOTRACE].pids, pid);
+	return fathom_pids_pass(pid_sets, pid);
 }
 
 /* ---- forks ---- */
@@ -298,6 +329,13 @@ void fathom_want_forks(enum fathom_fork_user who, int on)
 	fathom_want_change(users ? FATHOM_WANT_FORK : 0, FATHOM_WANT_FORK);
 }
 
+void fathom_function_forks_changed(void)
+{
+	fathom_want_forks(FATHOM_FORKS_FUNCTION,
+			  fathom_tracer_option_bits & FATHOM_OPT_FUNCTION_FORK ||
+				  fathom_listeners_follow_forks());
+}
+
 static void tell_control(int32_t parent, int32_t child)
 {
 	void (*hook)(int32_t, int32_t) = __atomic_load_n(&fathom_fork_hook, __ATOMIC_RELAXED);
@@ -306,21 +344,35 @@ static void tell_control(int32_t parent, int32_t child)
 		hook(parent, child);
 }
 
-/* function-fork: a child is in the lists that its parent is in, until it ends. Context: where the kernel forks. */
+/* function-fork: a child is in the lists that its parent is in, until it ends (child -1). */
+static void lists_fork(struct function_pids lists[FATHOM_PIDS_NR], int32_t parent, int32_t child)
+{
+	for (int i = 0; i < FATHOM_PIDS_NR; i++) {
+		if (child < 0)
+			fathom_pids_take(&lists[i].pids, parent);
+		else if (fathom_pids_has(&lists[i].pids, parent) &&
+			 fathom_pids_put(&lists[i].pids, child))
+			fathom_counts()->forks_lost++;
+	}
+}
+
+static void follow_fork(int32_t parent, int32_t child)
+{
+	if (fathom_load(&fork_users) & FATHOM_FORKS_FUNCTION) {
+		if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_FUNCTION_FORK)
+			lists_fork(pid_sets, parent, child);
+		fathom_listeners_fork(lists_fork, parent, child);
+	}
+	tell_control(parent, child);
+}
+
+/* Context: where the kernel forks. */
 void fathom_note_fork_slow(int32_t parent, int32_t child)
 {
-	for (int set = 0; set < FATHOM_PIDS_NR && fathom_load(&fork_users) & FATHOM_FORKS_FUNCTION;
-	     set++)
-		if (fathom_pids_has(&pid_sets[set].pids, parent) &&
-		    fathom_pids_put(&pid_sets[set].pids, child))
-			fathom_counts()->forks_lost++;
-	tell_control(parent, child);
+	follow_fork(parent, child);
 }
 
 void fathom_note_exit_slow(int32_t pid)
 {
-	for (int set = 0; set < FATHOM_PIDS_NR && fathom_load(&fork_users) & FATHOM_FORKS_FUNCTION;
-	     set++)
-		fathom_pids_take(&pid_sets[set].pids, pid);
-	tell_control(pid, -1);
+	follow_fork(pid, -1);
 }

@@ -302,7 +302,7 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
 	fathom_functions.ret = block_piece(block, &at, nr_rets * sizeof(struct return_site));
 	fathom_functions.named = block_piece(block, &at, nr_sites * sizeof(struct named_site));
 	for (int i = 0; i < FATHOM_SET_NR; i++)
-		fathom_functions.set[i] = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
+		fathom_functions.set[i].word = block_piece(block, &at, (nr_sites + 31) / 32 * 4);
 	return at;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "arch/arch.h"
 #include "fathom/tracer.h"
+#include "probe/listeners.h"
 
 /* Who wants a function's entry (and its returns). A site that nobody wants is a NOP. */
 enum site_user {
@@ -15,6 +16,7 @@ enum site_user {
 	SITE_PROBE = 4, /* a `fn:command` */
 	SITE_STACK = 8,
 	SITE_PROFILE = 16,
+	SITE_LISTENER = 32, /* the function tracer of an instance */
 };
 #define SITE_RETURNS (SITE_GRAPH | SITE_PROFILE) /* these need to see the function return */
 
@@ -54,8 +56,7 @@ struct fathom_functions {
 	uint32_t nr_rets;
 	uint32_t dropped;
 	uint32_t ready;
-	uint32_t *set[FATHOM_SET_NR]; /* bitmaps over site[] */
-	uint32_t set_count[FATHOM_SET_NR];
+	struct function_set set[FATHOM_SET_NR]; /* the top's */
 	/* Which of two entries a site with only that user gets: set by the tracers, see fathom_sites_update(). */
 	uint8_t function_slow;
 	uint8_t graph_slow;

@@ -24,7 +24,7 @@ static struct {
  * The frames are counted first and then written into the ring where they belong: no array on a stack that may be 4 KiB,
  * and no memcpy. The frame pointers do not change in between, since they are our callers'.
  */
-static void stack_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
 	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
 	struct fathom_unwind u;
@@ -49,11 +49,6 @@ static void stack_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent
 	}
 }
 
-void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
-{
-	stack_write(fathom_tracer_ring(), ip, parent_ip, fp);
-}
-
 /* The frame of the function that holds the tracepoint: the library's own lie below it. */
 static uintptr_t stack_event_frame(uintptr_t fp)
 {
@@ -74,7 +69,7 @@ void fathom_stack_event_in(struct fathom_ring *ring)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	stack_write(ring, 0, 0, stack_event_frame((uintptr_t)__builtin_frame_address(0)));
+	fathom_stack_record(ring, 0, 0, stack_event_frame((uintptr_t)__builtin_frame_address(0)));
 	fathom_port_unpin(pin);
 }
 
@@ -84,8 +79,8 @@ void fathom_stack_event(struct fathom_event *ev)
 	uintptr_t pin = fathom_port_pin();
 
 	(void)ev;
-	stack_write(fathom_tracer_ring(), 0, 0,
-		    stack_event_frame((uintptr_t)__builtin_frame_address(0)));
+	fathom_stack_record(fathom_tracer_ring(), 0, 0,
+			    stack_event_frame((uintptr_t)__builtin_frame_address(0)));
 	fathom_port_unpin(pin);
 }
 

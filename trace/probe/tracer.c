@@ -52,6 +52,8 @@ static uint8_t wanted_users(uint32_t index)
 		users |= SITE_STACK;
 	if (fathom_probe_on(index))
 		users |= SITE_PROBE;
+	if (fathom_listeners_want(index))
+		users |= SITE_LISTENER;
 	return users;
 }
 
@@ -66,8 +68,8 @@ int fathom_tracer_refresh(void)
 		fathom_tracer_option_bits & (FATHOM_OPT_FUNC_STACK | FATHOM_OPT_FUNC_NO_REPEATS);
 	fathom_functions.graph_slow = gated || fathom_thresh_ns || fathom_graph_depth_max ||
 				      !(fathom_tracer_option_bits & FATHOM_OPT_GRAPH_IRQS) ||
-				      fathom_functions.set_count[FATHOM_SET_GRAPH] ||
-				      fathom_functions.set_count[FATHOM_SET_GRAPH_NOTRACE];
+				      fathom_functions.set[FATHOM_SET_GRAPH].count ||
+				      fathom_functions.set[FATHOM_SET_GRAPH_NOTRACE].count;
 	return fathom_sites_update(0xff, wanted_users);
 }
 
@@ -255,7 +257,7 @@ int fathom_tracer_option_set(uint32_t bit, int on)
 		return 0;
 	fathom_store(&fathom_tracer_option_bits, bits);
 	if (bit == FATHOM_OPT_FUNCTION_FORK)
-		fathom_want_forks(FATHOM_FORKS_FUNCTION, on);
+		fathom_function_forks_changed();
 	if (tracer_now->changed)
 		err = tracer_now->changed(bit);
 	if (err) {
@@ -305,6 +307,7 @@ void fathom_tracer_exit(void)
 {
 	tracer_now->stop();
 	tracer_now = NOP;
+	__builtin_memset(fathom_listeners, 0, sizeof(fathom_listeners));
 	fathom_probe_clear();
 	fathom_stack_tracer_set(0);
 	fathom_profile_exit();

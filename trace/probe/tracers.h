@@ -190,6 +190,8 @@ void fathom_tracer_exit(void);
 /* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
+void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+			       uint32_t context);
 
 /* ---- graph.c ---- */
 
@@ -256,7 +258,7 @@ void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks);
 void fathom_profile_exit(void);
 
 /* The caller is pinned. A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
-void fathom_stack_record(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
+void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
 struct fathom_event;
 /* The stack of an event, in the running CPU's ring or in that of an instance. Context: the event's. */
 void fathom_stack_event(struct fathom_event *ev);

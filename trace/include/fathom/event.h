@@ -86,6 +86,9 @@ struct fathom_gate {
 	uint32_t (*decide)(struct fathom_event *ev, const void *record, uint32_t bytes);
 	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes);
 	void (*stack)(struct fathom_event *ev);
+	/* Around what looks at memory that control/ may give away. Any context; they nest. */
+	void (*enter)(uint32_t cpu);
+	void (*leave)(uint32_t cpu);
 };
 extern struct fathom_gate fathom_gate;
 

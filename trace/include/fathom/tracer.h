@@ -136,16 +136,25 @@ int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out);
 /*
  * A command for function probes. traceon, traceoff, stacktrace, dump and cpudump are built in; control/ adds what
  * belongs to it (snapshot, enable_event, disable_event). `open` turns the text behind the command into `*data`, the same for
- * the same text; `run`
- * is called in the traced function's context, NMI included.
+ * the same text; `run` is called in the traced function's context, NMI included. A probe belongs to an instance, or to the
+ * top (NULL).
  */
+struct fathom_listener;
+struct fathom_function_hit {
+	uintptr_t ip, parent_ip;
+	uintptr_t fp; /* the frame of the function's caller */
+	struct fathom_listener *instance;
+	void *data;
+};
 struct fathom_function_command {
 	const char *name;
-	int (*open)(const char *arg, size_t bytes, void **data); /* NULL: takes no argument */
-	void (*close)(void *data);
-	void (*run)(uintptr_t ip, uintptr_t parent_ip, void *data);
-	const char *(*describe)(void *data); /* the argument again, for the list */
-	int (*idle)(void *data); /* nothing to do now: not run and not counted; NULL: always run */
+	/* NULL: takes no argument */
+	int (*open)(struct fathom_listener *instance, const char *arg, size_t bytes, void **data);
+	void (*run)(const struct fathom_function_hit *hit);
+	/* The argument again, for the list. */
+	const char *(*describe)(struct fathom_listener *instance, void *data);
+	/* Nothing to do now: not run and not counted; NULL: always run. */
+	int (*idle)(const struct fathom_function_hit *hit);
 };
 int fathom_function_command_add(const struct fathom_function_command *command);
 
