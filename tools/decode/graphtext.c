@@ -4,6 +4,7 @@
 #include "decode/graphtext.h"
 #include "decode/wordlist.h"
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/idmap.h"
 
 #include <errno.h>
@@ -256,6 +257,7 @@ static int each_line(struct source *s,
 		     int (*take)(struct source *s, struct graph_line *l, uint64_t at))
 {
 	const char *text = (const char *)s->map, *end = text + s->map_bytes;
+	size_t walked = 0;
 	int err = 0;
 
 	for (const char *p = text; p < end && !err;) {
@@ -264,6 +266,7 @@ static int each_line(struct source *s,
 
 		graph_parse_line(p, stop, &l);
 		err = take(s, &l, (uint64_t)(p - text));
+		file_map_walked(text, s->map_bytes, (size_t)(stop + 1 - p), &walked);
 		p = stop + 1;
 	}
 	return err;

@@ -4,6 +4,7 @@
 #include "decode/elf.h"
 #include "decode/sel4_record.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -324,6 +325,26 @@ static int open_stream(struct source *s, const struct source_options *o)
 
 /* ---- a console log ---- */
 
+#define LOOK_BYTES (1u << 20)
+#define LOOK_MORE  256u /* a line that is cut by the end of a piece is whole in it all the same */
+
+/* A boot may print a lot before the first dump: look through all of the log, piece by piece, so that it need not fit into
+ * memory. */
+static bool dump_within(const char *map, size_t bytes)
+{
+	size_t walked = 0;
+
+	for (size_t at = 0; at < bytes; at += LOOK_BYTES) {
+		size_t n =
+			bytes - at < LOOK_BYTES + LOOK_MORE ? bytes - at : LOOK_BYTES + LOOK_MORE;
+
+		if (sel4_dump_start(map + at, n))
+			return true;
+		file_map_walked(map, bytes, n, &walked);
+	}
+	return false;
+}
+
 static int probe_log(const struct source_probe *p)
 {
 	size_t text = 0, head = p->head_bytes < 4096 ? p->head_bytes : 4096;
@@ -339,11 +360,10 @@ static int probe_log(const struct source_probe *p)
 			p->head[i] == '\t' || p->head[i] == 27;
 	if (p->bytes <= p->head_bytes || text < head - head / 20)
 		return 0;
-	/* A boot may print a lot before the first dump. */
 	fd = open(p->path, O_RDONLY | O_CLOEXEC);
 	map = fd < 0 ? MAP_FAILED : mmap(NULL, p->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map != MAP_FAILED) {
-		score = sel4_dump_start(map, p->bytes) ? 80 : 0;
+		score = dump_within(map, p->bytes) ? 80 : 0;
 		munmap(map, p->bytes);
 	}
 	if (fd >= 0)

@@ -2,6 +2,7 @@
 /* textlog.c -- the text of `trace`, trace_pipe or trace-cmd report as a source, so that a pasted log can be queried. */
 #include "decode/textlog.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct text_cursor {
 	const char *
 		limit; /* lines from here on are not looked at: the end of the file, or of a block that is scanned */
 	uint64_t lost;
+	size_t walked;	 /* file_map_walked() */
 	uint8_t *record; /* TEXT_RECORD_MAX */
 };
 
@@ -117,6 +119,7 @@ static int text_open(struct source *s, const struct source_options *o)
 	const char *at = (const char *)s->map, *end = at + s->map_bytes;
 	struct textlog *t = calloc(1, sizeof(*t));
 	struct pass *p = calloc(1, sizeof(*p));
+	size_t walked = 0;
 	int err = 0;
 
 	(void)o;
@@ -136,6 +139,7 @@ static int text_open(struct source *s, const struct source_options *o)
 
 		text_parse_line(at, stop, &l);
 		take_line(p, &l);
+		file_map_walked(s->map, s->map_bytes, (size_t)(stop + 1 - at), &walked);
 		at = stop + 1;
 	}
 	if (!p->events) {
@@ -256,6 +260,7 @@ static bool text_next(struct cursor *c, struct event *e)
 			c->next = (struct position){block, 0};
 		text_parse_line(line, stop, &l);
 		r->at = stop + 1;
+		file_map_walked(map, s->map_bytes, (size_t)(r->at - line), &r->walked);
 		if (l.kind == LINE_LOST && l.cpu == c->cpu)
 			r->lost = l.lost;
 		if (l.kind != LINE_EVENT || l.cpu != c->cpu)
