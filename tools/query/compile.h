@@ -51,7 +51,8 @@ const struct format_field *compile_find_field(struct compiler *c, const struct t
 bool compile_type(struct compiler *c, uint8_t *type);
 /* A constant expression, run at once. */
 bool compile_constant(struct compiler *c, uint64_t *value);
-/* The common type of two integers, by C's rules. */
+/* The common type of two integers, by C's rules; what one becomes that stands alone. */
 uint8_t type_common(uint8_t a, uint8_t b);
+uint8_t type_promote(uint8_t t);
 
 #endif
