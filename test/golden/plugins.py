@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""plugins.py -- futex calls, TLB flushes, exits of guests and SCSI commands print as trace-cmd's plugins print them."""
+"""plugins.py -- futex calls, TLB flushes, exits of guests, SCSI commands, devices, hypercalls as trace-cmd's plugins print them."""
 import os
 import shutil
 import struct
@@ -22,6 +22,11 @@ EVENTS = {
     "old_exit": ("kvm", "kvm_exit", 601, [(*INT, "exit_reason"), (*LONG, "guest_rip")]),
     "inject": ("kvm", "kvm_nested_vmexit_inject", 602, [(*INT, "exit_code"), (*LONG, "exit_info1"), (*LONG, "exit_info2"),
                                                         (*INT, "exit_int_info"), (*INT, "exit_int_info_err"), (*INT, "isa")]),
+    "hypercall": ("xen", "xen_mc_entry", 710, [(*INT, "op"), (*INT, "nargs")], '"op %u%s", REC->op, xen_hypercall_name(REC->op)'),
+    "device": ("jbd2", "jbd2_checkpoint", 711, [("dev_t", 4, "dev"), ("int", 4, "result")],
+               '"dev %s result %d after %u", jbd2_dev_to_name(REC->dev), REC->result, jiffies_to_msecs(REC->result)'),
+    "frame": ("cfg80211", "cfg80211_rx_unprot_mlme_mgmt", 712, [("int", 4, "ifindex"), ("__data_loc u8[]", 4, "frame")],
+              '"%d, ftype:0x%.2x", REC->ifindex, __le16_to_cpup((__le16 *)__get_dynamic_array(frame))'),
     "insn": ("kvm", "kvm_emulate_insn", 603, [(*LONG, "rip"), (*INT, "csbase"), ("u8", 1, "len"), ("u8[15]", 15, "insn"),
                                               ("u8", 1, "flags"), ("u8", 1, "failed")]),
 }
@@ -37,20 +42,20 @@ def layout(fields):
     return out
 
 
-def format_text(name, number, fields):
+def format_text(name, number, fields, fmt=None):
     lines = []
     for (offset, size), what in zip([(0, 2), (2, 1), (3, 1), (4, 4)], COMMON):
         lines.append("\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;" % (what, offset, size, what.startswith("int")))
     lines.append("")
     for (offset, size), (kind, _, field) in zip(layout(fields), fields):
-        base, array = (kind.split("[") + [""])[:2]
+        base, array = (kind.split("[") + [""])[:2] if "__data_loc" not in kind else (kind, "")
         lines.append("\tfield:%s %s%s;\toffset:%d;\tsize:%d;\tsigned:%d;" % (base, field, array and "[" + array, offset, size, kind == "int"))
-    return "name: %s\nID: %d\nformat:\n%s\n\nprint fmt: \"%s\", REC->%s\n" % (
-        name, number, "\n".join(lines), fields[0][2] + "=%lx", fields[0][2])
+    return "name: %s\nID: %d\nformat:\n%s\n\nprint fmt: %s\n" % (
+        name, number, "\n".join(lines), fmt or '"%s=%%lx", REC->%s' % (fields[0][2], fields[0][2]))
 
 
 def record(event, *values):
-    _, _, number, fields = EVENTS[event]
+    number, fields = EVENTS[event][2:4]
     out = bytearray(struct.pack("<HBBi", number, 0, 0, 100))
     for (offset, size), v in zip(layout(fields), values):
         out = out.ljust(offset, b"\0")
@@ -59,7 +64,7 @@ def record(event, *values):
 
 
 def records():
-    made = {"futex": [], "tlb": [], "exit": [], "old_exit": [], "inject": [], "insn": []}
+    made = {event: [] for event in EVENTS}
     for op in [*range(16), 0x80, 0x81, 0x100, 0x180, 0x89, 0x189, 0x18B, 0x200, 1 << 32 | 1, -1]:
         made["futex"].append(record("futex", 202, 0x7F1234567890, op, 7, 0x1000, 0x7FABC, 0xFFFFFFFF))
         made["futex"].append(record("futex", 202, 0x12, op, -5, 1 << 33, 0, 3))
@@ -73,6 +78,9 @@ def records():
     for length in (1, 5, 15):
         for failed in (0, 1):
             made["insn"].append(record("insn", 0xFFFF1234, 0x10, length, bytes(range(0x80, 0x8F)), 3, failed))
+    made["hypercall"] = [record("hypercall", op, 3) for op in [*range(60), 1000, 0xFFFFFFFF]]
+    made["device"] = [record("device", dev, n) for n, dev in enumerate((0, 8 << 20 | 1, 259 << 20 | 3, 1 << 20 | 0xFFFFF, 0xFFFFFFFF))]
+    made["frame"] = [record("frame", n, 16 | len(f) << 16) + f for n, f in enumerate((b"\x80\0", b"\xa0\0\x12\x34", b"\xff\xff\0\0"))]
     return made
 
 
@@ -111,8 +119,8 @@ def compare(case, file, text, made):
 
 
 for case, made in records().items() if need("trace-cmd", "trace-cmd", "plugins") else ():
-    system, name, number, fields = EVENTS[case]
-    compare(case, f"{system}-{name}.format", format_text(name, number, fields), made)
+    system, name, *rest = EVENTS[case]
+    compare(case, f"{system}-{name}.format", format_text(name, *rest), made)
 if shutil.which("trace-cmd"):
     compare("scsi", "scsi-scsi_dispatch_cmd_start.format", SCSI, commands())
 done()

@@ -15,6 +15,8 @@ enum call_kind {
 	CALL_BITMASK,
 	CALL_SOCKADDR,
 	CALL_UNARY, /* a: op */
+	CALL_NAMED, /* a: op that makes a text of a number */
+	CALL_LE16,
 	CALL_SAME,  /* the argument itself */
 	CALL_SWAP,  /* a: bytes */
 	CALL_ZERO,  /* 0, the argument is not looked at */
@@ -63,6 +65,9 @@ static const struct call {
 	{"ntohs", CALL_SWAP, 2},
 	{"ntohl", CALL_SWAP, 4},
 	{"scsi_trace_parse_cdb", CALL_CDB, 0},
+	{"jbd2_dev_to_name", CALL_NAMED, OP_DEVICE},
+	{"xen_hypercall_name", CALL_NAMED, OP_HYPERCALL},
+	{"__le16_to_cpup", CALL_LE16, 0},
 };
 
 static bool table_value(struct compiler *c, uint64_t *value)
@@ -213,6 +218,25 @@ static bool call_cdb(struct compiler *c, uint8_t *type)
 	return compiler_expect(c, ')');
 }
 
+static bool call_named(struct compiler *c, uint8_t op, uint8_t *type)
+{
+	if (!number_argument(c))
+		return false;
+	emit(c, (struct insn){op, 0, 0, 0, 0}, 1, 1);
+	*type = TYPE_STRING;
+	return compiler_expect(c, ')');
+}
+
+/* Of a pointer into the record: __get_dynamic_array(), with or without a cast. */
+static bool call_le16(struct compiler *c, uint8_t *type)
+{
+	if (!bytes_argument(c))
+		return false;
+	emit(c, (struct insn){OP_LE16, 0, 0, 0, 0}, 1, 1);
+	*type = 2;
+	return compiler_expect(c, ')');
+}
+
 static const struct format_field *field_argument(struct compiler *c)
 {
 	const struct format_field *f = compile_find_field(c, &c->t);
@@ -301,6 +325,8 @@ bool compile_call(struct compiler *c, const struct token *name, uint8_t *type)
 	case CALL_ARRAY: return call_array(c, call->a, type);
 	case CALL_HEX_DUMP: return call_hex_dump(c, type);
 	case CALL_CDB: return call_cdb(c, type);
+	case CALL_NAMED: return call_named(c, call->a, type);
+	case CALL_LE16: return call_le16(c, type);
 	case CALL_DYNAMIC:
 	case CALL_DYNAMIC_LEN:
 	case CALL_BITMASK:

@@ -77,14 +77,17 @@ enum op {
 	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
 	OP_ARRAY,    /* pop element size, pop count, pop bytes */
 	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix */
-	OP_CDB,	     /* pop length, pop bytes: a SCSI command as text */
-	OP_BITMASK,  /* bytes as `hex,hex` words */
-	OP_NS_SECS,  /* a / 1e9 */
-	OP_NS_REST,  /* a % 1e9 */
-	OP_SOCKADDR, /* bytes that are a sockaddr */
-	OP_SWAP,     /* a: bytes of the value in reverse order */
-	OP_STRLEN,   /* length of bytes */
-	OP_CPU,	     /* of the event, here and below */
+	OP_CDB,	      /* pop length, pop bytes: a SCSI command as text */
+	OP_BITMASK,   /* bytes as `hex,hex` words */
+	OP_NS_SECS,   /* a / 1e9 */
+	OP_NS_REST,   /* a % 1e9 */
+	OP_SOCKADDR,  /* bytes that are a sockaddr */
+	OP_SWAP,      /* a: bytes of the value in reverse order */
+	OP_LE16,      /* the first two of bytes, the low one first */
+	OP_DEVICE,    /* a dev_t as `major:minor` */
+	OP_HYPERCALL, /* of Xen, its name in parentheses; nothing if it has none */
+	OP_STRLEN,    /* length of bytes */
+	OP_CPU,	      /* of the event, here and below */
 	OP_PID,
 	OP_TIME,
 	OP_COMM,

@@ -17,6 +17,9 @@ struct value strings_bitmask(struct expr_record *r, const struct value *v);
 struct value strings_text(struct expr_record *r, const char *s, size_t n);
 /* scsi.c: the bytes of a SCSI command in words. */
 struct value strings_cdb(struct expr_record *r, const struct value *v);
+/* As libtraceevent's plugins for jbd2 and xen print them. */
+struct value strings_device(struct expr_record *r, uint64_t dev);
+struct value strings_hypercall(struct expr_record *r, uint64_t op);
 /* args: prefix type, rowsize, groupsize, bytes, length, ascii. */
 struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
 			      const struct value *args);

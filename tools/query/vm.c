@@ -174,6 +174,14 @@ static struct value symbol_value(const struct expr_record *r, uint64_t addr)
 					 : NULL);
 }
 
+/* What is not there is 0. */
+static uint64_t le16(const struct value *v)
+{
+	uint64_t n = v->s && v->len > 0 ? (uint8_t)v->s[0] : 0;
+
+	return v->s && v->len > 1 ? n | (uint64_t)(uint8_t)v->s[1] << 8 : n;
+}
+
 /* Operators of two numbers, and nothing else, are between OP_ADD and OP_GE. */
 static inline bool is_binary(uint8_t op)
 {
@@ -192,6 +200,9 @@ static struct value unary(const struct program *p, const struct insn *i, struct 
 	case OP_NS_SECS: return (struct value){v->n / 1000000000, NULL, 0};
 	case OP_NS_REST: return (struct value){v->n % 1000000000, NULL, 0};
 	case OP_SWAP: return (struct value){swapped(v->n, i->a), NULL, 0};
+	case OP_LE16: return (struct value){le16(v), NULL, 0};
+	case OP_DEVICE: return strings_device(r, v->n);
+	case OP_HYPERCALL: return strings_hypercall(r, v->n);
 	case OP_STRLEN: return (struct value){v->len, NULL, 0};
 	case OP_FLAGS: return strings_flags(p, i, r, v->n);
 	case OP_SYMBOLIC: return strings_symbolic(p, i, r, v->n);
