@@ -31,9 +31,9 @@ def convert(d, name, cpus, formats, *args):
     return raw + ".dat"
 
 
-def texts(dat):
+def texts(dat, *args):
     """The lines of both programs: (fathom's, trace-cmd's)."""
-    return [subprocess.run([p, "report", dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    return [subprocess.run([p, "report", *args, dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            check=False).stdout.decode("latin1").split("\n") for p in (FATHOM, "trace-cmd")]
 
 

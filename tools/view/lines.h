@@ -43,8 +43,9 @@ struct printer {
 		ITEM_WAKEUP
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
+	const struct format_field *migrate;  /* common_migrate_disable, on PREEMPT_RT; else NULL */
 	uint32_t
-		words; /* records of so many bytes have field[0] and [1] as 64-bit words; 0: they are not */
+		words; /* records of so many bytes have field[0] and [1] as words; 0: they are not */
 	char head[128]; /* "sched_switch:         " */
 	uint8_t head_len;
 };
@@ -65,7 +66,6 @@ struct item {
 	uint32_t name_len;
 	uint16_t depth; /* ITEM_FUNCTION */
 	bool leaf;
-	uint8_t common[4]; /* the first bytes of the record: common_type, _flags, _preempt_count */
 };
 
 #define BATCH_ITEMS 1024u

@@ -352,6 +352,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 	int n;
 
 	if (p->format) {
+		p->migrate = format_field(p->format, "common_migrate_disable");
 		for (size_t k = 0; k < sizeof(plugins) / sizeof(plugins[0]); k++) {
 			if (!plugin_fits(&plugins[k], p))
 				continue;

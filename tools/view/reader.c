@@ -197,8 +197,10 @@ static inline uint64_t word(const uint8_t *data, const struct format_field *f)
 	return v;
 }
 
-static inline void settle_function(struct reader *r, const struct printer *p, const uint8_t *data,
-				   struct item *i)
+static inline __attribute__((always_inline)) void settle_function(struct reader *r,
+								  const struct printer *p,
+								  const uint8_t *data,
+								  struct item *i)
 {
 	const struct lookup_symbol *s;
 	uint64_t caller;
@@ -298,6 +300,7 @@ static bool matches(struct reader *r, const struct printer *p, const struct even
 static void settle(struct reader *r, const struct printer *p, const uint8_t *data, struct item *i)
 {
 	switch (p->kind) {
+	case ITEM_FUNCTION: settle_function(r, p, data, i); break;
 	case ITEM_GRAPH_ENTRY: settle_entry(r, p, data, i); break;
 	case ITEM_SWITCH:
 		learn(r, data, i->size, p->field[0], p->field[1]);
@@ -354,9 +357,6 @@ static inline void fill_item(struct reader *r, struct item *i, const struct even
 	i->cpu = e->cpu;
 	i->pid = e->pid;
 	i->stream = e->stream;
-	memset(i->common, 0, sizeof(i->common));
-	if (e->size >= sizeof(i->common))
-		memcpy(i->common, e->data, sizeof(i->common));
 }
 
 /* A function, and those behind it that are near; the place behind their items. */
@@ -396,7 +396,7 @@ bool reader_fill(struct reader *r, struct batch *b)
 
 	b->used = 0;
 	while (i < end && b->used < BATCH_BYTES && (e = next_shown(r, &p))) {
-		if (p->kind == ITEM_FUNCTION)
+		if (p->kind == ITEM_FUNCTION && !r->o->latency)
 			i = fill_functions(r, i, end, e, p);
 		else
 			i += fill_other(r, b, i, e, p);

@@ -98,7 +98,9 @@ static void put_task_short(struct writer *w, const struct item *i)
 		dash--; /* the dash of a negative pid */
 	out_printf(w->out, "%8.*s-%-5d %3u", dash - name > 8 ? 8 : (int)(dash - name), name, i->pid,
 		   i->cpu);
-	put_flags(w->out, i->common[2], i->common[3]);
+	put_flags(w->out, i->size >= 4 ? w->data[2] : 0, i->size >= 4 ? w->data[3] : 0);
+	if (i->printer->migrate)
+		out_u64(w->out, item_number(w, i, i->printer->migrate));
 }
 
 static void put_task(struct writer *w, const struct item *i)
