@@ -107,15 +107,22 @@ for command, cpus in (("dump", 2), ("cpudump", 1)):
     sh(f"echo !vm_exec:{command} >> set_ftrace_filter")
     sh("echo 0 > events/sched/enable")
 c.check("command_all_gone", ":" not in sh("cat set_ftrace_filter"), sh("cat set_ftrace_filter"))
-# the stack tracer: what is printed adds up
-# (off while it is read: a deeper stack that is found between two pieces of the text would show in the second)
-for line in ["echo > set_ftrace_filter", "echo 1 > stack_tracer_enabled", "run ipc 5", "run load 1", "echo 0 > stack_tracer_enabled"]:
+# the stack tracer: what is printed adds up, also while it runs and may find a deeper one
+def deepest(name):
+    text = sh("cat stack_trace")
+    frames = [(int(a), int(b)) for a, b in re.findall(r"^ *\d+\) +(\d+) +(\d+)   \S+$", text, re.M)]
+    c.check(f"stack_{name}_frames", len(frames) >= 5 and all(a[0] - a[1] == b[0] for a, b in zip(frames, frames[1:])) and frames[-1][0] == frames[-1][1], text)
+    c.check(f"stack_{name}_header", text.startswith(f"        Depth    Size   Location    ({len(frames)} entries)\n        -----    ----   --------\n"), text)
+    return frames[0][0] if frames else 0
+
+
+for line in ["echo > set_ftrace_filter", "echo 1 > stack_tracer_enabled", "run ipc 5"]:
     sh(line)
-text = sh("cat stack_trace")
-frames = [(int(a), int(b)) for a, b in re.findall(r"^ *\d+\) +(\d+) +(\d+)   \S+$", text, re.M)]
-c.check("stack_max_size", frames and sh("cat stack_max_size") == f"{frames[0][0]}\n", text)
-c.check("stack_frames", len(frames) >= 5 and all(a[0] - a[1] == b[0] for a, b in zip(frames, frames[1:])) and frames[-1][0] == frames[-1][1], text)
-c.check("stack_header", text.startswith(f"        Depth    Size   Location    ({len(frames)} entries)\n        -----    ----   --------\n"), text)
+early = deepest("running")
+for line in ["run load 1", "echo 0 > stack_tracer_enabled"]:
+    sh(line)
+late = deepest("stopped")
+c.check("stack_max_size", sh("cat stack_max_size") == f"{late}\n" and early <= late, f"{early} {late}")
 
 
 # the function profile, with and without what was slept and what callees took

@@ -233,6 +233,7 @@ TEST(probes)
 
 TEST(stack_tracer)
 {
+	static struct fathom_stack_seen seen;
 	static char buf[8192];
 	struct fathom_text t;
 	unsigned long depth, size, sum = 0, first = 0;
@@ -245,14 +246,19 @@ TEST(stack_tracer)
 	CHECK_EQ(fathom_stack_tracer_set(0), 0);
 	CHECK(fathom_stack_max() > 20 * 16);
 	fathom_text_init(&t, buf, sizeof(buf));
-	fathom_stack_text(&t);
+	fathom_stack_copy(&seen);
+	CHECK_EQ(fathom_stack_tracer_set(1), 0);
+	ret_recurse(40); /* a deeper one, which is not mixed into what was copied */
+	CHECK_EQ(fathom_stack_tracer_set(0), 0);
+	CHECK(fathom_stack_max() > seen.bytes);
+	fathom_stack_text(&t, &seen);
 	for (const char *p = fathom_text_cstr(&t); (p = strchr(p, ')')) != 0; p++)
 		if (sscanf(p, ") %lu %lu", &depth, &size) == 2) {
 			first = first ? first : depth;
 			sum += size;
 			lines++;
 		}
-	CHECK_EQ(first, fathom_stack_max());
+	CHECK_EQ(first, seen.bytes);
 	CHECK_EQ(sum, first); /* sizes add up to the depth */
 	CHECK(lines > 20);
 	CHECK(strstr(buf, "ret_recurse+0x5/0x"));

@@ -263,14 +263,58 @@ const struct ctl_file_ops fathom_ctl_function_set = {.open = function_set_open,
 						     .write = function_set_write,
 						     .close = function_set_close};
 
-static int stack_trace_show(struct fathom_file *f, struct fathom_text *t)
+/* The deepest stack of when the file was opened (f->ptr): one that is found meanwhile is not mixed in. */
+static int stack_trace_open(struct fathom_file *f)
 {
-	(void)f;
-	fathom_stack_text(t);
+	f->ptr = fathom_pool_get(sizeof(struct fathom_stack_seen));
+	if (!f->ptr)
+		return -FATHOM_ENOMEM;
+	fathom_stack_copy(f->ptr);
 	return 0;
 }
 
-const struct ctl_file_ops fathom_ctl_stack_trace = {.show = stack_trace_show};
+static void stack_trace_close(struct fathom_file *f)
+{
+	fathom_pool_put(f->ptr);
+	f->ptr = NULL;
+}
+
+static int stack_trace_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_stack_text(t, f->ptr);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_stack_trace = {
+	.open = stack_trace_open, .show = stack_trace_show, .close = stack_trace_close};
+
+static void stats_line(struct fathom_text *t, const char *name, uint64_t n)
+{
+	fathom_text_str(t, name);
+	fathom_text_str(t, ": ");
+	fathom_text_u64(t, n, 0, ' ');
+	fathom_text_char(t, '\n');
+}
+
+/* Not in Linux: what the tracers left out, and why. */
+static int tracer_stats_show(struct fathom_file *f, struct fathom_text *t)
+{
+	struct fathom_tracer_stats st;
+
+	(void)f;
+	fathom_tracer_stats(&st);
+	stats_line(t, "shadow stack full", st.shadow_full);
+	stats_line(t, "refused by the ring", st.refused);
+	stats_line(t, "return refused", st.cut);
+	stats_line(t, "left without return", st.unwound);
+	stats_line(t, "return without call", st.unmatched);
+	stats_line(t, "recursion", st.recursion);
+	stats_line(t, "forks not followed", st.forks_lost);
+	stats_line(t, "sites dropped", st.sites_dropped);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_tracer_stats = {.show = tracer_stats_show};
 
 static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
 {

@@ -61,7 +61,7 @@ extern const struct ctl_file_ops fathom_ctl_event_trigger, fathom_ctl_event_hist
 /* file_function.c */
 extern const struct ctl_file_ops fathom_ctl_function_set, fathom_ctl_available_functions,
 	fathom_ctl_kallsyms, fathom_ctl_enabled_functions, fathom_ctl_function_info,
-	fathom_ctl_stack_trace, fathom_ctl_profile_stat;
+	fathom_ctl_stack_trace, fathom_ctl_tracer_stats, fathom_ctl_profile_stat;
 
 /* options.c */
 extern const struct ctl_file_ops fathom_ctl_trace_options, fathom_ctl_option_ops;

@@ -116,6 +116,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"trace_marker_raw", 0220, 0, &fathom_ctl_marker_raw, 0},
 	{"trace_options", 0640, 0, &fathom_ctl_trace_options, 0},
 	{"trace_pipe", 0440, 0, &fathom_ctl_trace_pipe, 0},
+	{"tracer_stats", 0440, CTL_TOP_ONLY | CTL_IF_FUNCTION, &fathom_ctl_tracer_stats, 0},
 	{"tracing_cpumask", 0640, 0, &fathom_ctl_cpumask, 0},
 	{"tracing_max_latency", 0640, 0, &fathom_ctl_number_file, CTL_NUMBER_MAX_LATENCY},
 	{"tracing_on", 0640, 0, &fathom_ctl_tracing_on, 0},

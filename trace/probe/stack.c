@@ -6,19 +6,12 @@
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
-#define STACK_FRAMES   64 /* in a record */
-#define DEEPEST_FRAMES 128
+#define STACK_FRAMES 64 /* in a record */
 
-/* The stack of the deepest call seen. Written under `lock` by whoever found it, read in task context. */
-static struct {
-	uint64_t bytes;
-	uint32_t nr;
-	uint32_t lock;
-	uint8_t on;
-	uintptr_t ip[DEEPEST_FRAMES];
-	uintptr_t at[DEEPEST_FRAMES]; /* where on the stack ip[i] lies */
-	uintptr_t top;		      /* end of the stack */
-} deepest;
+/* The stack of the deepest call seen. Written under the lock by whoever found it, copied out under it in task context. */
+static struct fathom_stack_seen deepest;
+static uint32_t deepest_lock;
+static uint8_t deepest_on;
 
 /*
  * The frames are counted first and then written into the ring where they belong: no array on a stack that may be 4 KiB,
@@ -97,7 +90,7 @@ static void deepest_note(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uintptr_t 
 	deepest.ip[1] = fathom_graph_see_through((uintptr_t)slot, *slot);
 	deepest.at[1] = (uintptr_t)slot;
 	fathom_unwind_kernel(&u, fp);
-	while (n < DEEPEST_FRAMES && (ret = fathom_unwind_next(&u, &at)) != 0) {
+	while (n < FATHOM_STACK_SEEN_MAX && (ret = fathom_unwind_next(&u, &at)) != 0) {
 		deepest.at[n] = at;
 		deepest.ip[n++] = ret;
 	}
@@ -116,13 +109,13 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 	used = hi - (uintptr_t)(slot - 1);
 	if (used <= fathom_load(&deepest.bytes) || fathom_port_context() & WIRE_FLAG_NMI)
 		return;
-	if (__atomic_exchange_n(&deepest.lock, 1, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&deepest_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (used > deepest.bytes) {
 		deepest_note(ip, slot, fp, hi);
 		fathom_store(&deepest.bytes, used);
 	}
-	__atomic_store_n(&deepest.lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&deepest_lock, 0, __ATOMIC_RELEASE);
 }
 
 int fathom_stack_tracer_set(int on)
@@ -131,13 +124,13 @@ int fathom_stack_tracer_set(int on)
 
 	if (err)
 		return err;
-	deepest.on = on != 0;
+	deepest_on = on != 0;
 	return fathom_tracer_refresh();
 }
 
 int fathom_stack_tracer_is_on(void)
 {
-	return deepest.on;
+	return deepest_on;
 }
 
 uint64_t fathom_stack_max(void)
@@ -150,18 +143,33 @@ void fathom_stack_max_set(uint64_t bytes)
 	fathom_store(&deepest.bytes, bytes);
 }
 
-static void stack_line(struct fathom_text *out, uint32_t i)
+/* Who finds a deeper one meanwhile leaves it. Context: task. */
+void fathom_stack_copy(struct fathom_stack_seen *out)
 {
-	uintptr_t offset = 0, size = 0, end = i + 1 < deepest.nr ? deepest.at[i + 1] : deepest.top;
+	while (__atomic_exchange_n(&deepest_lock, 1, __ATOMIC_ACQUIRE))
+		;
+	out->bytes = deepest.bytes;
+	out->top = deepest.top;
+	out->nr = deepest.nr;
+	for (uint32_t i = 0; i < deepest.nr; i++) {
+		out->ip[i] = deepest.ip[i];
+		out->at[i] = deepest.at[i];
+	}
+	__atomic_store_n(&deepest_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void stack_line(struct fathom_text *out, const struct fathom_stack_seen *s, uint32_t i)
+{
+	uintptr_t offset = 0, size = 0, end = i + 1 < s->nr ? s->at[i + 1] : s->top;
 	const char *name = 0;
 
 	if (fathom_core.config.symbol)
-		name = fathom_core.config.symbol(deepest.ip[i], &offset, &size);
+		name = fathom_core.config.symbol(s->ip[i], &offset, &size);
 	fathom_text_u64(out, i, 3, ' ');
 	fathom_text_str(out, ") ");
-	fathom_text_u64(out, deepest.top - deepest.at[i], 8, ' ');
+	fathom_text_u64(out, s->top - s->at[i], 8, ' ');
 	fathom_text_str(out, "   ");
-	fathom_text_u64(out, end - deepest.at[i], 5, ' ');
+	fathom_text_u64(out, end - s->at[i], 5, ' ');
 	fathom_text_str(out, "   ");
 	if (name) {
 		fathom_text_str(out, name);
@@ -171,19 +179,17 @@ static void stack_line(struct fathom_text *out, uint32_t i)
 		fathom_text_hex(out, size, 0, ' ');
 	} else {
 		fathom_text_str(out, "0x");
-		fathom_text_hex(out, deepest.ip[i], 0, ' ');
+		fathom_text_hex(out, s->ip[i], 0, ' ');
 	}
 	fathom_text_char(out, '\n');
 }
 
-void fathom_stack_text(struct fathom_text *out)
+void fathom_stack_text(struct fathom_text *out, const struct fathom_stack_seen *s)
 {
-	uint32_t nr = deepest.nr;
-
 	fathom_text_str(out, "        Depth    Size   Location    (");
-	fathom_text_u64(out, nr, 0, ' ');
+	fathom_text_u64(out, s->nr, 0, ' ');
 	fathom_text_str(out, " entries)\n        -----    ----   --------\n");
-	if (!deepest.bytes && !deepest.on) {
+	if (!s->bytes && !deepest_on) {
 		fathom_text_str(out,
 				"#\n#  Stack tracer disabled\n#\n"
 				"# To enable the stack tracer, either add 'stacktrace' to the\n"
@@ -191,6 +197,6 @@ void fathom_stack_text(struct fathom_text *out)
 				"# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n#\n");
 		return;
 	}
-	for (uint32_t i = 0; i < nr; i++)
-		stack_line(out, i);
+	for (uint32_t i = 0; i < s->nr; i++)
+		stack_line(out, s, i);
 }

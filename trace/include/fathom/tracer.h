@@ -223,8 +223,19 @@ int fathom_stack_tracer_is_on(void);
 /* stack_max_size; setting it to 0 starts over. */
 uint64_t fathom_stack_max(void);
 void fathom_stack_max_set(uint64_t bytes);
+
+/* The deepest stack. It is copied out to be printed, since a deeper one may be found at any time. */
+#define FATHOM_STACK_SEEN_MAX 128
+struct fathom_stack_seen {
+	uint64_t bytes;
+	uint32_t nr;
+	uintptr_t ip[FATHOM_STACK_SEEN_MAX];
+	uintptr_t at[FATHOM_STACK_SEEN_MAX]; /* where on the stack ip[i] lies */
+	uintptr_t top;			     /* end of the stack */
+};
+void fathom_stack_copy(struct fathom_stack_seen *out);
 /* The text of stack_trace. */
-void fathom_stack_text(struct fathom_text *out);
+void fathom_stack_text(struct fathom_text *out, const struct fathom_stack_seen *s);
 
 /* ---- function profile ---- */
 
