@@ -96,7 +96,8 @@ $(B)/user/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -mgeneral-regs-only,$(USER_CFLAGS)) $(DEPFLAGS) -c $< -o $@
 # Traced functions have live vector registers and any stack alignment when they call into the library.
-$(B)/user/trace/%.o $(B)/user/wire/%.o: USER_CFLAGS += $(if $(filter x86_64,$(shell uname -m)),-mgeneral-regs-only)
+GENERAL_REGS := $(if $(filter x86_64,$(shell uname -m)),-mgeneral-regs-only)
+$(B)/user/trace/%.o $(B)/user/wire/%.o $(B)/user-san/trace/%.o $(B)/user-san/wire/%.o: USER_CFLAGS += $(GENERAL_REGS)
 $(B)/user/libfathom.a: $(USER_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
@@ -106,7 +107,7 @@ $(B)/user-san/%.o: %.c
 	$(CC) $(USER_CFLAGS) $(SAN) $(DEPFLAGS) -c $< -o $@
 $(B)/user-san/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(CC) $(filter-out -mgeneral-regs-only,$(USER_CFLAGS)) $(DEPFLAGS) -c $< -o $@
 $(B)/user-san/libfathom.a: $(USER_OBJ:$(B)/user/%=$(B)/user-san/%)
 	@rm -f $@
 	ar rcs $@ $^

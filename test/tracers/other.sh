@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# other.sh -- the function tracers on aarch64 and riscv64, by qemu-user, and on functions that clang compiled: sites patched
+# other.sh -- the function tracers on aarch64 and riscv64, by qemu-user, under sanitizers, and on functions that clang compiled: sites patched
 # under threads, and text that cannot be written: -finstrument-functions, -pg.
 # slow
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,5 +17,6 @@ for arch in aarch64 riscv64; do
 		echo "skip tracers_$arch: package qemu-user missing"
 	fi
 done
+run san "" "graph nesting"
 run clang "" "graph instrument fentry"
 run gcc "" fentry

@@ -36,12 +36,23 @@ size_t fathom_arch_site_bytes(void);
 /* Where hijacked returns arrive. */
 uintptr_t fathom_arch_return_address(void);
 
+/*
+ * A traced function need not leave the stack aligned, and the library does not care. A sanitizer's runtime does: built for
+ * one (clang says so by FATHOM_SANITIZED), what the entries call aligns it.
+ */
+#if defined(__x86_64__) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+			    defined(FATHOM_SANITIZED))
+#define FATHOM_ARCH_CALLED __attribute__((force_align_arg_pointer))
+#else
+#define FATHOM_ARCH_CALLED
+#endif
+
 /* What the entries call; probe/ defines them. `slot` is where the function's return address lies. */
-void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip);
-void fathom_graph_enter(uintptr_t ip, uintptr_t *slot);
-void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot);
-void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp);
-void fathom_graph_leave(uintptr_t *slot);
-uintptr_t fathom_graph_return(uintptr_t *slot);
+FATHOM_ARCH_CALLED void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip);
+FATHOM_ARCH_CALLED void fathom_graph_enter(uintptr_t ip, uintptr_t *slot);
+FATHOM_ARCH_CALLED void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot);
+void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp); /* its entry aligns */
+FATHOM_ARCH_CALLED void fathom_graph_leave(uintptr_t *slot);
+FATHOM_ARCH_CALLED uintptr_t fathom_graph_return(uintptr_t *slot);
 
 #endif
