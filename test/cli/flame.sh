@@ -55,3 +55,12 @@ for o in "--cpu 0" "--from 1" "--filter CPU==0"; do
 done
 "$fathom" flame "$work/all.folded" --format folded >"$work/out" 2>"$work/err"
 check never_over_its_input "$? $(grep -c 'is the trace that is read' "$work/err")" "1 1"
+
+# The last step of the backtracer's pipeline.
+"$fathom" convert "$capture" "$work/c.svg" 2>"$work/err"
+check convert_draws "$? $(grep -c '</svg>' "$work/c.svg")" "0 1"
+"$fathom" convert "$capture" "$work/c.svg" 2>"$work/err"
+check convert_draws_over_nothing "$? $(grep -c -- '--force' "$work/err")" "1 1"
+"$fathom" convert "$graph" "$work/g.folded" --cpu 0 2>"$work/err"
+"$fathom" flame "$graph" --cpu 0 -o "$work/f.folded" 2>/dev/null
+check convert_folds_any_trace "$(cmp "$work/g.folded" "$work/f.folded" && wc -l <"$work/g.folded")" "$(wc -l <"$work/f.folded")"

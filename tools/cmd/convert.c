@@ -47,8 +47,11 @@ static const struct command_spec spec = {
 		"  json    Chrome's trace JSON, for Perfetto and chrome://tracing\n"
 		"  bin     seL4: the 16-bit stream, with its description beside it (ftrace.meta)\n"
 		"  idx     seL4: fixed 16-byte records, ftrace.idx.types and ftrace.idx.meta\n"
-		"and the backtracer's forms: cleaned compressed btb interpreted btb_lines folded "
-		"...\n\n"
+		"  svg     a flame graph of its stacks; html and folded text too: `fathom help "
+		"flame`\n"
+		"and the backtracer's forms: cleaned compressed btb interpreted btb_lines "
+		"histogram "
+		"durations\n\n"
 		"examples:\n"
 		"  fathom convert trace.dat old.dat --file-version 6\n"
 		"  fathom convert trace.dat part.dat --cpu 0 --from 12.5 --filter 'pid == 13'\n"
@@ -169,6 +172,11 @@ static bool sel4_form(const char *form)
 	return !strcmp(form, "bin") || !strcmp(form, "idx");
 }
 
+static bool flame_form(const char *form)
+{
+	return !strcmp(form, "svg") || !strcmp(form, "html") || !strcmp(form, "folded");
+}
+
 /* By --form, or by the suffix. `--to FORM` is what many tools say, and no time looks like one: it is taken as meant. */
 static const char *choose_form(struct options *o)
 {
@@ -176,7 +184,8 @@ static const char *choose_form(struct options *o)
 
 	if (form_name)
 		return form_name;
-	if (to && (form_known(to) || sel4_form(to) || btb_convert_takes(o->args[0], to))) {
+	if (to && (form_known(to) || sel4_form(to) || flame_form(to) ||
+		   btb_convert_takes(o->args[0], to))) {
 		o->to_text = NULL;
 		return to;
 	}
@@ -200,6 +209,39 @@ static int convert(struct job *j, const char *form)
 		err = output_close(&out, run(j, form, out.f));
 	output_error(path, err);
 	return err && err != -EPIPE ? EXIT_FAIL : EXIT_OK;
+}
+
+/* The last step of the backtracer's pipeline, of any trace with stacks: what `fathom flame IN -o OUT` draws. */
+static int convert_flame(const struct options *o, const char *form)
+{
+	const struct {
+		const char *name, *value;
+	} told[] = {
+		{"--cpu", o->cpu_list},
+		{"--from", o->from_text},
+		{"--to", o->to_text},
+		{"--filter", o->filter},
+		{"--buffer", o->buffer},
+		{"--as", o->source.as},
+		{"--formats", o->source.formats},
+		{"--symbols", o->source.symbols},
+		{"--cmdlines", o->source.cmdlines},
+		{"--meta", o->source.meta},
+		{"--binaries", o->source.meta},
+	};
+	char *argv[6 + 2 * sizeof(told) / sizeof(told[0])] = {
+		"flame",    "--output",	  (char *)o->args[1],
+		"--format", (char *)form, (char *)o->args[0]};
+	int argc = 6;
+
+	if (!force && !access(o->args[1], F_OK))
+		return output_error(o->args[1], -EEXIST), EXIT_FAIL;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (told[i].value) {
+			argv[argc++] = (char *)told[i].name;
+			argv[argc++] = (char *)told[i].value;
+		}
+	return cmd_flame(argc, argv);
 }
 
 /* The steps of the backtracer's own pipeline go from text to text. */
@@ -254,8 +296,11 @@ int cmd_convert(int argc, char **argv)
 	form = choose_form(&j.o);
 	if (btb_convert_takes(j.o.args[0], form))
 		return convert_btb(&j.o, form);
+	if (flame_form(form))
+		return convert_flame(&j.o, form);
 	if (!form_known(form) && !sel4_form(form)) {
-		diag_error("convert: '%s' is not a form; give --form dat, txt, jsonl, csv or json",
+		diag_error("convert: '%s' is not a form; give --form dat, txt, jsonl, csv, json or "
+			   "svg",
 			   form);
 		return EXIT_USAGE;
 	}
