@@ -155,8 +155,8 @@ static bool is_redundancy(struct btb_blocks *b, uint64_t id, uint32_t offset, co
 	return s && b->open && !b->announced && id <= s->last;
 }
 
-void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
-		     uint32_t mask)
+void btb_blocks_place(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
+		      uint32_t mask)
 {
 	struct btb_block *k = b->nr_block ? &b->block[b->nr_block - 1] : NULL;
 	if ((b->nr_section || b->next) && id > last_id(b) + ID_JUMP) {
@@ -181,6 +181,7 @@ void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const u
 
 void btb_blocks_section(struct btb_blocks *b, uint32_t words, bool parity)
 {
+	btb_blocks_flush(b);
 	b->parity_told |= parity;
 	b->announced = true;
 	b->announced_words = words;
@@ -188,6 +189,7 @@ void btb_blocks_section(struct btb_blocks *b, uint32_t words, bool parity)
 
 void btb_blocks_parity(struct btb_blocks *b, const struct btb_parity *p)
 {
+	btb_blocks_flush(b);
 	if (grow(b, &b->parity, b->nr_parity, &b->cap_parity, sizeof(*b->parity)))
 		b->parity[b->nr_parity++] = *p;
 }
@@ -521,6 +523,7 @@ int btb_blocks_finish(struct btb_blocks *b)
 {
 	bool any;
 
+	btb_blocks_flush(b);
 	settle(b);
 	any = b->next && !b->failed;
 	free(b->block);

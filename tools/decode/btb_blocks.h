@@ -27,6 +27,12 @@ struct btb_parity {
 	uint64_t w[WIRE_BTB_LINE_WORDS];
 };
 
+struct btb_line {
+	uint64_t at; /* its number: of its block times the lines of a block, and within that */
+	uint64_t w[WIRE_BTB_LINE_WORDS];
+	uint32_t mask; /* of the words that could be read */
+};
+
 /* Blocks of one run, collected until the parity lines that protect them have come, or enough where there are none. */
 struct btb_blocks {
 	btb_section_fn fn;
@@ -45,13 +51,21 @@ struct btb_blocks {
 	bool open;	      /* the current section has no redundancy block yet */
 	bool announced;	      /* a `--> btbs:` line came and no data since */
 	uint32_t announced_words;
-	bool parity_told; /* the producer says that parity lines will come */
-	bool failed;	  /* out of memory */
+	bool parity_told;     /* the producer says that parity lines will come */
+	bool failed;	      /* out of memory */
+	struct btb_line held; /* does not follow the one before it: btb_lines.c */
+	bool holding, has_last;
+	uint64_t last_line; /* placed last */
 };
 
 void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss);
+/* A line as it was read; it is placed when its neighbours confirm where it belongs. */
 void btb_blocks_line(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
 		     uint32_t mask);
+/* No line comes that could confirm the one that is held. */
+void btb_blocks_flush(struct btb_blocks *b);
+void btb_blocks_place(struct btb_blocks *b, uint64_t id, uint32_t offset, const uint64_t w[4],
+		      uint32_t mask);
 void btb_blocks_section(struct btb_blocks *b, uint32_t words, bool parity);
 void btb_blocks_parity(struct btb_blocks *b, const struct btb_parity *p);
 int btb_blocks_finish(struct btb_blocks *b);

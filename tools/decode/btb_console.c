@@ -31,6 +31,7 @@ struct console {
 	struct btb_blocks blocks;
 	struct btb_loss *loss;
 	struct pending pending[PENDING];
+	uint32_t nr_pending;
 	uint64_t age;
 };
 
@@ -195,6 +196,8 @@ static void pending_finish(struct console *c, struct pending *p)
 {
 	if (p->len >= 3 && !memcmp(p->text, MARK, 3))
 		parse_line(c, p->text, p->text + p->len, true);
+	if (p->len)
+		c->nr_pending--;
 	p->len = 0;
 }
 
@@ -223,6 +226,7 @@ static void pending_keep(struct console *c, const char *tag, const char *text, s
 	memcpy(p->text, text, len);
 	p->len = len;
 	p->age = ++c->age;
+	c->nr_pending++;
 }
 
 /* `tag: ` continues an open line of that tag. */
@@ -244,12 +248,11 @@ static bool continue_line(struct console *c, const char *s, size_t n)
 	if (p->len < 3)
 		return true;
 	if (memcmp(p->text, MARK, 3)) {
-		p->len = 0;
-		return true;
-	}
-	if (parse_line(c, p->text, p->text + p->len, false)) {
+		pending_finish(c, p);
+	} else if (parse_line(c, p->text, p->text + p->len, false)) {
 		c->loss->joined_lines++;
 		p->len = 0;
+		c->nr_pending--;
 	}
 	return true;
 }
@@ -280,6 +283,13 @@ static void odd_line(struct console *c, const char *p, const char *end)
 
 	if (continue_line(c, buf, n))
 		return;
+	/* A new line of a client whose former one is open: what was to come of that is lost. */
+	if (c->nr_pending && n > TAG_BYTES && buf[TAG_BYTES] == '|') {
+		struct pending *open = pending_of(c, buf);
+
+		if (open)
+			pending_finish(c, open);
+	}
 	if (m) {
 		if (!parse_line(c, m, buf + n, false)) {
 			if (m - buf == TAG_BYTES + 2 && buf[TAG_BYTES] == '|')
@@ -341,7 +351,7 @@ int btb_console_read(const char *text, size_t bytes, bool mapped, btb_section_fn
 		/* The mark stands behind colour and tag, near the front; look further only in odd_line(). */
 		const char *m = n > 3 ? memmem(p, n < 40 ? n : 40, MARK, 3) : NULL;
 
-		if (!m || !whole_line(c, m, end))
+		if (!m || c->nr_pending || !whole_line(c, m, end))
 			odd_line(c, p, end);
 		p = end + 1;
 		if (mapped)

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""btb_damage.py -- one line of a backtracer's console log is hurt in any way that its section's XOR covers: nothing is lost."""
+import gzip
+import os
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import TOP, check, done, fathom
+
+HEX = b"0123456789abcdef"
+
+
+def gone(r, line):
+    return None
+
+
+def cut(r, line):
+    return line[:r.randrange(len(line))]
+
+
+def bad_character(r, line):
+    at = r.randrange(len(line))
+    return line[:at] + bytes([r.choice(b"zG#?! ")]) + line[at + 1:]
+
+
+def broken(r, line):
+    """Another client prints in the middle; moe goes on behind `tag: `."""
+    at = r.randrange(line.index(b">=<") + 1, len(line) - 6)
+    return line[:at] + b"\x1b[0m\r\n\x1b[32mother   | hello\x1b[0m\r\n\x1b[33mbacktrac: " + line[at:]
+
+
+def wrong_place(r, line):
+    """A digit of [id.offset] became another one."""
+    at = line.index(b"[", line.index(b">=<")) + 1
+    at += r.choice([0, 1, 2, 3, 4, 5, 6, 7, 9, 10])
+    return line[:at] + bytes([r.choice([c for c in HEX if c != line[at]])]) + line[at + 1:]
+
+
+def coloured(r, line):
+    at = r.randrange(line.index(b">=<"), len(line))
+    return line[:at] + b"\x1b[01;33m" + line[at:]
+
+
+with tempfile.TemporaryDirectory() as work:
+    for capture in ("large", "smp", "small"):
+        path = os.path.join(TOP, f"test/data/l4re/{capture}.traced.gz")
+        if not os.path.exists(path):
+            continue
+        lines = gzip.open(path).read().split(b"\n")
+        ours = [i for i, l in enumerate(lines) if b">=<" in l]
+        whole, hurt, out = (os.path.join(work, n) for n in ("whole.traced", "hurt.traced", "hurt.btb"))
+        open(whole, "wb").write(b"\n".join(lines))
+        fathom("convert", "-f", whole, out)
+        want = open(out, "rb").read()
+        check(f"{capture}_reads", len(want) > 100, len(want))
+        for harm in (gone, cut, bad_character, broken, wrong_place, coloured):
+            bad = []
+            for seed in range(12):
+                r = random.Random(f"{capture}{harm.__name__}{seed}")
+                # The first and the last line too.
+                i = ours[0] if seed == 0 else ours[-1] if seed == 1 else r.choice(ours)
+                new = harm(r, lines[i])
+                open(hurt, "wb").write(b"\n".join(lines[:i] + ([] if new is None else [new]) + lines[i + 1:]))
+                rc, _, err = fathom("convert", "-f", hurt, out)
+                if rc or open(out, "rb").read() != want:
+                    bad.append((seed, i, new, err))
+            check(f"{capture}_{harm.__name__}", not bad, bad[:1])
+done()
