@@ -180,6 +180,21 @@ def recording(check, d, dat, cpus):
     check("fathom_record", rc == 0 and head == f"cpus={cpus}" and len(names) > 5 and names <= known, (head, names - known, err))
 
 
+def live(target, d):
+    """Recorded while it runs, not only what a ring of four pages still holds at the end: a quarter of a second."""
+    check = Checks("trace_cmd_live")
+    dat = d + ".live"
+    rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "record", "-b", "16", "-p", "function", "-o", dat, "sleep", "1.5")
+    calls = [(int(c), float(t)) for c, t in re.findall(r"\[(\d+)\].* (\d+\.\d+): function:", cmd("report", "-i", dat)[1])]
+    of = {c: [t for at, t in calls if at == c] for c, _ in calls}
+    most = max(of.values(), key=len, default=[0])
+    check("record", rc == 0 and len(calls) > 100 and most[0] < calls[0][1] + 0.5, (rc, calls[:1], most[0], out + err))
+    os.unlink(dat)
+    rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "stream", "-b", "16", "-e", "sched:sched_switch", "sleep", "1.5")
+    check("stream", rc == 0 and out.count("sched_switch:") > 10, (rc, out[-300:], err))
+    return check.failed
+
+
 def inside(name, d):
     """In the namespace where the target is the machine."""
     check = Checks("trace_cmd_" + name)
@@ -225,6 +240,8 @@ def main():
         try:
             failed |= subprocess.run([FATHOM, "mount", target.target, d, sys.executable, os.path.abspath(__file__), kind.name, d],
                                      timeout=400, check=False).returncode
+            if kind is Process:
+                failed |= live(target.target, d)
         finally:
             target.kill()
             os.rmdir(d)

@@ -465,14 +465,21 @@ struct watch {
 	bool stop;
 };
 
+#define WATCH_US      200000
+#define WATCH_LAST_US 5000000 /* the longest that who waits may take to hear of it */
+
 static void *watch_target(void *arg)
 {
 	struct watch *w = arg;
 
 	while (!w->stop) {
-		usleep(200000);
+		usleep(WATCH_US);
 		if (!p9_is_dead(w->c) || w->stop)
 			continue;
+		/* Who waits for the target gets EIO, not the error of a mount that is gone. */
+		for (int us = 0; p9_waiting(w->c) && us < WATCH_LAST_US; us += WATCH_US)
+			usleep(WATCH_US);
+		usleep(WATCH_US);
 		diag_error("%s: the target is gone: unmounting", w->dir);
 		fuse_exit(w->fuse);
 		mount_end(w->dir);

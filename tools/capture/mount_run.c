@@ -109,17 +109,47 @@ static void disguise(const char *dir)
 	cover_with_file(dir, "stack_tracer_enabled", "/proc/sys/kernel/stack_tracer_enabled");
 }
 
+/*
+ * trace-cmd's recorders splice pages into the file, which FUSE gives nothing for since Linux 6.5: they would only read what
+ * the rings still hold at the end. `--nosplice` makes them read. NULL: the command is another.
+ */
+static char **without_splice(char *const *command)
+{
+	static const char *const recording[] = {"record", "stream", "profile"};
+	static char nosplice[] = "--nosplice";
+	const char *slash = strrchr(command[0], '/');
+	size_t n = 0;
+	char **own;
+
+	while (command[n])
+		n++;
+	if (n < 2 || strcmp(slash ? slash + 1 : command[0], "trace-cmd"))
+		return NULL;
+	for (size_t i = 0; i < sizeof(recording) / sizeof(recording[0]); i++) {
+		if (strcmp(command[1], recording[i]) || !(own = calloc(n + 2, sizeof(*own))))
+			continue;
+		own[0] = command[0];
+		own[1] = command[1];
+		own[2] = nosplice;
+		memcpy(own + 3, command + 2, (n - 2) * sizeof(*own));
+		return own;
+	}
+	return NULL;
+}
+
 /* The command gets the terminal's signals; this waits for it. */
 static int run(char *const *command)
 {
-	int status;
+	char **own = without_splice(command);
 	pid_t pid = fork();
+	int status;
 
 	if (pid == 0) {
-		execvp(command[0], command);
+		execvp(command[0], own ? own : command);
 		diag_error("%s: %s", command[0], strerror(errno));
 		_exit(127);
 	}
+	free(own);
 	signal(SIGINT, SIG_IGN);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
 		diag_error("%s: %s", command[0], strerror(errno));

@@ -19,6 +19,8 @@ struct p9 *p9_attach(int fd, const char *name); /* over a pipe that is open alre
 void p9_close(struct p9 *c);
 /* The pipe broke, or the target no longer answers: every call fails with -EIO. */
 bool p9_is_dead(struct p9 *c);
+/* Calls that still have to see their answer, or that there will be none. */
+uint32_t p9_waiting(struct p9 *c);
 /* Asked in the calling thread while a call waits: true (a signal, FUSE's interrupt) ends it with -EINTR. */
 void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void));
 

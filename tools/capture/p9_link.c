@@ -476,3 +476,14 @@ bool p9_is_dead(struct p9 *c)
 	pthread_mutex_unlock(&c->lock);
 	return dead;
 }
+
+uint32_t p9_waiting(struct p9 *c)
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&c->lock);
+	for (uint32_t i = 0; i < P9_TAGS; i++)
+		n += c->tag[i].state == P9_WAITS || c->tag[i].state == P9_DONE;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
