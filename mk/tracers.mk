@@ -57,7 +57,7 @@ CHECK_FAST_DEPS += $(B)/test/traced_process
 $(B)/tracers/traced_cyg.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O2 -g -fno-pie -finstrument-functions -c $< -o $@
-$(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/unpatched.h test/tracers/port.h test/harness.h $(B)/tracers/traced_cyg.o $(B)/user/libfathom.a
+$(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/unpatched.h test/tracers/forest.h test/tracers/port.h test/harness.h $(B)/tracers/traced_cyg.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_cyg.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@

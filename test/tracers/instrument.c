@@ -2,6 +2,7 @@
 /* instrument.c -- the tracers of a program whose text is not patched: -finstrument-functions. */
 #define READY fathom_instrument_ready
 #include "unpatched.h"
+#include "forest.h"
 
 FATHOM_INSTRUMENT_FUNCTIONS
 
@@ -18,6 +19,143 @@ TEST(instrument_longjmp)
 	CHECK_EQ(b.shadow_full - a.shadow_full, 0);
 	CHECK_EQ(b.unwound - a.unwound, 4000);
 	taken();
+}
+
+/* Goes down through traced calls, and leaves a mark in the trace when 40 of them have returned. */
+static size_t dive(int n)
+{
+	size_t depth = n ? cyg_through(dive, n - 1) + 1 : 0;
+	struct fathom_slot slot;
+	uint8_t *p;
+
+	if (depth == 40) {
+		p = fathom_ring_reserve(fathom_ring_of(0), 24, &slot);
+		memset(p, 0, 24);
+		p[0] = WIRE_ID_FUNCTION;
+		fathom_ring_commit(fathom_ring_of(0), &slot);
+	}
+	return depth;
+}
+
+/* More calls than the shadow stack holds: those above it return first, and are not taken for those on it. */
+TEST(instrument_deep)
+{
+	size_t n, open_ends;
+
+	fathom_ring_reset(fathom_ring_of(0));
+	fathom_tracer_set("function_graph");
+	CHECK_EQ(cyg_through(dive, 199), 199);
+	cyg_leaf(1);
+	fathom_tracer_set("nop");
+	n = drain(0, recs, 1000);
+	CHECK_EQ(n, 64 + 1 + 64 + 2);
+	CHECK_EQ(recs[63].type, WIRE_ID_FUNCGRAPH_ENTRY);
+	CHECK_EQ(recs[64].type, WIRE_ID_FUNCTION);
+	CHECK_EQ(forest_faults(n, &open_ends), 0);
+	CHECK_EQ(open_ends, 0);
+}
+
+/* ---- the functions are known ---- */
+
+static void text_of(uintptr_t *from, uintptr_t *to)
+{
+	const uintptr_t at[] = {(uintptr_t)cyg_leaf, (uintptr_t)cyg_mid,     (uintptr_t)cyg_top,
+				(uintptr_t)cyg_work, (uintptr_t)cyg_recurse, (uintptr_t)cyg_tail};
+
+	*from = *to = at[0];
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		*from = at[i] < *from ? at[i] : *from;
+		*to = at[i] > *to ? at[i] : *to;
+	}
+	*to += 1;
+}
+
+static int put(enum fathom_function_set set, const char *token)
+{
+	return fathom_function_set_write(set, token, strlen(token));
+}
+
+TEST(known_table)
+{
+	uintptr_t from, to;
+
+	text_of(&from, &to);
+	fathom_instrument_ready_text(from, to);
+	CHECK_EQ(fathom_function_prepare(), 0);
+	CHECK(fathom_function_count() >= 6);
+	CHECK_EQ(fathom_stack_tracer_set(1), -FATHOM_ENOSYS);
+	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
+	CHECK_EQ(cyg_mid(1), 6);
+	fathom_tracer_set("nop");
+	CHECK_STR(taken(), "cyg_mid{cyg_leaf{}cyg_leaf{}}");
+}
+
+TEST(known_filters)
+{
+	CHECK_EQ(put(FATHOM_SET_FILTER, "no_such"), -FATHOM_EINVAL);
+	CHECK_EQ(put(FATHOM_SET_FILTER, "cyg_l*"), 0);
+	fathom_tracer_set("function");
+	cyg_mid(1);
+	CHECK_STR(taken(), " cyg_leaf cyg_leaf");
+	fathom_tracer_set("function_graph");
+	cyg_mid(1);
+	CHECK_STR(taken(), "cyg_leaf{}cyg_leaf{}");
+	fathom_function_set_clear(FATHOM_SET_FILTER);
+	CHECK_EQ(put(FATHOM_SET_NOTRACE, "cyg_leaf"), 0);
+	cyg_mid(1);
+	CHECK_STR(taken(), "cyg_mid{}");
+	fathom_function_set_clear(FATHOM_SET_NOTRACE);
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "cyg_mid"), 0);
+	cyg_leaf(1);
+	cyg_top(1);
+	CHECK_STR(taken(), "cyg_mid{cyg_leaf{}cyg_leaf{}}cyg_mid{cyg_leaf{}cyg_leaf{}}");
+	fathom_function_set_clear(FATHOM_SET_GRAPH);
+	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "cyg_mid"), 0);
+	cyg_top(1);
+	CHECK_STR(taken(), "cyg_top{cyg_leaf{}}");
+	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	fathom_tracer_set("nop");
+}
+
+/* Calls of one name that are recorded, inside others that are not, and the other way round. */
+TEST(known_recursion)
+{
+	fathom_tracer_set("function_graph");
+	fathom_graph_depth_set(2);
+	cyg_recurse(4);
+	CHECK_STR(taken(), "cyg_recurse{cyg_recurse{}}");
+	fathom_graph_depth_set(0);
+	fathom_function_pid_add(FATHOM_PIDS_NOTRACE, fathom_port_task());
+	cyg_recurse(4);
+	CHECK_STR(taken(), "");
+	fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+	cyg_recurse(1);
+	CHECK_STR(taken(), "cyg_recurse{cyg_recurse{}}");
+	fathom_tracer_set("nop");
+}
+
+TEST(known_probes_and_profile)
+{
+	static char buf[512];
+	struct fathom_text t;
+	int hits = 0;
+
+	CHECK_EQ(put(FATHOM_SET_FILTER, "cyg_leaf:traceoff:1"), 0);
+	cyg_leaf(1);
+	CHECK_EQ(fathom_tracing_is_on(), 0);
+	CHECK_EQ(put(FATHOM_SET_FILTER, "!cyg_leaf:traceoff:0"), 0);
+	fathom_tracing_on();
+	CHECK_EQ(fathom_profile_set(1), 0);
+	cyg_top(1);
+	CHECK_EQ(fathom_profile_set(0), 0);
+	for (uint32_t line = 2;; line++) {
+		fathom_text_init(&t, buf, sizeof(buf));
+		if (!fathom_profile_line(0, line, &t))
+			break;
+		if (strstr(fathom_text_cstr(&t), "cyg_leaf"))
+			sscanf(buf, " cyg_leaf %d", &hits);
+	}
+	CHECK_EQ(hits, 5);
 }
 
 int main(int argc, char **argv)

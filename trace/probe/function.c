@@ -132,11 +132,12 @@ static int call_is_traced(void)
 	return (!fathom_pids_any() || fathom_pid_traced(fathom_port_task())) && (!gate || gate());
 }
 
-static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t context)
+/* `slot` and `fp` are 0 if the function tells of the call from inside. */
+static void function_serve(uintptr_t ip, uintptr_t parent_ip, uintptr_t *slot, uintptr_t fp,
+			   uint32_t context)
 {
 	int index = fathom_site_find(ip), traced, hijack = 1;
 	uint32_t users = fathom_instrument_users(), flags = 0;
-	uintptr_t parent_ip = *slot;
 
 	if (index >= 0) {
 		users = fathom_load(&fathom_functions.site[index].users);
@@ -147,7 +148,7 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 	traced = call_is_traced();
 	if (users & SITE_PROBE)
 		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);
-	if (users & SITE_STACK)
+	if (users & SITE_STACK && slot)
 		fathom_stack_check(ip, slot, fp);
 	if (users & SITE_LISTENER)
 		fathom_listeners_call((uint32_t)index, ip, parent_ip, fp, context);
@@ -159,7 +160,9 @@ static void function_serve(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t
 		fathom_profile_enter((uint32_t)index);
 		flags |= GRAPH_PROFILE;
 	}
-	if (flags)
+	if (!slot && users & SITE_RETURNS)
+		fathom_graph_push_named(ip, flags);
+	else if (flags)
 		fathom_graph_push(ip, slot, flags, hijack);
 }
 
@@ -171,7 +174,21 @@ void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (fathom_likely(task)) {
-		function_serve(ip, slot, fp, context);
+		function_serve(ip, *slot, slot, fp, context);
+		fathom_guard_leave(task, outer);
+	}
+	fathom_port_unpin(pin);
+}
+
+/* Context: any. */
+void fathom_function_named(uintptr_t ip, uintptr_t parent_ip)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t context = fathom_port_context(), outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
+
+	if (fathom_likely(task)) {
+		function_serve(ip, parent_ip, 0, 0, context);
 		fathom_guard_leave(task, outer);
 	}
 	fathom_port_unpin(pin);

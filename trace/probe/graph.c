@@ -316,6 +316,8 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	struct fathom_shadow *e = &task->shadow[i];
 	uint64_t time;
 
+	if (!slot)
+		task->beyond = i < 0 ? task->beyond + 1 : 0;
 	if (i < 0)
 		return;
 	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, &time)) {
@@ -470,25 +472,22 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 
 /*
  * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the frame, and the
- * innermost call of that name is the one that returns.
+ * innermost call of that name is the one that returns. So every call that will be told to return is on the stack, whatever
+ * is wanted of it (G6), or counted as beyond it.
  */
-void fathom_graph_enter_named(uintptr_t ip)
+void fathom_graph_push_named(uintptr_t ip, uint32_t flags)
 {
-	uintptr_t pin = fathom_port_pin();
-	uint32_t outer;
-	struct fathom_task *task = fathom_guard_open(fathom_port_context(), &outer);
-
-	if (task) {
-		graph_push(ip, 0, ip, GRAPH_RECORD, 0);
-		fathom_guard_leave(task, outer);
-	}
-	fathom_port_unpin(pin);
+	graph_push(ip, 0, ip, flags, 0);
 }
 
 void fathom_graph_leave_named(uintptr_t ip)
 {
 	uintptr_t pin = fathom_port_pin();
+	struct fathom_task *task = fathom_port_task_state();
 
-	graph_leave_slow(ip);
+	if (task && task->beyond)
+		task->beyond--;
+	else
+		graph_leave_slow(ip);
 	fathom_port_unpin(pin);
 }

@@ -11,21 +11,39 @@
 enum instrument_want {
 	INSTRUMENT_FUNCTION = 1,
 	INSTRUMENT_GRAPH = 2,
-	INSTRUMENT_SITES = 4, /* __fentry__: the table of sites says who wants what */
+	INSTRUMENT_SITES = 4, /* the table of sites says who wants what */
 };
 
 enum instrument_way {
 	INSTRUMENT_NONE,
 	INSTRUMENT_CYG,
+	INSTRUMENT_CYG_TEXT, /* ... and the functions are known */
 	INSTRUMENT_FENTRY,
 };
 
 uint32_t fathom_instrument_on;
 static uint8_t instrument_way;
+static uintptr_t instrument_from, instrument_to;
 
 void fathom_instrument_ready(void)
 {
 	instrument_way = INSTRUMENT_CYG;
+}
+
+void fathom_instrument_ready_text(uintptr_t from, uintptr_t to)
+{
+	instrument_from = from;
+	instrument_to = to;
+	instrument_way = fathom_core.config.symbol ? INSTRUMENT_CYG_TEXT : INSTRUMENT_CYG;
+	if (!fathom_functions.nr_sites)
+		fathom_functions.ready = 0; /* whoever looked before found none */
+}
+
+int fathom_instrument_text(uintptr_t *from, uintptr_t *to)
+{
+	*from = instrument_from;
+	*to = instrument_to;
+	return instrument_way == INSTRUMENT_CYG_TEXT;
 }
 
 void fathom_instrument_ready_fentry(void)
@@ -36,7 +54,7 @@ void fathom_instrument_ready_fentry(void)
 int fathom_instrument_set(uint8_t function, uint8_t graph)
 {
 	if (instrument_way == INSTRUMENT_NONE ||
-	    (instrument_way == INSTRUMENT_FENTRY && fathom_functions.nr_sites))
+	    (fathom_instrument_has_sites() && fathom_functions.nr_sites))
 		return -FATHOM_ENOSYS;
 	fathom_store(&fathom_instrument_on, (function ? (uint32_t)INSTRUMENT_FUNCTION : 0) |
 						    (graph ? (uint32_t)INSTRUMENT_GRAPH : 0));
@@ -45,7 +63,7 @@ int fathom_instrument_set(uint8_t function, uint8_t graph)
 
 int fathom_instrument_has_sites(void)
 {
-	return instrument_way == INSTRUMENT_FENTRY;
+	return instrument_way == INSTRUMENT_FENTRY || instrument_way == INSTRUMENT_CYG_TEXT;
 }
 
 void fathom_instrument_sites(int wanted)
@@ -64,19 +82,15 @@ uint32_t fathom_instrument_users(void)
 /* Context: any. */
 void fathom_instrument_enter(void *function, void *call_site)
 {
-	int (*gate)(void) = fathom_load(&fathom_tracer_wants.gate);
-	uint32_t want = fathom_load(&fathom_instrument_on);
-
-	if ((fathom_pids_any() && !fathom_pid_traced(fathom_port_task())) || (gate && !gate()))
-		return;
-	if (want & INSTRUMENT_FUNCTION)
-		fathom_function_enter((uintptr_t)function, (uintptr_t)call_site);
-	if (want & INSTRUMENT_GRAPH)
-		fathom_graph_enter_named((uintptr_t)function);
+	fathom_function_named((uintptr_t)function, (uintptr_t)call_site);
 }
 
 void fathom_instrument_leave(void *function)
 {
-	if (fathom_load(&fathom_instrument_on) & INSTRUMENT_GRAPH)
+	int index = fathom_site_find((uintptr_t)function);
+	uint32_t users = index < 0 ? fathom_instrument_users()
+				   : fathom_load(&fathom_functions.site[index].users);
+
+	if (users & SITE_RETURNS)
 		fathom_graph_leave_named((uintptr_t)function);
 }

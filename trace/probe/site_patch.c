@@ -96,7 +96,7 @@ int fathom_sites_patch(void)
 {
 	int err;
 
-	if (!fathom_arch_can_patch())
+	if (!fathom_functions.patched)
 		return sites_flag();
 	err = returns_patch(1);
 	if (!err)
@@ -141,7 +141,7 @@ int fathom_sites_normalise(void)
 	struct fathom_patch_set fixed = {fathom_functions.nr_sites, fixed_at, fixed_code, 0};
 	int err;
 
-	if (!fathom_arch_can_patch())
+	if (!fathom_functions.patched)
 		return 0;
 	err = fathom_arch_patch_many(&fixed);
 	if (err < 0)

@@ -177,6 +177,27 @@ static uint32_t sites_collect(const uint8_t *from, const uint8_t *to, struct sit
 	return nr;
 }
 
+/* The functions that config.symbol names in [at, to), by asking behind the end of each; `out` NULL: only their number. */
+static uint32_t sites_by_symbol(uintptr_t at, uintptr_t to, struct site *out)
+{
+	uint32_t nr = 0;
+
+	while (at < to) {
+		uintptr_t offset = 0, size = 0, next = at + 1;
+
+		if (fathom_core.config.symbol(at, &offset, &size) && size > offset) {
+			if (!site_forgotten(at - offset)) {
+				if (out)
+					out[nr].at = at - offset;
+				nr++;
+			}
+			next = at - offset + size;
+		}
+		at = next;
+	}
+	return nr;
+}
+
 static uint32_t sites_unique(struct site *s, uint32_t nr)
 {
 	uint32_t kept = 0;
@@ -315,31 +336,62 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
 		".pushsection __patchable_function_entries, \"awo\", %%progbits, " #function \
 		"\n.balign 8\n.quad 0\n.popsection" ::)
 
-int fathom_sites_init(void)
+static int sites_make(uint32_t nr, uint32_t nr_rets)
+{
+	uint8_t *block = fathom_memory_take(sites_lay_out(0, nr, nr_rets));
+
+	if (!block)
+		return -FATHOM_ENOMEM;
+	sites_lay_out(block, nr, nr_rets);
+	return 0;
+}
+
+static void sites_finish(uint32_t nr)
+{
+	element_sort(fathom_functions.site, sizeof(struct site), nr);
+	fathom_functions.nr_sites = sites_unique(fathom_functions.site, nr);
+	sites_name();
+	fathom_functions.ready = 1;
+}
+
+/* From the tables that the compiler left. */
+static int sites_from_tables(void)
 {
 	uint32_t nr = table_entries(__start___mcount_loc, __stop___mcount_loc) +
 		      table_entries(__start___patchable_function_entries,
 				    __stop___patchable_function_entries);
-	uint32_t nr_rets = table_entries(__start___return_loc, __stop___return_loc);
-	uint8_t *block;
+	int err = sites_make(nr, table_entries(__start___return_loc, __stop___return_loc));
+
+	if (err)
+		return err;
+	nr = sites_collect(__start___mcount_loc, __stop___mcount_loc, fathom_functions.site, 0);
+	nr = sites_collect(__start___patchable_function_entries,
+			   __stop___patchable_function_entries, fathom_functions.site, nr);
+	sites_finish(nr);
+	returns_collect();
+	return 0;
+}
+
+int fathom_sites_init(void)
+{
+	uintptr_t from, to;
+	int err;
 
 	SITES_PLACEHOLDER_PATCHABLE(fathom_sites_init);
 	if (fathom_functions.ready)
 		return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
-	if (!fathom_arch_can_patch() && !fathom_instrument_has_sites())
-		return -FATHOM_ENOSYS;
-	block = fathom_memory_take(sites_lay_out(0, nr, nr_rets));
-	if (!block)
-		return -FATHOM_ENOMEM;
-	sites_lay_out(block, nr, nr_rets);
-	nr = sites_collect(__start___mcount_loc, __stop___mcount_loc, fathom_functions.site, 0);
-	nr = sites_collect(__start___patchable_function_entries,
-			   __stop___patchable_function_entries, fathom_functions.site, nr);
-	element_sort(fathom_functions.site, sizeof(struct site), nr);
-	fathom_functions.nr_sites = sites_unique(fathom_functions.site, nr);
-	sites_name();
-	returns_collect();
-	fathom_functions.ready = 1;
+	if (fathom_instrument_text(&from, &to)) {
+		err = sites_make(sites_by_symbol(from, to, 0), 0);
+		if (!err)
+			sites_finish(sites_by_symbol(from, to, fathom_functions.site));
+	} else if (fathom_arch_can_patch() || fathom_instrument_has_sites()) {
+		err = sites_from_tables();
+	} else {
+		err = -FATHOM_ENOSYS;
+	}
+	if (err)
+		return err;
+	fathom_functions.patched = !fathom_instrument_text(&from, &to) && fathom_arch_can_patch();
 	return fathom_functions.nr_sites ? fathom_sites_normalise() : -FATHOM_ENOSYS;
 }
 

@@ -120,8 +120,11 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 
 int fathom_stack_tracer_set(int on)
 {
+	uintptr_t from, to;
 	int err = on ? fathom_function_prepare() : 0;
 
+	if (on && !err && fathom_instrument_text(&from, &to))
+		err = -FATHOM_ENOSYS; /* functions that tell of a call from inside say nothing of their frame */
 	if (err)
 		return err;
 	deepest_on = on != 0;

@@ -190,6 +190,8 @@ void fathom_tracer_exit(void);
 /* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
+/* A function tells of its call from inside: no slot, no frame. */
+void fathom_function_named(uintptr_t ip, uintptr_t parent_ip);
 void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
 			       uint32_t context);
 
@@ -216,7 +218,7 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
 /* For calls that are told from inside the function: see instrument.c. */
-void fathom_graph_enter_named(uintptr_t ip);
+void fathom_graph_push_named(uintptr_t ip, uint32_t flags);
 void fathom_graph_leave_named(uintptr_t ip);
 /* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
 void fathom_graph_reset(void);
@@ -228,8 +230,10 @@ uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
 /* ---- instrument.c: 0, or -ENOSYS if the kernel is not compiled that way ---- */
 
 int fathom_instrument_set(uint8_t function, uint8_t graph);
-/* Every function calls __fentry__, so sites that cannot be patched can be used; whether anybody wants one. */
+/* Every function calls, so sites that cannot be patched can be used; whether anybody wants one. */
 int fathom_instrument_has_sites(void);
+/* Text cannot be patched, but its functions call and config.symbol names them: 1, and where it is. */
+int fathom_instrument_text(uintptr_t *from, uintptr_t *to);
 void fathom_instrument_sites(int wanted);
 /* enum site_user of a function that is in no table. */
 uint32_t fathom_instrument_users(void);
