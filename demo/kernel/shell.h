@@ -13,6 +13,9 @@ int cmd_sample(int argc, char **argv); /* sample.c */
 int cmd_cat(int argc, char **argv);    /* shell_fs.c */
 int cmd_echo(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_cd(int argc, char **argv);
+int cmd_mkdir(int argc, char **argv);
+int cmd_rmdir(int argc, char **argv);
 int cmd_toggle(int argc, char **argv); /* shell_toggle.c */
 
 extern const struct shell_command shell_commands[]; /* ends with a NULL name */

@@ -74,6 +74,16 @@ wait
 echo 0 > stack_tracer_enabled
 cat stack_max_size
 cat stack_trace
+mkdir instances/foo
+ls instances
+cat instances/foo/available_tracers
+echo schedule > instances/foo/set_ftrace_filter
+echo function > instances/foo/current_tracer
+wait
+echo 0 > instances/foo/tracing_on
+cat instances/foo/trace
+rmdir instances/foo
+rmdir instances/foo
 echo nosuch > current_tracer
 cat nosuch
 cat error_log
@@ -127,6 +137,13 @@ def blank(text):
     return re.sub(r" +", " ", re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", text))
 
 
+def directories(demo):
+    """Where a tutorial begins, and its long paths, at the demo's prompt."""
+    lines = ["cd /sys/kernel/tracing", "cat tracing_on", "cat /sys/kernel/debug/tracing/current_tracer", "cd events/sched", "cat sched_switch/enable",
+             "cd ..", "cat sched/sched_switch/id", "cd nosuch", "cd sched/enable", "cat header_event", "cd /", "cat /tracing_on"]
+    return [typed(demo, line, f"dir-{i}") for i, line in enumerate(lines)]
+
+
 def main():
     check = Checks("tutorial")
     why = no_fuse()
@@ -138,6 +155,9 @@ def main():
     kernel = Kernel(smp=2, seconds=200)
     try:
         check("boots", kernel.up, kernel.demo.text()[-300:])
+        said = directories(kernel.demo)
+        check("directories", said[:6] == ["", "1\n", "nop\n", "", "0\n", ""] and said[6].strip().isdigit() and "error 2\n" in said[7] and
+              "error 20\n" in said[8] and "type_len" in said[9] and said[10:] == ["", "1\n"], said)
         there = in_the_kernel(kernel)
         with Mount(kernel.target) as d:
             here = on_the_host(d)
@@ -148,10 +168,11 @@ def main():
         name = f"{i:02}_" + re.sub(r"\W+", "_", line)[:40]
         if line.endswith("> current_tracer") and "nosuch" not in line:
             tracer = line.split()[1]
-        if line == "cat trace":
+        if line in ("cat trace", "cat instances/foo/trace"):
+            layout = LAYOUT["function" if "instances" in line else tracer]
             head = [[x for x in t.splitlines() if HEADER.match(x)] for t in (a, b)]
             body = [[x for x in t.splitlines() if not HEADER.match(x)] for t in (a, b)]
-            odd = [x for t in body for x in t if not LAYOUT[tracer].match(x) and not LOST.match(x)]
+            odd = [x for t in body for x in t if not layout.match(x) and not LOST.match(x)]
             shapes = [list(map(blank, h)) for h in head]
             check(name + "_head", shapes[0] == shapes[1], [set(shapes[0]) ^ set(shapes[1]), head])
             check(name + "_lines", min(map(len, body)) >= 1 and not odd, odd[:3] or body)
