@@ -258,9 +258,11 @@ static bool text_next(struct cursor *c, struct event *e)
 
 		if (block != c->next.block)
 			c->next = (struct position){block, 0};
-		text_parse_line(line, stop, &l);
 		r->at = stop + 1;
 		file_map_walked(map, s->map_bytes, (size_t)(r->at - line), &r->walked);
+		if (text_of_another_cpu(line, stop, c->cpu))
+			continue;
+		text_parse_line(line, stop, &l);
 		if (l.kind == LINE_LOST && l.cpu == c->cpu)
 			r->lost = l.lost;
 		if (l.kind != LINE_EVENT || l.cpu != c->cpu)

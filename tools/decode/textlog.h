@@ -33,6 +33,8 @@ struct text_line {
 #define TEXT_CPU_MAX 4096u
 
 void text_parse_line(const char *p, const char *end, struct text_line *out);
+/* The line is an event of another CPU for sure: half the work of text_parse_line(). */
+bool text_of_another_cpu(const char *p, const char *end, uint32_t cpu);
 
 /* What the events of one name have been seen to carry: key=value pairs, numbers where all were numbers. */
 #define TEXT_KEYS_MAX 32u

@@ -142,31 +142,49 @@ void text_parse_info(const char *p, const char *end, struct text_line *out)
 	out->info = (struct span){p, (uint32_t)(end - p)};
 }
 
-/* What stands behind "comm-pid (tgid)" at the bracket of the CPU. */
-static bool parse_rest(const char *p, const char *end, struct text_line *out)
+/* "[001] d..2. 12.345678:", flags or none; what stands behind it. NULL if it is something else. */
+static const char *parse_cpu_time(const char *p, const char *end, struct text_line *out)
 {
 	const char *t, *q;
 	uint64_t cpu;
 
 	p = number(p + 1, end, &cpu);
 	if (!p || p == end || *p != ']' || cpu >= TEXT_CPU_MAX)
-		return false;
+		return NULL;
 	out->cpu = (uint32_t)cpu;
 	p = blanks(p + 1, end);
 	t = parse_time(p, end, out);
-	if (!t) {
-		for (q = p; q < end && *q != ' ';)
-			q++;
-		if (q - p > 8)
-			return false;
-		text_parse_flags(p, q, out);
-		t = parse_time(blanks(q, end), end, out);
-	}
+	if (t)
+		return t;
+	for (q = p; q < end && *q != ' ';)
+		q++;
+	if (q - p > 8)
+		return NULL;
+	text_parse_flags(p, q, out);
+	return parse_time(blanks(q, end), end, out);
+}
+
+/* What stands behind "comm-pid (tgid)" at the bracket of the CPU. */
+static bool parse_rest(const char *p, const char *end, struct text_line *out)
+{
+	const char *t = parse_cpu_time(p, end, out);
+
 	if (!t)
 		return false;
 	text_parse_info(t, end, out);
 	out->kind = LINE_EVENT;
 	return true;
+}
+
+bool text_of_another_cpu(const char *p, const char *end, uint32_t cpu)
+{
+	const char *b = p < end && *p != '#' ? memchr(p, '[', (size_t)(end - p)) : NULL;
+	struct text_line l;
+	uint64_t n;
+
+	l.flags = l.preempt = 0;
+	return b && number(b + 1, end, &n) && n != cpu && text_parse_task(p, b, &l) &&
+	       parse_cpu_time(b, end, &l);
 }
 
 /* "1d..2.": the CPU, and four to eight flags. */
