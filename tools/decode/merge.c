@@ -102,7 +102,7 @@ struct merge *merge_open(struct source *s,
 		return NULL;
 	}
 	for (uint32_t i = 0; i < s->nr_streams; i++) {
-		if (keep && !keep(s, i, arg))
+		if (!s->streams[i].nr_blocks || (keep && !keep(s, i, arg)))
 			continue;
 		m->cursors[m->nr] = cursor_open(s, i);
 		if (!m->cursors[m->nr]) {

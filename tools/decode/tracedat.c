@@ -30,6 +30,7 @@ static void tracedat_close(struct source *s)
 		free(t->owned[i]);
 	free(t->owned);
 	free(t->pending);
+	free(t->seen);
 	free(t->clock);
 	free(t);
 	s->priv = NULL;

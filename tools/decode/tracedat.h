@@ -61,6 +61,8 @@ struct tracedat {
 	size_t nr_pending;
 	void **owned; /* decompressed sections */
 	size_t nr_owned;
+	uint64_t *seen; /* version 7: sections that an option led to */
+	size_t nr_seen;
 	char *clock;
 	uint64_t header_end; /* version 6: the first byte behind the header, for verify */
 };
@@ -81,6 +83,18 @@ int tracedat_open_v6(struct source *s, struct reader *r);
 int tracedat_open_v7(struct source *s, struct reader *r);
 /* Version 7: the bytes of a section, decompressed if need be; false with the damage noted. */
 bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out);
+
+#define TRACEDAT_SECTION_HEADER	    16u
+#define TRACEDAT_SECTION_COMPRESSED 1u
+/* Version 7: a section of options, the place of the next in *next (0: it is the last); a section that has no events. */
+int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next);
+void tracedat_meta_section(struct source *s, uint16_t id, uint64_t offset);
+/* A stream of compressed chunks. */
+int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
+			uint32_t page_bytes);
+/* tracedat_salvage.c: read what the options do not lead to, in the sections that begin at `from`. */
+int tracedat_salvage(struct source *s, uint64_t from);
+void tracedat_saw(struct tracedat *t, uint64_t section);
 
 /* A stream of uncompressed pages; what lies outside the file is damage. */
 int tracedat_add_pages(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,

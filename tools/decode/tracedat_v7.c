@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTION_COMPRESSED  1u
-#define SECTION_HEADER	    16u
 /* Each option section names the next; a loop of them is damage. */
 #define OPTION_SECTIONS_MAX 10000u
 
@@ -61,8 +59,8 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 	reader_u32(&r); /* the name, for people */
 	bytes = reader_u64(&r);
 	if (r.failed || got != id) {
-		source_damage(s, offset, SECTION_HEADER, "section %u was expected here, not %u", id,
-			      got);
+		source_damage(s, offset, TRACEDAT_SECTION_HEADER,
+			      "section %u was expected here, not %u", id, got);
 		return false;
 	}
 	if (bytes > reader_left(&r)) {
@@ -72,14 +70,14 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 		bytes = reader_left(&r);
 	}
 	reader_init(out, r.base + r.at, bytes, s->big_endian);
-	return flags & SECTION_COMPRESSED ? unpack(s, out, offset, id) : true;
+	return flags & TRACEDAT_SECTION_COMPRESSED ? unpack(s, out, offset, id) : true;
 }
 
 /* ---- the pages of a buffer ---- */
 
 /* u32 number of chunks; each u32 compressed size, u32 size, data. Only the headers are read. */
-static int add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
-		      uint32_t page_bytes)
+int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
+			uint32_t page_bytes)
 {
 	struct ring_stream *n = tracedat_new_stream(s, cpu);
 	struct stream *st;
@@ -150,10 +148,11 @@ static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, 
 		page = t->page_bytes;
 	if (!source_add_buffer(s, name, clock))
 		return -ENOMEM;
+	tracedat_saw(t, section);
 	reader_init(&head, s->map, s->map_bytes, s->big_endian);
 	reader_seek(&head, section);
 	reader_u16(&head);
-	packed = reader_u16(&head) & SECTION_COMPRESSED;
+	packed = reader_u16(&head) & TRACEDAT_SECTION_COMPRESSED;
 	if (head.failed)
 		source_damage(s, section, 0, "buffer '%s': its section is not in the file", name);
 	for (uint32_t i = 0; i < cpus; i++) {
@@ -165,7 +164,7 @@ static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, 
 			source_damage(s, at, bytes, "option BUFFER is cut: %u CPUs", cpus);
 			return 0;
 		}
-		err = packed ? add_chunks(s, cpu, offset, n, page)
+		err = packed ? tracedat_add_chunks(s, cpu, offset, n, page)
 			     : tracedat_add_pages(s, cpu, offset, n, page);
 		if (err)
 			return err;
@@ -198,18 +197,12 @@ static void text_option(struct source *s, const uint8_t *data, uint32_t bytes, u
 
 /* ---- options ---- */
 
-static void meta_option(struct source *s, uint16_t id, const uint8_t *data, uint32_t bytes,
-			uint64_t at)
+void tracedat_meta_section(struct source *s, uint16_t id, uint64_t section)
 {
 	struct tracedat *t = s->priv;
 	struct reader r;
-	uint64_t section;
 
-	if (bytes < 8) {
-		source_damage(s, at, bytes, "option %u of %u bytes", id, bytes);
-		return;
-	}
-	section = get_u64(data, s->big_endian);
+	tracedat_saw(t, section);
 	switch (id) {
 	case OPT_KALLSYMS: t->kallsyms.section = section; return;
 	case OPT_PRINTK: t->printk.section = section; return;
@@ -226,16 +219,25 @@ static void meta_option(struct source *s, uint16_t id, const uint8_t *data, uint
 		tracedat_event_formats(s, &r, section);
 }
 
-/* One section of options; the place of the next in *next, 0 at the end. */
-static int option_section(struct source *s, uint64_t offset, uint64_t *next)
+static void meta_option(struct source *s, uint16_t id, const uint8_t *data, uint32_t bytes,
+			uint64_t at)
+{
+	if (bytes < 8)
+		source_damage(s, at, bytes, "option %u of %u bytes", id, bytes);
+	else
+		tracedat_meta_section(s, id, get_u64(data, s->big_endian));
+}
+
+int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next)
 {
 	struct reader r;
 
 	*next = 0;
+	tracedat_saw(s->priv, offset);
 	if (!tracedat_section(s, offset, OPT_DONE, &r))
 		return 0;
 	while (reader_left(&r)) {
-		uint64_t at = offset + SECTION_HEADER + r.at;
+		uint64_t at = offset + TRACEDAT_SECTION_HEADER + r.at;
 		uint16_t id = reader_u16(&r);
 		uint32_t bytes = reader_u32(&r);
 		const uint8_t *data = reader_bytes(&r, bytes);
@@ -268,7 +270,7 @@ int tracedat_open_v7(struct source *s, struct reader *r)
 {
 	struct tracedat *t = s->priv;
 	const char *name = reader_str(r), *version = reader_str(r);
-	uint64_t next = reader_u64(r);
+	uint64_t next = reader_u64(r), sections;
 	int err;
 
 	if (r->failed || !version) {
@@ -280,15 +282,19 @@ int tracedat_open_v7(struct source *s, struct reader *r)
 		source_damage(s, r->at, 0, "compression '%.16s' is not known", name);
 	free(s->info.compression);
 	s->info.compression = strndup(name, 16);
+	sections = r->at;
 	for (unsigned n = 0; next; n++) {
 		if (n == OPTION_SECTIONS_MAX) {
 			source_damage(s, next, 0, "the option sections go round in a circle");
 			break;
 		}
-		err = option_section(s, next, &next);
+		err = tracedat_option_section(s, next, &next);
 		if (err)
 			return err;
 	}
+	err = !s->nr_buffers || s->damage_total ? tracedat_salvage(s, sections) : 0;
+	if (err)
+		return err;
 	if (!s->nr_buffers) {
 		diag_at(s->path, r->at, "no trace buffer is in the file");
 		return -EINVAL;
