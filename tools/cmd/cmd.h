@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FATHOM_VERSION "0.1.0"
 
@@ -17,6 +18,9 @@ enum {
 
 /* Is the word that was typed likely to mean the name? */
 bool guess_similar(const char *typed, size_t typed_len, const char *name);
+
+/* 1234567 as "1,234,567"; up to eight may be used in one printf. */
+const char *thousands(uint64_t v);
 
 /* argv[0] is the subcommand's name. Returns an exit code. */
 #define COMMAND(name, help) int cmd_##name(int argc, char **argv);

@@ -96,6 +96,11 @@ static int settle(const struct options *o)
 	return stack_options_settle(&args, "flame");
 }
 
+static const char *basename_of(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
 static const char *form_of(const char *output)
 {
 	const char *dot = strrchr(output, '.');
@@ -117,25 +122,33 @@ static bool form_known(const char *form)
 	       !strcmp(form, "speedscope") || !strcmp(form, "pprof");
 }
 
+/* Below the title: what is in the picture, and what is not. */
+static void describe(const struct flame *f, const struct stacks *s, char *text, size_t bytes)
+{
+	const struct {
+		const char *what;
+		uint64_t n;
+	} missing[] = {{"left out", f->left_out},
+		       {"events lost", s->lost},
+		       {"calls without an end", s->open}};
+	size_t n = (size_t)snprintf(text, bytes, "%s stacks", thousands(f->stacks));
+
+	for (size_t i = 0; i < 3; i++)
+		if (missing[i].n && n < bytes)
+			n += (size_t)snprintf(text + n, bytes - n, ", %s %s",
+					      thousands(missing[i].n), missing[i].what);
+	if (request.diff && n < bytes)
+		snprintf(text + n, bytes - n, ", against %s", basename_of(args.o.args[0]));
+}
+
 static int draw(struct flame *f, const struct stacks *s, const char *form, FILE *out)
 {
 	struct flame_style *style = &request.style;
-	char sub[160];
+	char sub[256];
 
 	flame_finish(f, strcmp(form, "svg") && strcmp(form, "html") ? 0 : flame_least(f, style));
 	if (!style->subtitle) {
-		int n = snprintf(sub, sizeof(sub), "%" PRIu64 " stacks", f->stacks);
-
-		if (f->left_out)
-			n += snprintf(sub + n, sizeof(sub) - (size_t)n, ", %" PRIu64 " left out",
-				      f->left_out);
-
-		if (s->lost)
-			n += snprintf(sub + n, sizeof(sub) - (size_t)n, ", %" PRIu64 " events lost",
-				      s->lost);
-		if (s->open)
-			snprintf(sub + n, sizeof(sub) - (size_t)n,
-				 ", %" PRIu64 " calls without an end", s->open);
+		describe(f, s, sub, sizeof(sub));
 		style->subtitle = sub;
 	}
 	style->unit = s->unit;
@@ -162,8 +175,8 @@ static int write_out(struct flame *f, const struct stacks *s, const char *output
 	if (!err)
 		err = output_close(&out, draw(f, s, form, out.f));
 	if (!err && strcmp(output, "-"))
-		fprintf(stderr, "%s: %" PRIu64 " stacks, %zu frames\n", output, f->stacks,
-			f->nr - 1);
+		fprintf(stderr, "%s: %s stacks, %s frames\n", output, thousands(f->stacks),
+			thousands(f->nr - 1));
 	return output_error(output, err) ? EXIT_FAIL : EXIT_OK;
 }
 
@@ -191,7 +204,7 @@ int cmd_flame(int argc, char **argv)
 	if (!request.output || output_is_input(request.output, file))
 		return EXIT_FAIL;
 	if (!request.style.title)
-		request.style.title = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+		request.style.title = basename_of(file);
 	f = flame_new();
 	if (f)
 		f->seen_only = !strcmp(form, "svg") || !strcmp(form, "html");

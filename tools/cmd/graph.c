@@ -174,9 +174,8 @@ int cmd_graph(int argc, char **argv)
 		flame_finish(f, 0);
 		rc = put_graph(f, &s);
 		if (s.lost || s.open)
-			fprintf(stderr,
-				"%" PRIu64 " events lost, %" PRIu64 " calls without an end\n",
-				s.lost, s.open);
+			fprintf(stderr, "%s events lost, %s calls without an end\n",
+				thousands(s.lost), thousands(s.open));
 	}
 	flame_free(f);
 	stacks_release(&s);

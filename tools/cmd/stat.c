@@ -36,23 +36,6 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-/* 1234567 → "1,234,567"; several may be used in one printf. */
-static const char *thousands(uint64_t v)
-{
-	static char ring[8][32];
-	static unsigned next;
-	char digits[24], *out = ring[next++ % 8], *p = out;
-	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
-
-	for (int i = 0; i < n; i++) {
-		if (i && (n - i) % 3 == 0)
-			*p++ = ',';
-		*p++ = digits[i];
-	}
-	*p = 0;
-	return out;
-}
-
 static const char *when(const struct source *s, uint64_t t)
 {
 	static char ring[8][40];

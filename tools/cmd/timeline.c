@@ -67,13 +67,12 @@ static int write_page(struct source *s, struct merge *m, const struct timeline_o
 	if (err)
 		return EXIT_FAIL;
 	if (r.left_out)
-		diag_warn("%" PRIu64 " of %" PRIu64
-			  " events are left out: the page is full. --from, --to, "
+		diag_warn("%s of %s events are left out: the page is full. --from, --to, "
 			  "--cpu and --filter choose others, --max allows more",
-			  r.left_out, r.events);
+			  thousands(r.left_out), thousands(r.events));
 	if (strcmp(path, "-"))
-		fprintf(stderr, "%s: %" PRIu64 " events, %" PRIu64 " slices and marks\n", path,
-			r.events - r.left_out, r.shown);
+		fprintf(stderr, "%s: %s events, %s slices and marks\n", path,
+			thousands(r.events - r.left_out), thousands(r.shown));
 	return EXIT_OK;
 }
 

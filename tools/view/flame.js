@@ -159,7 +159,7 @@
 	/* The last line: of a frame, or what can be done. */
 	function tell(i) {
 		const hints = ["click: zoom", "arrows, Enter, Backspace: walk", "/: search", "Esc: all"];
-		if (meta.leftOut) hints.push(`${meta.leftOut.toLocaleString("en")} narrower frames are not in this file`);
+		if (meta.leftOut) hints.push(`narrower frames that are not in this file: ${meta.leftOut.toLocaleString("en")}`);
 		details.textContent = i >= 0 ? describe(i) : fit(hints.join(" \u00b7 "), Math.floor((width - 2 * SIDE) / CHAR));
 		details.classList.toggle("hint", i < 0);
 	}
