@@ -15,6 +15,25 @@ int fathom_user_save(const char *path);
 /* Save, as at exit, and end tracing. */
 void fathom_user_stop(void);
 
+/*
+ * In one file of a shared library with events (fathom/object.h): they are recorded with the program's. The program links
+ * libfathom.a whole and with -rdynamic; docs/USER-PORT.md.
+ */
+struct fathom_object;
+void fathom_user_join(struct fathom_object *o);
+int fathom_object_remove(struct fathom_object *o);
+#define FATHOM_USER_LIBRARY                                                        \
+	FATHOM_OBJECT(fathom_user_object);                                         \
+	__attribute__((__constructor__)) static void fathom_user_object_join(void) \
+	{                                                                          \
+		fathom_user_join(&fathom_user_object);                             \
+	}                                                                          \
+	__attribute__((__destructor__)) static void fathom_user_object_leave(void) \
+	{                                                                          \
+		fathom_object_remove(&fathom_user_object);                         \
+	}                                                                          \
+	struct fathom_object
+
 /* Events refused because every ring belonged to a living thread. */
 uint64_t fathom_user_refused(void);
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "fathom/object.h"
 #include "fathom/save.h"
 #include "fathom/trace.h"
 #include "fathom/tracer.h"
@@ -225,6 +226,15 @@ static int enable_events(void)
 		}
 	}
 	return 0;
+}
+
+/* A library that comes later: what was asked for is asked of it too, and need not be there. */
+void fathom_user_join(struct fathom_object *o)
+{
+	if (fathom_object_add(o) || !user_running)
+		return;
+	for (const char *p = user.events; *p; p += strlen(p) + 1)
+		fathom_event_enable(p, 1);
 }
 
 /* The filters first, so that the tracer starts with them. */

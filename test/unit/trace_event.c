@@ -13,6 +13,7 @@
 #include "fathom/events/sched.h"
 #include "sample_events.h"
 #include "fathom/internal.h"
+#include "fathom/object.h"
 
 TRACE_DEFINE(sample, short_all, "u8=%u s8=%d u16=%x s64=%lld p=%px s=%s big=%lu", (U8, a), (S8, b),
 	     (U16, c), (S64, d), (PTR, e), (STR, f), (U64, g))
@@ -480,6 +481,22 @@ TEST(clock_conversion)
 	c.clock_hz = 0;
 	CHECK_EQ(fathom_init(&c), 0);
 	CHECK_EQ(fathom_ticks_to_ns(123456789012345678ull), 123456789012345678ll);
+}
+
+TEST(objects_come_and_go)
+{
+	struct fathom_object none = {0}, other = {0};
+	uint32_t n = fathom_event_count();
+
+	CHECK_EQ(fathom_object_remove(&none), -FATHOM_ENOENT);
+	CHECK_EQ(fathom_object_add(&none), 0);
+	CHECK_EQ(fathom_object_add(&other), 0);
+	CHECK_EQ(fathom_object_add(&none), -FATHOM_EEXIST);
+	CHECK_EQ(fathom_event_count(), n);
+	CHECK(fathom_event_at(n) == NULL && fathom_event_at(n - 1) != NULL);
+	CHECK_EQ(fathom_object_remove(&none), 0);
+	CHECK_EQ(fathom_object_remove(&none), -FATHOM_ENOENT);
+	CHECK_EQ(fathom_object_remove(&other), 0);
 }
 
 TEST_MAIN

@@ -2,14 +2,16 @@
 /* registry.c -- the events of the program: ids, lookup, on and off. */
 #include "wire/cold.h"
 #include "fathom/errno.h"
+#include "fathom/object.h"
 #include "fathom/patch.h"
-#include "fathom/site.h"
 #include "fathom/tracepoint.h"
 #include "probe/registry.h"
 
-/* Made by the linker around the section; fathom.lds has them for linker scripts that name their sections. */
-extern struct fathom_event *__start_fathom_events[] FATHOM_HIDDEN;
-extern struct fathom_event *__stop_fathom_events[] FATHOM_HIDDEN;
+/*
+ * The program itself, then what was added. The linker makes the symbols around a section; fathom.lds has them for linker
+ * scripts that name their sections. On an arch without call sites that section is empty.
+ */
+FATHOM_OBJECT(registry_program);
 
 struct fathom_gate fathom_gate;
 
@@ -17,27 +19,44 @@ struct fathom_gate fathom_gate;
 static struct fathom_hook registry_hooks[FATHOM_HOOKS_MAX];
 static uint16_t registry_last_id;
 
+static struct fathom_object *registry_next(struct fathom_object *o)
+{
+	return __atomic_load_n(
+		&o->next, __ATOMIC_ACQUIRE); /* pairs with the release in fathom_object_add() */
+}
+
+static uint32_t registry_events(const struct fathom_object *o)
+{
+	return (uint32_t)(((uintptr_t)o->events_end - (uintptr_t)o->events) / sizeof(*o->events));
+}
+
 uint32_t fathom_event_count(void)
 {
-	return (uint32_t)(((uintptr_t)__stop_fathom_events - (uintptr_t)__start_fathom_events) /
-			  sizeof(__start_fathom_events[0]));
+	uint32_t n = 0;
+
+	for (struct fathom_object *o = &registry_program; o; o = registry_next(o))
+		n += registry_events(o);
+	return n;
 }
 
 struct fathom_event *fathom_event_at(uint32_t index)
 {
-	return index < fathom_event_count() ? __start_fathom_events[index] : NULL;
+	for (struct fathom_object *o = &registry_program; o; o = registry_next(o)) {
+		if (index < registry_events(o))
+			return o->events[index];
+		index -= registry_events(o);
+	}
+	return NULL;
 }
 
 /* Ids are given once and stay, so a buffer kept over fathom_exit() and fathom_init() still reads. */
 void fathom_registry_init(void)
 {
-	uint32_t n = fathom_event_count();
+	struct fathom_event *ev;
 
 	if (registry_last_id < WIRE_ID_FIRST)
 		registry_last_id = WIRE_ID_FIRST - 1;
-	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = __start_fathom_events[i];
-
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
 		if (!ev->fields && ev->setup)
 			ev->setup(ev);
 		if (!ev->id)
@@ -45,17 +64,48 @@ void fathom_registry_init(void)
 	}
 }
 
+int fathom_object_add(struct fathom_object *o)
+{
+	struct fathom_object *last = &registry_program;
+
+	for (; last != o && last->next; last = last->next)
+		;
+	if (last == o)
+		return -FATHOM_EEXIST;
+	o->next = NULL;
+	__atomic_store_n(&last->next, o, __ATOMIC_RELEASE);
+	if (fathom_core.nr_cpus)
+		fathom_registry_init();
+	return 0;
+}
+
+static void registry_forget(struct fathom_event *ev)
+{
+	if (!fathom_event_is_internal(ev))
+		fathom_event_set(ev, 0, ~0u);
+	ev->control = NULL;
+}
+
+int fathom_object_remove(struct fathom_object *o)
+{
+	struct fathom_object *before = &registry_program;
+
+	while (before && before->next != o)
+		before = before->next;
+	if (!before)
+		return -FATHOM_ENOENT;
+	for (uint32_t i = 0; i < registry_events(o); i++)
+		registry_forget(o->events[i]);
+	__atomic_store_n(&before->next, o->next, __ATOMIC_RELEASE);
+	return 0;
+}
+
 void fathom_registry_exit(void)
 {
-	uint32_t n = fathom_event_count();
+	struct fathom_event *ev;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = __start_fathom_events[i];
-
-		if (!fathom_event_is_internal(ev))
-			fathom_event_set(ev, 0, ~0u);
-		ev->control = NULL;
-	}
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++)
+		registry_forget(ev);
 }
 
 static int registry_same(const char *a, const char *b)
@@ -72,11 +122,9 @@ int fathom_event_is_internal(const struct fathom_event *ev)
 
 struct fathom_event *fathom_event_find(const char *system, const char *name)
 {
-	uint32_t n = fathom_event_count();
+	struct fathom_event *ev;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = __start_fathom_events[i];
-
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
 		if (registry_same(ev->name, name) && (!system || registry_same(ev->system, system)))
 			return ev;
 	}
@@ -90,7 +138,7 @@ struct fathom_event *fathom_event_by_id(uint16_t id)
 	uint32_t from = id >= WIRE_ID_FIRST ? (uint32_t)(id - WIRE_ID_FIRST) : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = __start_fathom_events[(from + i) % n];
+		struct fathom_event *ev = fathom_event_at((from + i) % n);
 
 		if (ev->id == id)
 			return ev;
@@ -101,22 +149,15 @@ struct fathom_event *fathom_event_by_id(uint16_t id)
 /* Whatever FATHOM_PATCH this file was built with: call sites are in the objects that were built with 1. */
 #ifdef FATHOM_SITE_ASM
 
-extern struct fathom_site __start_fathom_sites[] FATHOM_HIDDEN;
-extern struct fathom_site __stop_fathom_sites[] FATHOM_HIDDEN;
-
-/* So that the section is there in a program without events; it belongs to none. */
-__asm__(".pushsection fathom_sites, \"awR\"\n.balign 4\n.long 0, 0, 0\n.popsection");
-
 static uintptr_t registry_at(const int32_t *member)
 {
 	return *member ? (uintptr_t)member + (uintptr_t)(intptr_t)*member : 0;
 }
 
-/* Jumps or NOPs at every site of the event. 0 or the first error; sites before it stay changed. */
-static int registry_patch(const struct fathom_event *ev, int on)
+static int registry_patch_object(const struct fathom_object *o, const struct fathom_event *ev,
+				 int on)
 {
-	for (struct fathom_site *s = __start_fathom_sites;
-	     (uintptr_t)s < (uintptr_t)__stop_fathom_sites; s++) {
+	for (struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++) {
 		uint8_t code[FATHOM_SITE_BYTES];
 		uintptr_t at = registry_at(&s->at);
 		int err;
@@ -129,6 +170,16 @@ static int registry_patch(const struct fathom_event *ev, int on)
 			return err;
 	}
 	return 0;
+}
+
+/* Jumps or NOPs at every site of the event. 0 or the first error; sites before it stay changed. */
+static int registry_patch(const struct fathom_event *ev, int on)
+{
+	int err = 0;
+
+	for (struct fathom_object *o = &registry_program; o && !err; o = registry_next(o))
+		err = registry_patch_object(o, ev, on);
+	return err;
 }
 
 #else
@@ -181,13 +232,12 @@ static int registry_is(const char *pattern, size_t bytes, const char *name)
 int fathom_event_enable(const char *pattern, int on)
 {
 	size_t bytes = fathom_strlen(pattern), colon = 0;
-	uint32_t n = fathom_event_count();
+	struct fathom_event *ev;
 	int matched = 0, err = 0;
 
 	while (colon < bytes && pattern[colon] != ':')
 		colon++;
-	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = __start_fathom_events[i];
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
 		const char *name = pattern + colon + 1;
 		size_t rest = colon < bytes ? bytes - colon - 1 : 0;
 		int hit;
