@@ -20,7 +20,7 @@
  * A frame pointer may be anything. The kernel copies what is there, or says that nothing is; and since frames lie side by
  * side, it copies more than is asked for.
  */
-#define CHUNK 1024u
+#define CHUNK 4096u
 
 static __thread struct {
 	uintptr_t at; /* 0: nothing was copied */
