@@ -75,6 +75,7 @@ static void *worker(void *arg)
 
 	snprintf(name, sizeof(name), "worker-%d", (int)(intptr_t)arg);
 	prctl(PR_SET_NAME, name);
+	fathom_user_stack_init();
 	for (unsigned int n = 0;; n++) {
 		machine_work(n);
 		usleep(2000);
@@ -172,6 +173,7 @@ static void machine_proc(const struct proc_event *e)
 		fathom_user_tid = e->event_data.exit.process_pid;
 		name_of(fathom_user_tid, b);
 		trace_sched_process_exit(b, fathom_user_tid, 120);
+		trace_sched_switch(b, fathom_user_tid, 120, 0x10, "swapper/0", 0, 120);
 		fathom_note_exit(fathom_user_tid);
 		break;
 	default: break;
