@@ -125,7 +125,7 @@ with tempfile.TemporaryDirectory() as tmp:
     p = subprocess.run([fathom, "record", "--qemu", os.path.join(TOP, "build/demo/L6/kernel.elf"), "-t", "60", "-o", dat,
                         "-r", "echo 0 > tracing_on",
                         "-r", "echo function_graph > current_tracer", "-r", "echo 1 > tracing_on", "-r", "run ipc 20", "-r", "echo 0 > tracing_on"], capture_output=True, text=True)
-    text = subprocess.run([fathom, "report", "--trace", "--tracer", "function_graph", dat], capture_output=True, text=True).stdout
+    text = subprocess.run([fathom, "report", "--trace", dat], capture_output=True, text=True).stdout
     c.check("graph_text_host_arrows", text.count(ARROW_IN) >= 3 and text.count(ARROW_OUT) >= 3 and not arrows_stand_around(text, "interrupt"),
             p.stderr + text[:300] + arrows_stand_around(text, "interrupt"))
 c.done()

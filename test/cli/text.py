@@ -63,7 +63,7 @@ with Traces() as t:
     dat, txt = t.path("graph_v7_zstd.dat"), t.path("graph.txt")
     want = rows(dat)
     for options in ("", "funcgraph-proc", "funcgraph-tail", "funcgraph-abstime", "latency-format", "funcgraph-proc,funcgraph-abstime"):
-        more = ["--tracer", "function_graph"] + (["--options", options] if options else [])
+        more = ["--options", options] if options else []  # the events tell that it is function_graph's
         with open(txt, "w") as f:
             f.write(fathom("report", "--trace", *more, dat)[1])
         got, name = rows(txt), options.replace(",", "_") or "plain"

@@ -142,8 +142,20 @@ static uint64_t overruns(const char *stats)
 	return n;
 }
 
-static uint64_t count_events(struct kernel_view *k)
+static uint32_t id_of(const struct source *s, const char *name)
 {
+	const struct schema *schema = source_schema_named(s, name);
+
+	return schema && !strcmp(schema->system, "ftrace") ? schema->id : UINT32_MAX;
+}
+
+/* How many events there are, and the tracer that leaves such ones: for a trace that does not name it. */
+static const char *count_events(struct kernel_view *k)
+{
+	uint32_t function = id_of(k->source, "function");
+	uint32_t entry = id_of(k->source, "funcgraph_entry");
+	uint32_t ret = id_of(k->source, "funcgraph_exit");
+	bool functions = false, calls = false;
 	struct event e;
 	uint64_t n = 0;
 
@@ -153,11 +165,14 @@ static uint64_t count_events(struct kernel_view *k)
 		if (k->o->keep && !k->o->keep(k->source, i, k->o->keep_arg))
 			continue;
 		c = cursor_open(k->source, i);
-		while (c && cursor_next(c, &e))
-			n++;
+		for (; c && cursor_next(c, &e); n++) {
+			functions |= e.type == function;
+			calls |= e.type == entry || e.type == ret;
+		}
 		cursor_close(c);
 	}
-	return n;
+	k->head.entries = n;
+	return calls ? "function_graph" : functions ? "function" : "nop";
 }
 
 /* One "key=value" of --banner; false if the key is not known. */
@@ -224,7 +239,6 @@ static void settle_head(struct kernel_view *k)
 	uint64_t lost = overruns(k->source->info.cpustat ? k->source->info.cpustat : "");
 
 	k->head.tracer = k->tracer;
-	k->head.entries = count_events(k);
 	k->head.written = k->o->written == UINT64_MAX ? k->head.entries + lost : k->o->written;
 	k->overrun = lost > 0;
 	k->head.banner = &k->banner;
@@ -252,9 +266,9 @@ static void settle_clock(struct kernel_view *k)
 bool kernel_settle(struct kernel_view *k)
 {
 	const struct source_info *info = &k->source->info;
-	const char *tracer = k->o->tracer ? k->o->tracer : info->tracer;
+	const char *seen = count_events(k), *tracer = k->o->tracer ? k->o->tracer : info->tracer;
 
-	k->tracer = strdup(tracer && *tracer ? tracer : "nop");
+	k->tracer = strdup(tracer && *tracer ? tracer : seen);
 	if (!k->tracer)
 		return false;
 	k->view.options = FATHOM_TEXT_DEFAULT;
