@@ -267,29 +267,52 @@ TEST(stack_tracer)
 
 TEST(profile)
 {
+	static uint32_t order[1024];
 	char buf[256];
 	struct fathom_text t;
-	int found = 0;
 
 	filter("ret_*");
 	CHECK_EQ(fathom_profile_set(1), 0);
 	for (int i = 0; i < 10; i++)
 		ret_mid(1);
 	CHECK_EQ(fathom_profile_set(0), 0);
-	for (uint32_t line = 0;; line++) {
-		fathom_text_init(&t, buf, sizeof(buf));
-		if (!fathom_profile_line(0, line, &t))
-			break;
-		if (line == 2) /* mid includes its leaves, so it comes first */
-			CHECK(strstr(fathom_text_cstr(&t),
-				     "  ret_mid                                 10  "));
-		if (line == 3)
-			CHECK(strstr(fathom_text_cstr(&t),
-				     "  ret_leaf                                20  "));
-		found++;
-	}
-	CHECK_EQ(found, 4);
+	CHECK(fathom_function_count() <= 1024);
+	CHECK_EQ(fathom_profile_order(0, order), 2);
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_profile_line(0, order[0], &t); /* mid includes its leaves, so it comes first */
+	CHECK(strstr(fathom_text_cstr(&t), "  ret_mid                                 10  "));
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_profile_line(0, order[1], &t);
+	CHECK(strstr(fathom_text_cstr(&t), "  ret_leaf                                20  "));
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_profile_head(&t);
+	CHECK(strstr(fathom_text_cstr(&t), "  Function                               Hit    Time"));
 	CHECK_EQ(records(), 0);
+	clean();
+}
+
+/* However many there are, they come in order: hits of functions of different depth, so of different length. */
+TEST(profile_order)
+{
+	static uint32_t order[1024];
+	char buf[256];
+	struct fathom_text t;
+	double last = 1e18, us;
+	uint32_t nr;
+
+	CHECK_EQ(fathom_profile_set(1), 0);
+	ret_work();
+	hij_work();
+	CHECK_EQ(fathom_profile_set(0), 0);
+	nr = fathom_profile_order(0, order);
+	CHECK(nr >= 12);
+	for (uint32_t i = 0; i < nr; i++) {
+		fathom_text_init(&t, buf, sizeof(buf));
+		fathom_profile_line(0, order[i], &t);
+		CHECK_EQ(sscanf(fathom_text_cstr(&t), " %*s %*d %lf", &us), 1);
+		CHECK(us <= last);
+		last = us;
+	}
 	clean();
 }
 

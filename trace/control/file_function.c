@@ -273,7 +273,8 @@ static int stack_trace_open(struct fathom_file *f)
 	return 0;
 }
 
-static void stack_trace_close(struct fathom_file *f)
+/* Files that keep a copy for as long as they are open. */
+static void copy_close(struct fathom_file *f)
 {
 	fathom_pool_put(f->ptr);
 	f->ptr = NULL;
@@ -286,7 +287,7 @@ static int stack_trace_show(struct fathom_file *f, struct fathom_text *t)
 }
 
 const struct ctl_file_ops fathom_ctl_stack_trace = {
-	.open = stack_trace_open, .show = stack_trace_show, .close = stack_trace_close};
+	.open = stack_trace_open, .show = stack_trace_show, .close = copy_close};
 
 static void stats_line(struct fathom_text *t, const char *name, uint64_t n)
 {
@@ -316,11 +317,30 @@ static int tracer_stats_show(struct fathom_file *f, struct fathom_text *t)
 
 const struct ctl_file_ops fathom_ctl_tracer_stats = {.show = tracer_stats_show};
 
-static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
+/* As in Linux the functions are put in order when the file is opened: f->ptr, u[0] of them. */
+static int profile_stat_open(struct fathom_file *f)
 {
-	return fathom_profile_line(f->node.at, f->piece, t) != 0;
+	uint32_t count = fathom_function_count();
+
+	f->ptr = fathom_pool_get((count + 1) * sizeof(uint32_t));
+	if (!f->ptr)
+		return -FATHOM_ENOMEM;
+	f->u[0] = fathom_profile_order(f->node.at, f->ptr);
+	return 0;
 }
 
-const struct ctl_file_ops fathom_ctl_profile_stat = {.show = profile_stat_show};
+static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
+{
+	const uint32_t *order = f->ptr;
+
+	if (!f->piece)
+		fathom_profile_head(t);
+	else
+		fathom_profile_line(f->node.at, order[f->piece - 1], t);
+	return f->piece < f->u[0];
+}
+
+const struct ctl_file_ops fathom_ctl_profile_stat = {
+	.open = profile_stat_open, .show = profile_stat_show, .close = copy_close};
 const struct fathom_fs_entry fathom_ctl_stat_file = {"function", 0440, 0, &fathom_ctl_profile_stat,
 						     0};

@@ -19,11 +19,6 @@ static struct {
 	uint8_t on;
 } profile;
 
-/* Where a walk over the lines stands: the function printed last. */
-static struct {
-	uint32_t cpu, line, site;
-} profile_walk;
-
 static struct profile_count *profile_at(uint32_t cpu, uint32_t site)
 {
 	return &profile.count[(size_t)cpu * fathom_functions.nr_sites + site];
@@ -120,20 +115,41 @@ static int profile_before(uint32_t cpu, uint32_t a, uint32_t b)
 	return ta != tb ? ta > tb : a < b;
 }
 
-/* The function that comes right behind `last` (nr_sites: the first); -1 if that was the last with a hit. */
-static int profile_after(uint32_t cpu, uint32_t last)
+/* Let the i-th of a heap whose top is the last of all sink to its place. */
+static void profile_sink(uint32_t cpu, uint32_t *order, uint32_t i, uint32_t nr)
 {
-	int best = -1;
+	for (uint32_t child; (child = 2 * i + 1) < nr; i = child) {
+		uint32_t t = order[i];
 
-	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
-		if (!profile_at(cpu, i)->hits)
-			continue;
-		if (last < fathom_functions.nr_sites && !profile_before(cpu, last, i))
-			continue;
-		if (best < 0 || profile_before(cpu, i, (uint32_t)best))
-			best = (int)i;
+		if (child + 1 < nr && profile_before(cpu, order[child], order[child + 1]))
+			child++;
+		if (!profile_before(cpu, order[i], order[child]))
+			return;
+		order[i] = order[child];
+		order[child] = t;
 	}
-	return best;
+}
+
+/* Counts may change meanwhile: then the order is nearly right, and still of all of them. */
+uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order)
+{
+	uint32_t nr = 0;
+
+	if (!profile.count || cpu >= fathom_core.nr_cpus)
+		return 0;
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+		if (profile_at(cpu, i)->hits)
+			order[nr++] = i;
+	for (uint32_t i = nr / 2; i-- > 0;)
+		profile_sink(cpu, order, i, nr);
+	for (uint32_t end = nr; end > 1; end--) {
+		uint32_t t = order[0];
+
+		order[0] = order[end - 1];
+		order[end - 1] = t;
+		profile_sink(cpu, order, 0, end - 1);
+	}
+	return nr;
 }
 
 static void profile_text(const struct profile_count *c, const char *name, struct fathom_text *out)
@@ -160,33 +176,16 @@ static void profile_text(const struct profile_count *c, const char *name, struct
 	fathom_text_char(out, '\n');
 }
 
-int fathom_profile_line(uint32_t cpu, uint32_t line, struct fathom_text *out)
+void fathom_profile_head(struct fathom_text *out)
 {
-	int site;
-
-	if (line == 0)
-		fathom_text_str(
-			out, "  Function                               Hit    Time            Avg"
-			     "             s^2\n");
-	if (line == 1)
-		fathom_text_str(
-			out, "  --------                               ---    ----            ---"
+	fathom_text_str(out, "  Function                               Hit    Time            Avg"
+			     "             s^2\n"
+			     "  --------                               ---    ----            ---"
 			     "             ---\n");
-	if (line < 2)
-		return 1;
-	if (!profile.count || cpu >= fathom_core.nr_cpus)
-		return 0;
-	if (line == 2 || profile_walk.cpu != cpu || profile_walk.line + 1 != line) {
-		profile_walk.cpu = cpu;
-		profile_walk.line = 1;
-		profile_walk.site = fathom_functions.nr_sites;
-	}
-	do {
-		site = profile_after(cpu, profile_walk.site);
-		if (site < 0)
-			return 0;
-		profile_walk.site = (uint32_t)site;
-	} while (++profile_walk.line < line);
-	profile_text(profile_at(cpu, (uint32_t)site), fathom_function_name((uint32_t)site), out);
-	return 1;
+}
+
+void fathom_profile_line(uint32_t cpu, uint32_t function, struct fathom_text *out)
+{
+	if (profile.count && cpu < fathom_core.nr_cpus && profile_at(cpu, function)->hits)
+		profile_text(profile_at(cpu, function), fathom_function_name(function), out);
 }

@@ -242,7 +242,10 @@ void fathom_stack_text(struct fathom_text *out, const struct fathom_stack_seen *
 /* function_profile_enabled. -ENOMEM: the memory given to fathom_init() had no room for the counters. */
 int fathom_profile_set(int on);
 int fathom_profile_is_on(void);
-/* The text of trace_stat/function<cpu>, line by line: `line` counts from 0 with the two of the header. 0 at the end. */
-int fathom_profile_line(uint32_t cpu, uint32_t line, struct fathom_text *out);
+/* The functions that were called on the CPU, the longest first, into order[fathom_function_count()]; how many. */
+uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order);
+/* The text of trace_stat/function<cpu>: its head, and the line of a function. */
+void fathom_profile_head(struct fathom_text *out);
+void fathom_profile_line(uint32_t cpu, uint32_t function, struct fathom_text *out);
 
 #endif
