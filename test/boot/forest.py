@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """forest.py -- every program of the demo kernel under function_graph and function, on both kinds of sites.
 
-Calls and returns of each task form a forest, callees take no longer than callers, edges are in the code."""
+Calls and returns of each task form a forest, NMIs and all, callees take no longer than callers, edges are in the code."""
 # slow
 # live
 import os
@@ -15,7 +15,7 @@ from calls import Code, Forest, kernel_file, record
 
 need_qemu("forest")
 c = Checks()
-RUNS = ["run ipc 10", "run fib 10", "run touch 8", "run many 12", "run storm 20", "run crash", "run periodic 5", "run short 3", "run load 1"]
+RUNS = ["nmi 2000", "run ipc 10", "run fib 10", "run touch 8", "run many 12", "run storm 20", "run crash", "run periodic 5", "run short 3", "run load 1"]
 
 
 def check(name, level):
