@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,22 @@ static int32_t group_of(int32_t pid)
 	return access(path, F_OK) ? pid : getpid();
 }
 
+/* A program that begins was woken: with its class and priority, for the wakeup tracers. `me` is who tells. */
+static void machine_woken(int32_t pid, int32_t me, const char *name)
+{
+	struct fathom_sched_task by = {.pid = me, .prio = 120, .comm = "watcher"};
+	struct fathom_sched_task woken = {.pid = pid, .prio = 120};
+	struct sched_param p = {0};
+
+	woken.is_rt = sched_getscheduler(pid) == SCHED_FIFO;
+	if (woken.is_rt && !sched_getparam(pid, &p))
+		woken.prio = 99 - p.sched_priority;
+	snprintf(woken.comm, sizeof(woken.comm), "%s", name);
+	fathom_note_wakeup(&by, &woken, fathom_port_cpu());
+	fathom_note_switch(&by, &woken);
+	fathom_note_switch(&woken, &by);
+}
+
 /* The kernel tells of every fork, exec and exit on the machine; each becomes an event of the task that did it. */
 static void machine_proc(const struct proc_event *e)
 {
@@ -168,6 +185,7 @@ static void machine_proc(const struct proc_event *e)
 		trace_sched_process_exec(a, fathom_user_tid, fathom_user_tid);
 		trace_sched_waking(a, fathom_user_tid,
 				   120 + getpriority(PRIO_PROCESS, (id_t)fathom_user_tid), 0);
+		machine_woken(fathom_user_tid, me, a);
 		break;
 	case PROC_EVENT_EXIT:
 		fathom_user_tid = e->event_data.exit.process_pid;
