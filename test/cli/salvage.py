@@ -75,10 +75,41 @@ def salvage(name, path, d):
     check(f"salvage_{name}_zeros", rc in (0, 1), err)
 
 
+def chunk(data, number):
+    """Where the header of a chunk of the first CPU is, and its count's place."""
+    count = (Sections(data).of(BUFFER)[0][0] + 16 + 4095) // 4096 * 4096
+    at = count + 4
+    for _ in range(number):
+        at += 8 + struct.unpack_from("<I", data, at)[0]
+    return count, at
+
+
+def headers(path, d):
+    """One word of the chain of compressed chunks is damaged: the others are found all the same."""
+    data, hurt = open(path, "rb").read(), os.path.join(d, "hurt.dat")
+    count, at = chunk(data, 2)
+    want, whole = events(path)[1], struct.unpack_from("<I", data, at)[0]
+    cases = {"size_longer": (at, whole + 1000), "size_huge": (at, 0x7FFFFFFF), "size_none": (at, 0), "unpacked_huge": (at + 4, 0x70000000),
+             "count_huge": (count, 0x40000000), "count_none": (count, 0),
+             "count_less": (count, 2)}
+    for name, (place, value) in cases.items():
+        out = bytearray(data)
+        struct.pack_into("<I", out, place, value)
+        write(hurt, out)
+        got, text = events(hurt)[1], fathom("verify", hurt)[1]
+        check(f"salvage_chunk_{name}", got == want and f"0x{count if place == count else at:010x}" in text, f"{len(got)} of {len(want)} events {text}")
+    out = bytearray(data)
+    out[at : at + 16] = b"x" * 16
+    write(hurt, out)
+    got, text = events(hurt)[1], fathom("verify", hurt)[1]
+    check("salvage_chunk_overwritten", len(want) > len(got) > len(want) - 1500 and "no chunk begins here" in text, f"{len(got)} of {len(want)} events {text}")
+
+
 with Traces() as t:
     folder = os.path.dirname(t.path("events_v7_zstd.dat"))
     plain = os.path.join(folder, "plain_v7.dat")
     fathom("convert", "--file-version", "7", "--compression", "none", t.path("events_v7_zstd.dat"), plain)
     for case, trace in (("zstd", t.path("events_v7_zstd.dat")), ("plain", plain), ("buffers", t.path("buffers_v7_zstd.dat"))):
         salvage(case, trace, folder)
+    headers(t.path("graph_v7_zstd.dat"), folder)
 done()

@@ -78,6 +78,24 @@ int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *ou
 	}
 }
 
+bool compress_begins(enum compression c, const uint8_t *p)
+{
+	static const uint8_t zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	switch (c) {
+	case COMPRESS_ZSTD: return !memcmp(p, zstd, sizeof(zstd));
+	case COMPRESS_ZLIB: return (p[0] & 15) == 8 && (p[0] << 8 | p[1]) % 31 == 0;
+	default: return true;
+	}
+}
+
+size_t compress_extent(enum compression c, const uint8_t *p, size_t n)
+{
+	size_t extent = c == COMPRESS_ZSTD ? ZSTD_findFrameCompressedSize(p, n) : 0;
+
+	return ZSTD_isError(extent) ? 0 : extent;
+}
+
 size_t compress_bound(enum compression c, size_t in_bytes)
 {
 	return c == COMPRESS_ZSTD   ? ZSTD_compressBound(in_bytes)

@@ -3,6 +3,7 @@
 #ifndef DECODE_COMPRESS_H
 #define DECODE_COMPRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,10 @@ void decompressor_free(struct decompressor *d);
 /* Fill exactly `out_bytes`. 0, or -EINVAL: damaged, or another size. */
 int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *out,
 	       size_t out_bytes);
+
+/* Four bytes that compressed data may begin with. Where such data end in `n` bytes, by their own account; 0: not known. */
+bool compress_begins(enum compression c, const uint8_t *p);
+size_t compress_extent(enum compression c, const uint8_t *p, size_t n);
 
 /* Bytes written, or -1. */
 long compress_bytes(enum compression c, int level, const void *in, size_t in_bytes, void *out,

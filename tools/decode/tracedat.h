@@ -63,6 +63,7 @@ struct tracedat {
 	size_t nr_owned;
 	uint64_t *seen; /* version 7: sections that an option led to */
 	size_t nr_seen;
+	uint64_t searched; /* bytes looked through for lost chunks */
 	char *clock;
 	uint64_t header_end; /* version 6: the first byte behind the header, for verify */
 };
@@ -89,7 +90,7 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 /* Version 7: a section of options, the place of the next in *next (0: it is the last); a section that has no events. */
 int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next);
 void tracedat_meta_section(struct source *s, uint16_t id, uint64_t offset);
-/* A stream of compressed chunks. */
+/* tracedat_chunks.c: a stream of compressed chunks. */
 int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
 			uint32_t page_bytes);
 /* tracedat_salvage.c: read what the options do not lead to, in the sections that begin at `from`. */

@@ -75,55 +75,6 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 
 /* ---- the pages of a buffer ---- */
 
-/* u32 number of chunks; each u32 compressed size, u32 size, data. Only the headers are read. */
-int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,
-			uint32_t page_bytes)
-{
-	struct ring_stream *n = tracedat_new_stream(s, cpu);
-	struct stream *st;
-	struct reader r;
-	uint32_t chunks;
-
-	if (!n)
-		return -ENOMEM;
-	st = &s->streams[s->nr_streams - 1];
-	n->page_bytes = page_bytes;
-	n->pages = s->map;
-	n->offset = st->offset = offset;
-	s->buffers[st->buffer].page_bytes = page_bytes;
-	if (!bytes)
-		return 0;
-	reader_init(&r, s->map, s->map_bytes, s->big_endian);
-	reader_seek(&r, offset);
-	chunks = reader_u32(&r);
-	if (r.failed || chunks > reader_left(&r) / 8) {
-		source_damage(s, offset, bytes, "cpu %u: %u compressed chunks do not fit", cpu,
-			      chunks);
-		return 0;
-	}
-	n->chunks = calloc(chunks ? chunks : 1, sizeof(*n->chunks));
-	if (!n->chunks)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < chunks; i++) {
-		struct ring_chunk *k = &n->chunks[n->nr_chunks];
-		uint64_t at = r.at;
-
-		k->bytes = reader_u32(&r);
-		k->out_bytes = reader_u32(&r);
-		k->offset = r.at;
-		k->first_block = st->nr_blocks;
-		if (!reader_bytes(&r, k->bytes) || k->out_bytes > RING_CHUNK_MAX) {
-			source_damage(s, at, 8, "cpu %u: chunk %u of %u: %u bytes from %u", cpu, i,
-				      chunks, k->out_bytes, k->bytes);
-			break;
-		}
-		st->nr_blocks += (k->out_bytes + page_bytes - 1) / page_bytes;
-		st->bytes += k->out_bytes;
-		n->nr_chunks++;
-	}
-	return 0;
-}
-
 /* u64 section, name, clock, u32 page size, u32 CPUs; each u32 cpu, u64 offset, u64 bytes. */
 static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t at)
 {
