@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """checker_self.py -- the checker of the boot tests finds what it is there to find: one line is changed, and it must object."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from calls import Forest
 from checker import Checker
 from demo import Checks
 
@@ -68,4 +70,27 @@ for name, lines in {
     if name in ("no_irq_entry",):  # the first exit on a CPU may have begun before the trace: make it the second
         lines = [GOOD[8], GOOD[10]] + lines
     c.check(f"self_{name}", judge(lines), "not noticed")
+
+# the forest of calls
+def forest(text, lost=None):
+    """`a{b{}}` of one task, a digit behind a name is its depth there; faults. `lost`: at which record events were lost."""
+    events, names = [], []
+    for i, (name, given, end) in enumerate(re.findall(r"(\w)(\d?)\{|(\})", text)):
+        if name:
+            names.append((name, int(given) if given else len(names)))
+        (what, depth), took = names[-1], 1000 >> 2 * (len(names) - 1)
+        if end:
+            names.pop()
+        events.append({"n": i, "event": "funcgraph_entry" if name else "funcgraph_exit", "pid": 7, "cpu": 0,
+                       "fields": {"func": ord(what), "depth": depth, "calltime": 0, "rettime": took}})
+        if i == lost:
+            events[-1]["lost"] = 2
+    return Forest(events).faults
+
+
+c.check("forest_good", not forest("a{b{}c{}}d{}"), str(forest("a{b{}c{}}d{}")))
+c.check("forest_too_shallow", len(forest("a{b0{}c0{}}")) == 2, str(forest("a{b0{}c0{}}")))
+c.check("forest_too_deep", len(forest("a{b{}c2{}}")) == 1, str(forest("a{b{}c2{}}")))
+c.check("forest_told_loss", not forest("a{b3{}}c{}", lost=1), str(forest("a{b3{}}c{}", lost=1)))
+c.check("forest_callees_longer", forest("a{b{}c{}d{}e{}f{}}"), "five callees of 250 ns in 1000: not noticed")
 c.done()

@@ -4,6 +4,7 @@
 Calls and returns of each task form a forest, NMIs and all, callees take no longer than callers, edges are in the code."""
 # slow
 # live
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from demo import TOP, Checks, need_qemu
-from calls import Code, Forest, kernel_file, record
+from calls import FATHOM, Code, Forest, kernel_file, record
 
 need_qemu("forest")
 c = Checks()
@@ -22,6 +23,8 @@ def check(name, level):
     with tempfile.TemporaryDirectory(prefix="fathom-forest-") as tmp:
         dat = os.path.join(tmp, "trace.dat")
         forest = Forest(record(dat, "function_graph", RUNS, level))
+        lost = json.loads(subprocess.run([FATHOM, "stat", "--json", dat], check=True, capture_output=True, text=True).stdout)["lost"]
+        c.check(f"forest_{name}_whole", lost == 0, f"{lost} events lost")
         c.check(f"forest_{name}_nests", not forest.faults, f"{len(forest.faults)}: " + "; ".join(forest.faults[:5]))
         c.check(f"forest_{name}_size", forest.pairs > 10000 and forest.nested > 5000, f"{forest.pairs} calls, {forest.nested} nested")
         c.check(f"forest_{name}_moved", forest.moved, "no call began on one CPU and ended on another")

@@ -28,12 +28,14 @@ def record(out, tracer, lines, level="6"):
 
 class Forest:
     """Per task (pid 0 per CPU) entries and exits nest, but for calls open at the start or the end, and callees take no
-    longer than their caller, whatever CPU they ran on."""
+    longer than their caller, whatever CPU they ran on. What spans events that the trace says were lost is not judged."""
 
     def __init__(self, events):
         self.faults, self.pairs, self.nested, self.moved = [], 0, 0, 0
         self.stacks = collections.defaultdict(list)
         for e in events:
+            if "lost" in e:
+                self.stacks.clear()
             stack = self.stacks[(e["pid"], e["cpu"] if e["pid"] == 0 else None)]
             if e["event"] == "funcgraph_entry":
                 self.enter(e, e["fields"], stack)
