@@ -40,8 +40,18 @@ struct open_file {
 	pthread_mutex_t lock;
 	struct fuse_pollhandle *poll; /* to be told; NULL: nobody waits */
 	bool asked;		      /* the target will tell us */
-	bool closed; /* nobody has it open; the answer that is still out frees it */
+	bool closed;  /* nobody has it open; the answer that is still out frees it */
+	bool leaving; /* a close() was told and nothing came since: of `closes` */
 };
+
+/* A close() returns before the server hears that it was the last: files that wait for that word, and how many got it. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	unsigned leaving, gone;
+} closes = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+
+#define CLOSE_SECONDS 5 /* for that word, on a machine that has other things to do */
 
 static struct p9 *mount_p9(void)
 {
@@ -72,12 +82,18 @@ static void fill_stat(struct stat *out, const struct p9_stat *st)
 	out->st_blksize = 4096;
 }
 
+static struct open_file *file_of(struct fuse_file_info *fi)
+{
+	return (struct open_file *)(uintptr_t)fi->fh;
+}
+
 static int mount_getattr(const char *path, struct stat *out, struct fuse_file_info *fi)
 {
 	struct p9_stat st;
-	int ret = path ? p9_stat(mount_p9(), path_of(path), &st) : -ENOENT;
+	int ret = -ENOENT;
 
-	(void)fi;
+	if (path || fi)
+		ret = p9_stat(mount_p9(), path ? path_of(path) : file_of(fi)->path, &st);
 	if (!ret)
 		fill_stat(out, &st);
 	return ret;
@@ -102,31 +118,81 @@ static int mount_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_
 {
 	struct listing l = {buf, fill};
 
+	(void)path;
 	(void)offset;
-	(void)fi;
 	(void)flags;
-	if (!path)
-		return -ENOENT;
 	fill(buf, ".", NULL, 0, 0);
 	fill(buf, "..", NULL, 0, 0);
-	return p9_list(mount_p9(), path_of(path), list_entry, &l);
+	return p9_list(mount_p9(), (const char *)(uintptr_t)fi->fh, list_entry, &l);
 }
 
-static struct open_file *file_of(struct fuse_file_info *fi)
+static int mount_opendir(const char *path, struct fuse_file_info *fi)
 {
-	return (struct open_file *)(uintptr_t)fi->fh;
+	char *copy = strdup(path_of(path));
+
+	fi->fh = (uintptr_t)copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+static int mount_releasedir(const char *path, struct fuse_file_info *fi)
+{
+	(void)path;
+	free((char *)(uintptr_t)fi->fh);
+	return 0;
+}
+
+static void file_leaves(struct open_file *f, bool leaves, bool gone)
+{
+	pthread_mutex_lock(&closes.lock);
+	if (leaves && !f->leaving)
+		closes.leaving++;
+	else if (!leaves && f->leaving)
+		closes.leaving--;
+	f->leaving = leaves;
+	closes.gone += gone;
+	if (!leaves)
+		pthread_cond_broadcast(&closes.moved);
+	pthread_mutex_unlock(&closes.lock);
+}
+
+struct patience {
+	unsigned gone; /* when the request was sent */
+	unsigned waited_ms;
+};
+
+static void patience_start(struct patience *p)
+{
+	pthread_mutex_lock(&closes.lock);
+	p->gone = closes.gone;
+	pthread_mutex_unlock(&closes.lock);
 }
 
 /*
- * Refused because a file is open, perhaps one whose last close is still on its way to us: wait, longer each time, a quarter
- * of a second in all. The smaller size of a buffer whose `trace` is open is ENOMEM.
+ * Refused because a file is open, perhaps one that was closed: then once more, when the word of that has come. The smaller
+ * size of a buffer whose `trace` is open is ENOMEM.
  */
-static bool busy(int ret, unsigned *tries)
+static bool busy(int ret, struct patience *p)
 {
-	if ((ret != -EBUSY && ret != -ENOMEM) || *tries >= 8 || interrupted())
+	bool again;
+
+	if (ret != -EBUSY && ret != -ENOMEM)
 		return false;
-	usleep(1000u << (*tries)++);
-	return true;
+	pthread_mutex_lock(&closes.lock);
+	while (closes.leaving && closes.gone == p->gone && p->waited_ms < CLOSE_SECONDS * 1000 &&
+	       !interrupted()) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 50000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&closes.moved, &closes.lock, &until);
+		p->waited_ms += 50;
+	}
+	again = closes.gone != p->gone;
+	p->gone = closes.gone;
+	pthread_mutex_unlock(&closes.lock);
+	return again;
 }
 
 static void file_free(struct open_file *f)
@@ -140,7 +206,7 @@ static void file_free(struct open_file *f)
 static int mount_open(const char *path, struct fuse_file_info *fi)
 {
 	struct open_file *f = calloc(1, sizeof(*f));
-	unsigned tries = 0;
+	struct patience p = {0};
 	struct p9_stat st;
 	int ret;
 
@@ -150,11 +216,14 @@ static int mount_open(const char *path, struct fuse_file_info *fi)
 	pthread_mutex_init(&f->io, NULL);
 	f->flags = fi->flags & O_ACCMODE;
 	f->path = strdup(path_of(path));
+	if (!f->path) {
+		file_free(f);
+		return -ENOMEM;
+	}
+	patience_start(&p);
 	do
-		ret = f->path ? p9_open(mount_p9(), f->path, f->flags | (fi->flags & O_TRUNC),
-					&f->fid, &st)
-			      : -ENOMEM;
-	while (busy(ret, &tries));
+		ret = p9_open(mount_p9(), f->path, f->flags | (fi->flags & O_TRUNC), &f->fid, &st);
+	while (busy(ret, &p));
 	if (ret) {
 		file_free(f);
 		return ret;
@@ -197,6 +266,7 @@ static int mount_flush(const char *path, struct fuse_file_info *fi)
 		f->written = false;
 	}
 	pthread_mutex_unlock(&f->io);
+	file_leaves(f, true, false);
 	return 0;
 }
 
@@ -217,6 +287,7 @@ static int mount_release(const char *path, struct fuse_file_info *fi)
 	(void)path;
 	if (!f->shut)
 		p9_clunk(mount_p9(), f->fid);
+	file_leaves(f, false, true);
 	file_put(f, true, false);
 	return 0;
 }
@@ -247,6 +318,7 @@ static int mount_read(const char *path, char *buf, size_t size, off_t offset,
 	int ret;
 
 	(void)path;
+	file_leaves(f, false, false);
 	if (f->stream)
 		return (int)p9_read(mount_p9(), f->fid, buf, size, 0, nonblock);
 	pthread_mutex_lock(&f->io);
@@ -261,17 +333,19 @@ static int mount_write(const char *path, const char *buf, size_t size, off_t off
 		       struct fuse_file_info *fi)
 {
 	struct open_file *f = file_of(fi);
-	unsigned tries = 0;
+	struct patience p = {0};
 	int ret;
 
 	(void)path;
 	(void)offset;
+	file_leaves(f, false, false);
 	pthread_mutex_lock(&f->io);
+	patience_start(&p);
 	do {
 		ret = file_reopen(f);
 		if (!ret)
 			ret = (int)p9_write(mount_p9(), f->fid, buf, size, fuse_get_context()->pid);
-	} while (busy(ret, &tries));
+	} while (busy(ret, &p));
 	f->written = true;
 	pthread_mutex_unlock(&f->io);
 	return ret;
@@ -323,12 +397,13 @@ static int mount_mkdir(const char *path, mode_t mode)
 
 static int mount_rmdir(const char *path)
 {
-	unsigned tries = 0;
+	struct patience p = {0};
 	int ret;
 
+	patience_start(&p);
 	do
 		ret = p9_rmdir(mount_p9(), path_of(path));
-	while (busy(ret, &tries));
+	while (busy(ret, &p));
 	return ret;
 }
 
@@ -413,6 +488,8 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	cfg->intr = 1;
 	cfg->intr_signal = SIGUSR1;
 	cfg->direct_io = 1;
+	/* Else the word of a last close waits for the rmdir that waits for it. */
+	cfg->nullpath_ok = 1;
 	cfg->use_ino = 1;
 	cfg->entry_timeout =
 		1; /* only instances come and go; a gone one is told by the walk of its files */
@@ -424,7 +501,9 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 static const struct fuse_operations mount_operations = {
 	.init = mount_init,
 	.getattr = mount_getattr,
+	.opendir = mount_opendir,
 	.readdir = mount_readdir,
+	.releasedir = mount_releasedir,
 	.open = mount_open,
 	.create = mount_create,
 	.read = mount_read,
