@@ -117,6 +117,26 @@ TEST(known_filters)
 	fathom_tracer_set("nop");
 }
 
+/* There is no frame to start from: function and caller are the stack. */
+TEST(known_stack)
+{
+	struct fathom_record r;
+	uint16_t type = 0;
+	uint32_t frames = 0;
+
+	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 1);
+	fathom_tracer_set("function");
+	cyg_leaf(1);
+	fathom_tracer_set("nop");
+	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 0);
+	while (fathom_ring_consume(fathom_ring_of(0), &r)) {
+		memcpy(&type, r.data, 2);
+		memcpy(&frames, (const uint8_t *)r.data + 8, 4);
+	}
+	CHECK_EQ(type, WIRE_ID_KERNEL_STACK);
+	CHECK_EQ(frames, 2);
+}
+
 /* Calls of one name that are recorded, inside others that are not, and the other way round. */
 TEST(known_recursion)
 {
