@@ -390,22 +390,26 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	int i = task ? fathom_shadow_find(task, slot) : -1;
 	uint32_t context = fathom_port_context(), outer;
-	uintptr_t ret;
+	uintptr_t ret = 0;
+	int i;
 
+	if (!task)
+		return 0;
+	outer = fathom_guard_enter(task,
+				   context); /* G7; and from here on no interrupt moves an entry */
+	i = fathom_shadow_find(task, slot);
 	if (i < 0) {
 		fathom_counts()->unmatched++;
-		return 0;
+	} else {
+		ret = task->shadow[i].ret;
+		fathom_shadow_unwind(task, (uint32_t)i);
+		if ((task->shadow[i].flags ^ fathom_load(&fathom_graph_plain)) &
+		    ~(uintptr_t)GRAPH_FLAGS)
+			fathom_shadow_pop(task, (uint32_t)i, task->busy); /* not of this trace */
+		else
+			graph_exit(task, (uint32_t)i, context);
 	}
-	outer = fathom_guard_enter(task, context); /* G7 */
-	ret = task->shadow[i].ret;
-	fathom_shadow_unwind(task, (uint32_t)i);
-	if ((task->shadow[i].flags ^ fathom_load(&fathom_graph_plain)) & ~(uintptr_t)GRAPH_FLAGS)
-		fathom_shadow_pop(task, (uint32_t)i,
-				  task->busy); /* its entry is not in this trace */
-	else
-		graph_exit(task, (uint32_t)i, context);
 	fathom_guard_leave(task, outer);
 	return ret;
 }
