@@ -22,6 +22,7 @@ def check(name, good, what=""):
 
 # Instructions are the clock (icount), so that a busy machine does not cost the guest its ticks. `many` prints meanwhile.
 SMP, INTERVAL_US = 4, 4000
+NMI_US = 1013  # no multiple of the timer's period: it would be found at the same place of it each time, or never
 SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample stop;sample stats;"
       "run many 30 &;sample export 10;sleep 50;exit")
 
@@ -83,14 +84,14 @@ open(f"{work}/demo.traced", "w").write("".join(lines[:cut] + lines[cut + burst:]
 check("a_burst_of_8_percent_changes_nothing", flame("--format", "folded", "--samples", "--by", "task") == folded)
 
 # A program starts and stops the sampler itself; then NMIs look, and the export goes on while they do. Each is a run.
-text = console("run sampled 4000;sample export 10;sample nmi 4000 1000;run ipc 3000 &;run touch 200 &;run fib 29 &;"
-               "sample export 10;sample stats;exit")
+text = console("run sampled 4000;sample export 10;sample nmi %d 3000;run ipc 9000 &;run touch 600 &;run fib 31 &;"
+               "sample export 10;sample stats;exit" % NMI_US)
 check("a_program_controls_the_sampler", re.search(r"sampled: every 4000 us, \d{3,} words", text) is not None, text[:600])
 folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "0")
 check("a_program_is_in_its_own_samples", "rom/fib`fib" in folded, folded[:500])
 folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "1")
 total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
-want = SMP * 1000000 // INTERVAL_US
+want = SMP * 3000000 // NMI_US
 check("nmi_samples_equal_time_over_interval", abs(total - want) <= 0.05 * want, f"{total} samples, {want} expected")
 check("nmi_samples_have_names", "rom/fib`fib" in folded and not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
 # These run with interrupts off only: the timer interrupt never finds them at the top of a stack.

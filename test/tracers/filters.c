@@ -5,6 +5,8 @@
 #include "fathom_port.h"
 #include "harness.h"
 #include "port.h"
+#include "probe/sites.h"
+#include "probe/tracers.h"
 #include "traced.h"
 
 static int put(enum fathom_function_set set, const char *token)
@@ -288,6 +290,26 @@ TEST(profile)
 	fathom_profile_head(&t);
 	CHECK(strstr(fathom_text_cstr(&t), "  Function                               Hit    Time"));
 	CHECK_EQ(records(), 0);
+	clean();
+}
+
+/* A call that migrates has its time on the CPU where it returns: shown there, though it was not made there. */
+TEST(profile_of_a_return)
+{
+	static uint32_t order[1024];
+	uintptr_t ip = (uintptr_t)ret_leaf;
+	struct fathom_text t;
+	char buf[256];
+
+	while (fathom_site_find(ip) < 0)
+		ip++;
+	CHECK_EQ(fathom_profile_set(1), 0);
+	fathom_profile_leave(ip, 5000, 5000);
+	CHECK_EQ(fathom_profile_set(0), 0);
+	CHECK_EQ(fathom_profile_order(0, order), 1);
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_profile_line(0, order[0], &t);
+	CHECK(strstr(fathom_text_cstr(&t), "  ret_leaf                                 0  "));
 	clean();
 }
 

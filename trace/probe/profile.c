@@ -107,6 +107,12 @@ static uint64_t profile_divide(uint64_t v, uint64_t d)
 #endif
 }
 
+/* A call may return on another CPU than it was made on, which then has its time and not its hit: nothing of it is hidden. */
+static int profile_shown(const struct profile_count *c)
+{
+	return c->hits || c->ns;
+}
+
 /* Longest first; functions with equal times by address. Is a before b? */
 static int profile_before(uint32_t cpu, uint32_t a, uint32_t b)
 {
@@ -138,7 +144,7 @@ uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order)
 	if (!profile.count || cpu >= fathom_core.nr_cpus)
 		return 0;
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
-		if (profile_at(cpu, i)->hits)
+		if (profile_shown(profile_at(cpu, i)))
 			order[nr++] = i;
 	for (uint32_t i = nr / 2; i-- > 0;)
 		profile_sink(cpu, order, i, nr);
@@ -154,12 +160,12 @@ uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order)
 
 static void profile_text(const struct profile_count *c, const char *name, struct fathom_text *out)
 {
-	uint64_t variance = 0;
+	uint64_t variance = 0, squares = c->hits * c->squared, square = c->ns * c->ns;
 	size_t start = out->len, width;
 
-	if (c->hits > 1)
-		variance = profile_divide(c->hits * c->squared - c->ns * c->ns,
-					  (uint64_t)c->hits * (c->hits - 1) * 1000);
+	if (c->hits > 1 && squares > square)
+		variance =
+			profile_divide(squares - square, (uint64_t)c->hits * (c->hits - 1) * 1000);
 	fathom_text_str(out, "  ");
 	for (int i = 0; name && name[i] && i < 30; i++)
 		fathom_text_char(out, name[i]);
@@ -170,7 +176,7 @@ static void profile_text(const struct profile_count *c, const char *name, struct
 	fathom_text_str(out, "    ");
 	fathom_graph_duration(out, c->ns);
 	fathom_text_str(out, "    ");
-	fathom_graph_duration(out, profile_divide(c->ns, c->hits));
+	fathom_graph_duration(out, profile_divide(c->ns, c->hits ? c->hits : 1));
 	fathom_text_str(out, "    ");
 	fathom_graph_duration(out, variance);
 	fathom_text_char(out, '\n');
@@ -186,6 +192,6 @@ void fathom_profile_head(struct fathom_text *out)
 
 void fathom_profile_line(uint32_t cpu, uint32_t function, struct fathom_text *out)
 {
-	if (profile.count && cpu < fathom_core.nr_cpus && profile_at(cpu, function)->hits)
+	if (profile.count && cpu < fathom_core.nr_cpus && profile_shown(profile_at(cpu, function)))
 		profile_text(profile_at(cpu, function), fathom_function_name(function), out);
 }
