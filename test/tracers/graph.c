@@ -332,7 +332,8 @@ TEST(interrupt_at_every_instruction)
 
 int main(int argc, char **argv)
 {
-	if (port_init(4)) {
+	if (port_init(4) ||
+	    fathom_function_prepare()) { /* while no thread can stand among single NOPs */
 		printf("not ok init: fathom_init failed\n");
 		return 1;
 	}
