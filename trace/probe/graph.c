@@ -314,7 +314,7 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	struct fathom_task *task = fathom_port_task_state();
 	int i = fathom_shadow_room(task, slot);
 	struct fathom_shadow *e = &task->shadow[i];
-	uint64_t time;
+	uint64_t time = 0;
 
 	if (!slot)
 		task->beyond = i < 0 ? task->beyond + 1 : 0;
@@ -436,7 +436,12 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 			    e->flags != fathom_load(&fathom_graph_plain) ||
 			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
 		return 0;
-	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
+	/* A wrong return address would be fatal, so there the call must still be where it was found. */
+	if (!ret)
+		fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
+	else if (!fathom_task_move_if(h.task, depth + 1,
+				      fathom_guard_level(h.context) | GUARD_LEAVES))
+		return 0;
 	to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta, FATHOM_POS_TURN(0));
 	if (fathom_unlikely(!to)) {
 		fathom_task_move(h.task, depth + 1, 0);
