@@ -29,15 +29,15 @@
 enum wire_frame_type {
 	WIRE_FRAME_HELLO = 1, /* answer: struct wire_hello, then the release's name */
 	WIRE_FRAME_EVENT = 2, /* argument: index; answer: "system\n" and the format file */
-	WIRE_FRAME_PAGE =
-		3, /* argument: CPU; answer: nothing, or the next ring page, cut behind its data */
+	/* argument: CPU; answer: nothing, or the next ring page, cut behind its data */
+	WIRE_FRAME_PAGE = 3,
 	WIRE_FRAME_STATS = 4, /* argument: CPU; answer: struct wire_stats */
 	WIRE_FRAME_NAMES = 5, /* payload: pids as s32; answer: lines "pid name" */
-	WIRE_FRAME_PRINTK =
-		6, /* argument: index; answer: u64 address and the format as C source; nothing past the end */
+	/* argument: index; answer: u64 address and the format as C source; nothing past the end */
+	WIRE_FRAME_PRINTK = 6,
 	WIRE_FRAME_TRACING = 7, /* argument: 0 off, 1 on */
-	WIRE_FRAME_ENABLE =
-		8, /* payload: "system:event" pattern; argument: 0 off, 1 on; answer's argument: how many */
+	/* payload: "system:event" pattern; argument: 0 off, 1 on; answer's argument: how many */
+	WIRE_FRAME_ENABLE = 8,
 };
 
 struct wire_hello {

@@ -34,8 +34,8 @@ struct wire_page {
 enum wire_type_len {
 	WIRE_TYPE_SIZED = 0,	 /* the next u32 is the length, itself included */
 	WIRE_TYPE_DATA_MAX = 28, /* 1..28: that many words of payload */
-	WIRE_TYPE_PADDING =
-		29, /* delta 0: rest of the page is unused; else the next u32 is the length to skip */
+	/* delta 0: rest of the page is unused; else the next u32 is the length to skip */
+	WIRE_TYPE_PADDING = 29,
 	WIRE_TYPE_EXTEND = 30, /* the next u32 holds bits 27.. of the delta */
 	WIRE_TYPE_STAMP = 31,  /* the same packing of an absolute time, 59 bits */
 };

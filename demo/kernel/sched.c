@@ -215,8 +215,8 @@ void wakeup(struct task *t)
 		trace_sched_wakeup(t->name, t->pid, t->prio, (int)c->id);
 		if (fathom_wanted(FATHOM_WANT_WAKEUP))
 			note_wakeup(t, c->id);
-		if (c->current !=
-		    t) /* else it was on its way to schedule(), which will now keep it */
+		/* else it was on its way to schedule(), which will now keep it */
+		if (c->current != t)
 			make_ready(c, t);
 	}
 	unlock(&c->rq.lock, flags);

@@ -15,8 +15,8 @@ enum task_state {
 	TASK_DEAD = 0x10,     /* X: on its last switch */
 	TASK_ZOMBIE = 0x20,   /* Z: only its exit code is left */
 	TASK_FREE = 0x40,
-	TASK_NEW =
-		0x80, /* being made: has no stack yet, so a wakeup meant for the slot's last owner must not start it */
+	/* being made: has no stack yet, so a wakeup meant for the slot's last owner must not start it */
+	TASK_NEW = 0x80,
 };
 
 #define TASKS_MAX 128
@@ -33,8 +33,8 @@ struct task {
 	int32_t parent; /* pid; 0 when nobody waits */
 	int32_t exit_code;
 
-	volatile uint32_t
-		cpu; /* home: whose run queue. Changes only while the task is ready and not running */
+	/* home: whose run queue. Changes only while the task is ready and not running */
+	volatile uint32_t cpu;
 	int prio;
 	enum sched_class class;
 	uint64_t period, deadline; /* ns; deadline class only */

@@ -19,8 +19,8 @@ static inline uint32_t fathom_port_cpu(void)
 #define fathom_port_clock fathom_port_clock
 static inline uint64_t fathom_port_clock(void)
 {
-	static uint64_t
-		ticks; /* a clock that never goes back on one CPU, in ticks of config.clock_hz */
+	/* a clock that never goes back on one CPU, in ticks of config.clock_hz */
+	static uint64_t ticks;
 
 	return ++ticks;
 }

@@ -19,8 +19,8 @@ struct record_options {
 	const char *events[RECORD_LIST_MAX]; /* patterns; none: all events */
 	unsigned nr_run, nr_events;
 	unsigned smp, memory_mib;
-	unsigned
-		seconds; /* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
+	/* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
+	unsigned seconds;
 	bool json, help;
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
 };

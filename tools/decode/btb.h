@@ -19,8 +19,8 @@ struct btb_loss {
 	uint64_t lost_words;	  /* of sections, gone */
 	uint64_t sections;
 	uint64_t cut_sections; /* decoded only up to the first lost byte */
-	uint64_t
-		xor_errors; /* words that disagree with the redundancy block and could not be put right */
+	/* words that disagree with the redundancy block and could not be put right */
+	uint64_t xor_errors;
 	uint64_t runs;
 	uint64_t entries;
 	uint64_t skipped_words; /* of the buffer, passed over to find the next entry */

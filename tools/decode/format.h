@@ -9,8 +9,8 @@
 enum format_flags {
 	FORMAT_SIGNED = 1 << 0,
 	FORMAT_ARRAY = 1 << 1, /* T name[n]; n may be 0: runs to the end of the record */
-	FORMAT_DATA_LOC =
-		1 << 2, /* u32: low 16 bits offset from the record's start, high 16 bits length */
+	/* u32: low 16 bits offset from the record's start, high 16 bits length */
+	FORMAT_DATA_LOC = 1 << 2,
 	FORMAT_REL_LOC = 1 << 3, /* the same, but the offset counts from the end of this field */
 	FORMAT_STRING = 1 << 4,	 /* char elements: array or dynamic */
 	FORMAT_POINTER = 1 << 5,

@@ -89,8 +89,8 @@ void pid_counts_each(const struct pid_counts *t, void (*fn)(int32_t pid, uint64_
 struct loss {
 	uint32_t stream;
 	uint32_t pad;
-	uint64_t
-		from; /* time of the last event before it; the first time of the trace if there is none */
+	/* time of the last event before it; the first time of the trace if there is none */
+	uint64_t from;
 	uint64_t to;   /* time of the first event after it */
 	uint64_t lost; /* events, or UINT64_MAX: not known how many */
 };

@@ -12,8 +12,8 @@ struct ring_chunk {
 	uint32_t bytes;	 /* compressed */
 	uint32_t out_bytes;
 	uint64_t first_block;
-	uint64_t
-		time; /* of its first page, 0: not read yet; written once by any thread, the same by all */
+	/* of its first page, 0: not read yet; written once by any thread, the same by all */
+	uint64_t time;
 };
 
 /* The largest chunk that is believed: trace-cmd writes 10 pages. */
@@ -49,8 +49,8 @@ struct ring_shift {
 struct ring_set {
 	struct format_page page;
 	uint32_t type_offset, pid_offset;
-	uint32_t
-		common_bytes; /* a record with both has at least so many; shorter ones have type 0 */
+	/* a record with both has at least so many; shorter ones have type 0 */
+	uint32_t common_bytes;
 	bool big;
 	enum compression compression;
 	struct ring_clock clock;

@@ -47,8 +47,8 @@ struct build {
 	uint64_t list_max;
 	bool count_only;
 	atomic_size_t next;
-	atomic_ullong
-		listed[WIRE_SEL4_NR_TYPES]; /* by all threads: a type past list_max is not rare */
+	/* by all threads: a type past list_max is not rare */
+	atomic_ullong listed[WIRE_SEL4_NR_TYPES];
 };
 
 struct worker {

@@ -37,10 +37,10 @@ struct sel4_index_head {
 	uint64_t nr_events;
 	uint64_t first_vmid_event; /* SEL4_NO_EVENT: there is none */
 	uint64_t count[WIRE_SEL4_NR_TYPES];
-	struct sel4_part
-		list[WIRE_SEL4_NR_TYPES]; /* struct sel4_posting + operands; offset 0: no list */
-	struct sel4_part checkpoints;	  /* struct sel4_checkpoint */
-	struct sel4_part threads;	  /* uint64_t: TCB addresses in the order of appearance */
+	/* struct sel4_posting + operands; offset 0: no list */
+	struct sel4_part list[WIRE_SEL4_NR_TYPES];
+	struct sel4_part checkpoints; /* struct sel4_checkpoint */
+	struct sel4_part threads;     /* uint64_t: TCB addresses in the order of appearance */
 	uint32_t pad;
 	uint32_t crc; /* CRC-32 of the head up to here */
 };

@@ -65,10 +65,10 @@ struct event {
 	uint32_t cpu;
 	int32_t pid;   /* common_pid */
 	uint32_t type; /* schema id: common_type */
-	uint64_t
-		lost; /* events lost on this stream right before this one: 0, a number or LOST_UNKNOWN */
-	uint64_t
-		offset; /* of the record in the file; in a compressed part: of the compressed chunk */
+	/* events lost on this stream right before this one: 0, a number or LOST_UNKNOWN */
+	uint64_t lost;
+	/* of the record in the file; in a compressed part: of the compressed chunk */
+	uint64_t offset;
 	struct position at;
 };
 
@@ -104,8 +104,8 @@ struct trace_buffer {
 	char *clock; /* "local", "mono", "x86-tsc" ...; "" if not told */
 	uint32_t first_stream, nr_streams;
 	uint32_t page_bytes; /* of a ring page, 0 if there are none */
-	const char
-		*text; /* a latency trace that was saved as text: no streams, print it as it is */
+	/* a latency trace that was saved as text: no streams, print it as it is */
+	const char *text;
 	size_t text_bytes;
 };
 
@@ -392,8 +392,8 @@ struct merge {
 	uint64_t number; /* of the event that merge_next() gives next */
 	uint32_t nr_heap;
 	uint32_t nr;
-	uint32_t
-		given; /* slot of the event given last: advanced by the next call, so that its data stays valid */
+	/* slot of the event given last: advanced by the next call, so that its data stays valid */
+	uint32_t given;
 	uint32_t peeked; /* slot of the event merge_peek() told */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
 };

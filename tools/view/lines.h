@@ -44,8 +44,8 @@ struct printer {
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
 	const struct format_field *migrate;  /* common_migrate_disable, on PREEMPT_RT; else NULL */
-	uint32_t
-		words; /* records of so many bytes have field[0] and [1] as words; 0: they are not */
+	/* records of so many bytes have field[0] and [1] as words; 0: they are not */
+	uint32_t words;
 	char head[128]; /* "sched_switch:         " */
 	uint8_t head_len;
 };
@@ -57,8 +57,8 @@ struct item {
 	const struct printer *printer;
 	const char *name; /* ITEM_FUNCTION: of the function; NULL: not known */
 	uint64_t value;	  /* ITEM_FUNCTION: its address; ITEM_GRAPH_ENTRY of a leaf: its duration */
-	uint32_t
-		data; /* offset in the batch's data; not that of an ITEM_FUNCTION, which is not kept */
+	/* offset in the batch's data; not that of an ITEM_FUNCTION, which is not kept */
+	uint32_t data;
 	uint32_t size;
 	uint32_t cpu;
 	uint32_t stream;

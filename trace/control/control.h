@@ -72,8 +72,8 @@ struct ctl_instance {
 	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
 	struct ctl_errors *errors; /* error_log.c's */
 	struct fathom_listener *functions; /* of an instance; NULL where none can be traced */
-	struct fathom_pids
-		*pids[CTL_PID_LISTS]; /* replaced as a whole; forks and exits change them */
+	/* replaced as a whole; forks and exits change them */
+	struct fathom_pids *pids[CTL_PID_LISTS];
 	struct ctl_event *events;
 	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
 	struct fathom_ring **spare; /* the snapshot's */

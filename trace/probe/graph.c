@@ -396,8 +396,8 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 
 	if (!task)
 		return 0;
-	outer = fathom_guard_enter(task,
-				   context); /* G7; and from here on no interrupt moves an entry */
+	/* G7; and from here on no interrupt moves an entry */
+	outer = fathom_guard_enter(task, context);
 	i = fathom_shadow_find(task, slot);
 	if (i < 0) {
 		fathom_counts()->unmatched++;

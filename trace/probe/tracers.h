@@ -217,10 +217,10 @@ enum graph_flag {
 	GRAPH_QUIET = 8,   /* set_graph_notrace: followed to know where it ends */
 	GRAPH_INSIDE = 16, /* set_graph_function: this call begins it */
 	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
-	GRAPH_IN_IRQ =
-		64, /* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
-	GRAPH_UNSEEN =
-		128, /* followed, but nothing of it is in the trace: it does not count in the depth shown */
+	/* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
+	GRAPH_IN_IRQ = 64,
+	/* followed, but nothing of it is in the trace: it does not count in the depth shown */
+	GRAPH_UNSEEN = 128,
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */

@@ -260,9 +260,9 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 		to += 2;
 		delta = 0;
 	}
+	/* `here`: the next one may be granted there by the fast path */
 	if (r->commit == slot->before)
-		r->here =
-			slot_data(r, word); /* the next one may be granted there by the fast path */
+		r->here = slot_data(r, word);
 	else if (sizeof(long) == 8 && slot->time > r->seen_time)
 		r->seen_time = slot->time;
 	slot->data = fathom_ring_header(to, words, delta);
@@ -277,8 +277,8 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, u
 	struct fathom_page_meta *m;
 	struct stamp s;
 
-	if (res !=
-	    NEXT_READY) /* what it says holds only if no interrupt has changed it meanwhile */
+	/* What it says holds only if no interrupt has changed it meanwhile. */
+	if (res != NEXT_READY)
 		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
 	s = stamp_for(r, to, was, flags, &slot->time);
 	slot->at = to;

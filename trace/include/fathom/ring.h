@@ -68,10 +68,10 @@
 
 enum fathom_ring_flags {
 	FATHOM_RING_OFF = 1, /* refuse and count: tracing is off, switched in any context */
-	FATHOM_RING_ABSOLUTE =
-		2, /* every record carries an absolute stamp (timestamp_mode absolute) */
-	FATHOM_RING_HELD =
-		4, /* the same as OFF for whoever steers: a CPU mask, a pause, a resize */
+	/* every record carries an absolute stamp (timestamp_mode absolute) */
+	FATHOM_RING_ABSOLUTE = 2,
+	/* the same as OFF for whoever steers: a CPU mask, a pause, a resize */
+	FATHOM_RING_HELD = 4,
 };
 
 /* What the ring knows of one page, beside the page. Owner writes, whoever holds the page reads. */
@@ -148,8 +148,8 @@ struct fathom_ring_stats {
 	uint64_t read;	      /* consumed by the reader */
 	uint64_t overwritten; /* lost in overwrite mode (Linux: overrun) */
 	uint64_t full;	      /* refused in discard mode (Linux: dropped events) */
-	uint64_t
-		nested; /* refused: nested writers lapped or starved an open reservation (commit overrun) */
+	/* refused: nested writers lapped or starved an open reservation (commit overrun) */
+	uint64_t nested;
 	uint64_t too_big;   /* refused: larger than a page holds */
 	uint64_t disabled;  /* refused: recording was off */
 	uint64_t discarded; /* given back by the writer */
@@ -157,8 +157,8 @@ struct fathom_ring_stats {
 	uint64_t bytes;	    /* data bytes in the ring now */
 	uint32_t pages;	    /* pages of the ring that hold records now */
 	uint64_t oldest;    /* time of the oldest page, 0 if empty */
-	uint64_t
-		clock_back; /* times the clock went back: the record got the time of the one before, or a stamp */
+	/* times the clock went back: the record got the time of the one before, or a stamp */
+	uint64_t clock_back;
 	uint64_t corrupt; /* FATHOM_PARANOID builds: pages found broken */
 };
 

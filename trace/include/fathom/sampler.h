@@ -22,12 +22,11 @@ struct fathom_sample {
 	uintptr_t fp;
 	uintptr_t user_ip; /* where user code is; 0: the task has none */
 	uintptr_t user_fp;
-	uintptr_t
-		user_caller; /* return address of a function there that has no frame; 0: it has one */
+	/* return address of a function there that has no frame; 0: it has one */
+	uintptr_t user_caller;
 	uintptr_t user_lo, user_hi; /* its stack; 0, 0: anywhere that read_user can read */
-	int (*read_user)(
-		uintptr_t at,
-		uintptr_t out[2]); /* two words of it, 0 or -EFAULT; must not fault itself */
+	/* two words of it, 0 or -EFAULT; must not fault itself */
+	int (*read_user)(uintptr_t at, uintptr_t out[2]);
 	uint64_t task;
 };
 

@@ -23,12 +23,12 @@ struct fathom_stream_config {
 };
 
 enum fathom_stream_flags {
-	FATHOM_STREAM_STAMPS =
-		1, /* a timestamp before every kernel entry and at the head of every block */
-	FATHOM_STREAM_TASK_STACKS =
-		4, /* a thread keeps its kernel stack when it waits: its calls go on when it runs again */
-	FATHOM_STREAM_OVERWRITE =
-		2, /* keep the newest blocks; else recording stops when storage is full */
+	/* a timestamp before every kernel entry and at the head of every block */
+	FATHOM_STREAM_STAMPS = 1,
+	/* a thread keeps its kernel stack when it waits: its calls go on when it runs again */
+	FATHOM_STREAM_TASK_STACKS = 4,
+	/* keep the newest blocks; else recording stops when storage is full */
+	FATHOM_STREAM_OVERWRITE = 2,
 };
 
 /* Where every event offered went; per CPU. logged = in storage or work buffer + overwritten. */
@@ -37,8 +37,8 @@ struct fathom_stream_stats {
 	uint64_t words;	      /* logged */
 	uint64_t overwritten; /* words given up for newer ones */
 	uint64_t full;	      /* events refused: storage is full */
-	uint64_t
-		nested; /* events refused: an interrupt had more to say than the side buffer holds */
+	/* events refused: an interrupt had more to say than the side buffer holds */
+	uint64_t nested;
 	uint64_t no_index;     /* functions refused: the dictionary is full */
 	uint64_t packed_bytes; /* of the blocks in storage */
 	uint64_t block_words;  /* what they hold */

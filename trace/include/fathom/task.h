@@ -22,8 +22,8 @@ _Static_assert((FATHOM_SHADOW_DEPTH & (FATHOM_SHADOW_DEPTH - 1)) == 0,
 
 /* One call that has not returned yet. */
 struct fathom_shadow {
-	uintptr_t
-		slot; /* where its return address lies on the stack: names the frame; 0: not in use */
+	/* where its return address lies on the stack: names the frame; 0: not in use */
+	uintptr_t slot;
 	uintptr_t func;
 	uint64_t calltime;
 	uintptr_t ret;	   /* the return address that was replaced; 0: none was (return sites) */
@@ -42,8 +42,8 @@ struct fathom_task {
 			uint32_t busy, depth;
 #else
 			uint32_t depth; /* entries of shadow[] in use */
-			uint32_t
-				busy; /* contexts that are inside the tracer: the recursion guard */
+			/* contexts that are inside the tracer: the recursion guard */
+			uint32_t busy;
 #endif
 		};
 		uint64_t state; /* busy << 32 | depth, for who must see or change both at once */
@@ -52,8 +52,8 @@ struct fathom_task {
 	uint32_t inside;  /* set_graph_function: depth of the call that began it, + 1; 0: outside */
 	uint32_t quiet;	  /* set_graph_notrace: the same for the call that silenced it */
 	uint32_t beyond;  /* open calls that found shadow[] full, of those that are told by name */
-	uintptr_t
-		plain; /* of the tracing that filled shadow[]: the flags of a call that it simply records */
+	/* of the tracing that filled shadow[]: the flags of a call that it simply records */
+	uintptr_t plain;
 	uint64_t switched_out; /* when it last left the CPU; 0: it runs */
 	struct fathom_shadow shadow[FATHOM_SHADOW_DEPTH];
 };

@@ -17,23 +17,24 @@ struct fathom_config {
 	void *memory;	     /* required, 4096-aligned: all that tracing will ever use */
 	size_t memory_bytes; /* required; -ENOMEM says so if it is too small */
 	uint32_t nr_cpus;    /* required: 1 .. FATHOM_CPUS_MAX */
-	uint32_t
-		pages_per_cpu; /* ring pages per CPU; 0: three eighths of the memory; as much again is for the snapshot, the rest for control */
+	/* ring pages per CPU; 0: three eighths of the memory; as much again is for the snapshot, the rest for control */
+	uint32_t pages_per_cpu;
 	uint64_t clock_hz; /* ticks of fathom_port_clock() per second; 0: it counts nanoseconds */
-	const char
-		*clock_name; /* what trace_clock calls the bare ticks ("x86-tsc"); 0: not offered */
-	uint64_t (*mono_ns)(
-		void);	     /* another clock, of nanoseconds: `mono` of trace_clock; 0: none */
+	/* what trace_clock calls the bare ticks ("x86-tsc"); 0: not offered */
+	const char *clock_name;
+	/* another clock, of nanoseconds: `mono` of trace_clock; 0: none */
+	uint64_t (*mono_ns)(void);
 	const char *release; /* the kernel's name and version, for headers; 0: "fathom" */
 
 	fathom_write_fn sink; /* console for fathom_dump(); 0: dumps go nowhere */
 	void *sink_arg;
 
-	int (*poke)(void *at, const void *code,
-		    size_t bytes); /* write kernel text; 0: text cannot be written */
-	void (*sync)(void);	   /* make all CPUs see new text; 0: one CPU */
-	void (*stop_cpus)(void (*fn)(void *),
-			  void *arg); /* run fn while all others stand; 0: not possible */
+	/* write kernel text; 0: text cannot be written */
+	int (*poke)(void *at, const void *code, size_t bytes);
+	/* make all CPUs see new text; 0: one CPU */
+	void (*sync)(void);
+	/* run fn while all others stand; 0: not possible */
+	void (*stop_cpus)(void (*fn)(void *), void *arg);
 
 	/* Name of the function that holds `at`, with the offset into it and its size; NULL if unknown. 0: no symbols. */
 	const char *(*symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);

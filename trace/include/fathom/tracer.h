@@ -15,8 +15,8 @@
 /* ---- tracers ---- */
 
 enum fathom_tracer_flags {
-	FATHOM_TRACER_LATENCY =
-		1, /* keeps the worst case in the snapshot; printed in latency format */
+	/* keeps the worst case in the snapshot; printed in latency format */
+	FATHOM_TRACER_LATENCY = 1,
 	FATHOM_TRACER_FUNCTION = 2, /* needs function sites */
 	FATHOM_TRACER_GRAPH = 4,    /* printed in the function_graph layout */
 };
@@ -33,8 +33,8 @@ struct fathom_tracer {
 	const struct fathom_tracer_option *options; /* ends with a NULL name */
 	int (*start)(void);
 	void (*stop)(void);
-	int (*changed)(
-		uint32_t bit); /* that option was turned while it runs; on an error it stops */
+	/* that option was turned while it runs; on an error it stops */
+	int (*changed)(uint32_t bit);
 };
 
 /* The tracers that work here, in the order available_tracers prints; `nop` is the last. NULL behind the end. */
@@ -57,12 +57,12 @@ enum fathom_tracer_option_bit {
 	FATHOM_OPT_GRAPH_TAIL = 1u << 9,	/* funcgraph-tail */
 	FATHOM_OPT_GRAPH_SLEEP_TIME = 1u << 10, /* sleep-time, on */
 	FATHOM_OPT_GRAPH_GRAPH_TIME = 1u << 11, /* graph-time, on */
-	FATHOM_OPT_DISPLAY_GRAPH =
-		1u << 12, /* display-graph: latency tracers record calls and returns */
-	FATHOM_OPT_FUNCTION_TRACE =
-		1u << 13, /* function-trace, on: latency tracers record functions */
-	FATHOM_OPT_FUNCTION_FORK =
-		1u << 14, /* function-fork: children of set_ftrace_pid's tasks too */
+	/* display-graph: latency tracers record calls and returns */
+	FATHOM_OPT_DISPLAY_GRAPH = 1u << 12,
+	/* function-trace, on: latency tracers record functions */
+	FATHOM_OPT_FUNCTION_TRACE = 1u << 13,
+	/* function-fork: children of set_ftrace_pid's tasks too */
+	FATHOM_OPT_FUNCTION_FORK = 1u << 14,
 };
 uint32_t fathom_tracer_options(void);
 /* Takes effect on the running tracer at once; display-graph makes a latency tracer start over. 0 or -errno. */
@@ -202,14 +202,14 @@ void fathom_latency_report(struct fathom_latency_report *out);
 /* ---- counted, never silent ---- */
 
 struct fathom_tracer_stats {
-	uint64_t
-		shadow_full; /* calls not followed: the task's shadow stack was full (funcgraph overrun) */
-	uint64_t
-		unmatched; /* returns without a recorded call: tracing began inside, the call was left out, or a longjmp left it */
-	uint64_t unwound;  /* recorded calls that were left without a return */
+	/* calls not followed: the task's shadow stack was full (funcgraph overrun) */
+	uint64_t shadow_full;
+	/* returns without a recorded call: tracing began inside, the call was left out, or a longjmp left it */
+	uint64_t unmatched;
+	uint64_t unwound;   /* recorded calls that were left without a return */
 	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
-	uint64_t
-		refused; /* calls left out of the graph, with their return: a ring did not take the entry */
+	/* calls left out of the graph, with their return: a ring did not take the entry */
+	uint64_t refused;
 	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
 	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
 	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */

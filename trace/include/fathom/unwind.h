@@ -16,8 +16,8 @@ struct fathom_unwind {
 	 * is known to be there.
 	 */
 	int (*read)(uintptr_t at, uintptr_t out[2]);
-	uintptr_t (*fix)(uintptr_t slot,
-			 uintptr_t ret); /* sees through hijacked returns; NULL: none */
+	/* sees through hijacked returns; NULL: none */
+	uintptr_t (*fix)(uintptr_t slot, uintptr_t ret);
 };
 
 /* From frame pointer `fp` on the running kernel stack. */
