@@ -334,7 +334,8 @@ static void gate_stack(struct fathom_event *ev)
 TEST(gate_decides)
 {
 	start();
-	fathom_gate = (struct fathom_gate){gate_decide, gate_after, gate_stack};
+	fathom_gate = (struct fathom_gate){
+		.decide = gate_decide, .after = gate_after, .stack = gate_stack};
 	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
 		 0);
 	gate_answer = FATHOM_GATE_DROP;
