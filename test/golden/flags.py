@@ -6,21 +6,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
-from rawtrace import convert, pages, texts  # noqa: E402
+from rawtrace import convert, format_head, pages, texts  # noqa: E402
 from tracedata import check, done, need  # noqa: E402
 
-FORMAT = """name: thing
-ID: 300
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-%s
-\tfield:int n;\toffset:%d;\tsize:4;\tsigned:1;
-
-print fmt: "n=%%d", REC->n
-"""
+FIELDS = '\tfield:int n;\toffset:%d;\tsize:4;\tsigned:1;\n\nprint fmt: "n=%%d", REC->n\n'
 BYTE = "\tfield:unsigned char common_%s;\toffset:%d;\tsize:1;\tsigned:0;\n"
 COMMON = {
     "": ("", lambda n: b""),
@@ -34,7 +23,7 @@ def compare(name, fields, more):
     with tempfile.TemporaryDirectory() as d:
         os.mkdir(d + "/formats")
         with open(d + "/formats/sched-thing.format", "w", encoding="ascii") as f:
-            f.write(FORMAT % (fields, 8 + len(more(0))))
+            f.write(format_head("thing", 300, fields) + FIELDS % (8 + len(more(0))))
         dat = convert(d, "made", [pages(made)], d + "/formats")
         for option in ("-l", "-R"):
             ours, theirs = texts(dat, option)

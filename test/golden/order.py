@@ -8,24 +8,15 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
-from rawtrace import convert, texts  # noqa: E402
+from rawtrace import convert, format_head, texts  # noqa: E402
 from tracedata import FATHOM, check, done, need  # noqa: E402
 
-HEAD = """name: %s
-ID: %d
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-"""
 CALL = "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
 TIMES = "".join("\tfield:unsigned long long %s;\toffset:%d;\tsize:8;\tsigned:0;\n" % t for t in (("calltime", 24), ("rettime", 32)))
 FORMATS = {
-    "ftrace-funcgraph_entry": HEAD % ("funcgraph_entry", 11) + CALL + '\nprint fmt: "%ps", REC->func\n',
-    "ftrace-funcgraph_exit": HEAD % ("funcgraph_exit", 10) + CALL + TIMES + '\nprint fmt: "%ps", REC->func\n',
-    "sched-thing": HEAD % ("thing", 300) + '\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "n=%d", REC->n\n',
+    "ftrace-funcgraph_entry": format_head("funcgraph_entry", 11) + CALL + '\nprint fmt: "%ps", REC->func\n',
+    "ftrace-funcgraph_exit": format_head("funcgraph_exit", 10) + CALL + TIMES + '\nprint fmt: "%ps", REC->func\n',
+    "sched-thing": format_head("thing", 300) + '\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "n=%d", REC->n\n',
 }
 
 

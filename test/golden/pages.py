@@ -7,21 +7,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
-from rawtrace import convert, texts  # noqa: E402
+from rawtrace import convert, format_head, texts  # noqa: E402
 from tracedata import check, done, need  # noqa: E402
 
-FORMAT = """name: thing
-ID: 300
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;
-
-print fmt: "n=%d", REC->n
-"""
+FORMAT = format_head("thing", 300) + '\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "n=%d", REC->n\n'
 DELTA = (1 << 27) - 1
 MISSED, STORED = 1 << 31, 1 << 30
 

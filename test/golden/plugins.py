@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
-from rawtrace import reports  # noqa: E402
+from rawtrace import format_head, reports  # noqa: E402
 from tracedata import check, done, need  # noqa: E402
 
 COMMON = ["unsigned short common_type", "unsigned char common_flags", "unsigned char common_preempt_count", "int common_pid"]
@@ -84,15 +84,7 @@ def records():
     return made
 
 
-SCSI = """name: scsi_dispatch_cmd_start
-ID: 700
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
-
-\tfield:unsigned int cmd_len;\toffset:8;\tsize:4;\tsigned:0;
+SCSI = format_head("scsi_dispatch_cmd_start", 700) + """\tfield:unsigned int cmd_len;\toffset:8;\tsize:4;\tsigned:0;
 \tfield:__data_loc unsigned char[] cmnd;\toffset:12;\tsize:4;\tsigned:0;
 
 print fmt: "cmnd=(%s raw=%s)", scsi_trace_parse_cdb(p, __get_dynamic_array(cmnd), REC->cmd_len), __print_hex(__get_dynamic_array(cmnd), REC->cmd_len)

@@ -6,6 +6,14 @@ import subprocess
 from tracedata import FATHOM
 
 
+def format_head(name, ident, more=""):
+    """How the format file of an event begins, up to its own fields; `more`: common fields beyond Linux's four."""
+    common = (("unsigned short", "type", 0, 2, 0), ("unsigned char", "flags", 2, 1, 0),
+              ("unsigned char", "preempt_count", 3, 1, 0), ("int", "pid", 4, 4, 1))
+    fields = "".join("\tfield:%s common_%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n" % f for f in common)
+    return f"name: {name}\nID: {ident}\nformat:\n{fields}{more}\n"
+
+
 def pages(records):
     """One event a microsecond from 1 s on; a page is closed when the next record does not fit."""
     out, data, time = b"", b"", 10**9

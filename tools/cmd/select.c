@@ -85,13 +85,6 @@ bool select_match(struct select *sel, const struct event *e)
 	return filter_match(f, &r);
 }
 
-bool select_never(struct select *sel, uint32_t type)
-{
-	struct filter_event *f = sel->filter ? compiled(sel, type) : NULL;
-
-	return sel->filter && f && filter_constant(f) == 0;
-}
-
 struct window {
 	const struct options *o;
 	struct select *sel;

@@ -13,8 +13,6 @@ struct select *select_open(struct source *s, const struct options *o);
 void select_close(struct select *sel);
 /* The filter only: CPU and time are the caller's business. One thread. */
 bool select_match(struct select *sel, const struct event *e);
-/* No event of this type can match. */
-bool select_never(struct select *sel, uint32_t type);
 
 /* The events that all options of the line let through, in this form. 0 or a negative errno. */
 int select_export(struct source *s, struct options *o, struct select *sel, enum export_form form,

@@ -27,11 +27,6 @@ static const struct source_ops *const formats[] = {
 
 #define PROBE_BYTES (64u << 10)
 
-const struct source_ops *source_format_at(size_t i)
-{
-	return i < sizeof(formats) / sizeof(formats[0]) ? formats[i] : NULL;
-}
-
 const char *source_suffix(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');

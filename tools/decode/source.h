@@ -314,8 +314,6 @@ struct cursor {
 /* 0, or a negative errno with a message printed: missing, a directory, empty, unknown format. `o` may be NULL. */
 int source_open(const char *path, const struct source_options *o, struct source **out);
 void source_close(struct source *s);
-/* The formats known, for help and --as; NULL behind the last. */
-const struct source_ops *source_format_at(size_t i);
 
 /* A source that is made of others instead of a file: fill it as open() would, then finish it. NULL: out of memory. */
 struct source *source_new(const char *path, const struct source_ops *ops);

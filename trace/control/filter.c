@@ -362,8 +362,3 @@ const char *fathom_filter_text(const struct fathom_filter *f, size_t *len)
 	*len = f->text_len;
 	return f->text;
 }
-
-int fathom_filter_is_broken(const struct fathom_filter *f)
-{
-	return f->broken;
-}

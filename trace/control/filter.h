@@ -60,6 +60,5 @@ struct fathom_filter *fathom_filter_broken(const char *text, size_t len,
 int fathom_filter_match(const struct fathom_filter *f, const void *record, uint32_t bytes,
 			uint32_t cpu);
 const char *fathom_filter_text(const struct fathom_filter *f, size_t *len);
-int fathom_filter_is_broken(const struct fathom_filter *f);
 
 #endif

@@ -146,15 +146,3 @@ void fathom_pool_retire(void *block)
 	b->limbo = pool.limbo;
 	pool.limbo = b;
 }
-
-size_t fathom_pool_free_bytes(void)
-{
-	struct pool_block *b = (struct pool_block *)(void *)pool.base;
-	size_t sum = 0;
-
-	pool_reap();
-	for (; b; b = pool_next(b))
-		if (!b->used)
-			sum += b->bytes;
-	return sum;
-}

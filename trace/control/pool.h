@@ -17,7 +17,6 @@ void fathom_pool_init(void *mem, size_t bytes);
 void *fathom_pool_get(size_t bytes); /* zeroed, 16-aligned; NULL if there is none */
 void fathom_pool_put(void *block);   /* NULL is fine */
 void fathom_pool_retire(void *block);
-size_t fathom_pool_free_bytes(void);
 
 /* Any context, NMI included. Nests. */
 void fathom_pool_enter(uint32_t cpu);

@@ -223,11 +223,6 @@ void fathom_function_set_clear(enum fathom_function_set set)
 	fathom_tracer_refresh();
 }
 
-int fathom_function_set_is_empty(enum fathom_function_set set)
-{
-	return set >= FATHOM_SET_NR || !fathom_functions.set[set].count;
-}
-
 int fathom_set_next(const struct function_set *s, uint32_t from)
 {
 	for (uint32_t i = from; s->count && i < fathom_functions.nr_sites; i++)
@@ -270,30 +265,12 @@ int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
 	return err ? err : fathom_tracer_refresh();
 }
 
-void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid)
-{
-	if (set >= FATHOM_PIDS_NR)
-		return;
-	fathom_pids_take(&pid_sets[set].pids, pid);
-	fathom_tracer_refresh();
-}
-
 void fathom_function_pid_clear(enum fathom_pid_set set)
 {
 	if (set >= FATHOM_PIDS_NR)
 		return;
 	fathom_list_clear(&pid_sets[set]);
 	fathom_tracer_refresh();
-}
-
-int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index)
-{
-	return set < FATHOM_PIDS_NR ? fathom_pids_nth(&pid_sets[set].pids, index) : -1;
-}
-
-int fathom_function_pid_is_active(enum fathom_pid_set set)
-{
-	return set < FATHOM_PIDS_NR && fathom_load(&pid_sets[set].active);
 }
 
 int fathom_pids_any(void)

@@ -26,7 +26,10 @@ const char *fathom_print_bitmask(struct fathom_text *tmp, const void *mask, size
 /* Room for `bytes` that the print format fills in itself; NULL if there is none. */
 void *fathom_print_room(struct fathom_text *tmp, size_t bytes);
 
-/* Pack what fmt asks for as fathom_text_packed() takes it into `room` bytes: bytes needed; only those that fit are written, whole arguments at a time. */
+/*
+ * Pack what fmt asks for, as fathom_text_packed() takes it, into `room` bytes: bytes needed; only those that fit are written,
+ * whole arguments at a time.
+ */
 size_t fathom_pack(void *args, size_t room, const char *fmt, va_list ap);
 
 /* Strings in records. NULL reads as "(null)", as in Linux. */

@@ -119,7 +119,6 @@ int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *co
 int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes);
 /* Empty the set; function probes stay, as in Linux. */
 void fathom_function_set_clear(enum fathom_function_set set);
-int fathom_function_set_is_empty(enum fathom_function_set set);
 /* The first member with index >= from, or -1. */
 int fathom_function_set_next(enum fathom_function_set set, uint32_t from);
 
@@ -168,12 +167,7 @@ enum fathom_pid_set {
 	FATHOM_PIDS_NR,
 };
 int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid);
-void fathom_function_pid_remove(enum fathom_pid_set set, int32_t pid);
 void fathom_function_pid_clear(enum fathom_pid_set set);
-/* The index-th pid, ascending, or -1. */
-int32_t fathom_function_pid_at(enum fathom_pid_set set, uint32_t index);
-/* Pids were written; with function-fork the last of them may have ended, and then no task is left. */
-int fathom_function_pid_is_active(enum fathom_pid_set set);
 
 /* max_graph_depth; 0: no limit but the shadow stack's. */
 void fathom_graph_depth_set(uint32_t depth);
