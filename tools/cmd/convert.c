@@ -3,6 +3,7 @@
 #include "base/diag.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
+#include "cmd/flame_draw.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
 #include "store/sel4_convert.h"
@@ -11,11 +12,8 @@
 #include "view/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *form_name, *version, *compression;
@@ -211,37 +209,26 @@ static int convert(struct job *j, const char *form)
 	return err && err != -EPIPE ? EXIT_FAIL : EXIT_OK;
 }
 
+/* Where nothing opens OUT with output_open(). */
+static bool may_write(const char *out)
+{
+	return force || access(out, F_OK) || !output_error(out, -EEXIST);
+}
+
 /* The last step of the backtracer's pipeline, of any trace with stacks: what `fathom flame IN -o OUT` draws. */
 static int convert_flame(const struct options *o, const char *form)
 {
-	const struct {
-		const char *name, *value;
-	} told[] = {
-		{"--cpu", o->cpu_list},
-		{"--from", o->from_text},
-		{"--to", o->to_text},
-		{"--filter", o->filter},
-		{"--buffer", o->buffer},
-		{"--as", o->source.as},
-		{"--formats", o->source.formats},
-		{"--symbols", o->source.symbols},
-		{"--cmdlines", o->source.cmdlines},
-		{"--meta", o->source.meta},
-		{"--binaries", o->source.meta},
-	};
-	char *argv[6 + 2 * sizeof(told) / sizeof(told[0])] = {
-		"flame",    "--output",	  (char *)o->args[1],
-		"--format", (char *)form, (char *)o->args[0]};
-	int argc = 6;
+	struct stack_options stacks = {.o = *o, .stacks.names.binaries = o->source.meta};
+	struct flame_drawing d = {.stacks = &stacks,
+				  .file = o->args[0],
+				  .output = o->args[1],
+				  .form = form,
+				  .style = &(const struct flame_style){0}};
+	int rc = stack_options_settle(&stacks, "convert");
 
-	if (!force && !access(o->args[1], F_OK))
-		return output_error(o->args[1], -EEXIST), EXIT_FAIL;
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		if (told[i].value) {
-			argv[argc++] = (char *)told[i].name;
-			argv[argc++] = (char *)told[i].value;
-		}
-	return cmd_flame(argc, argv);
+	if (rc)
+		return rc;
+	return may_write(d.output) ? flame_draw(&d) : EXIT_FAIL;
 }
 
 /* The steps of the backtracer's own pipeline go from text to text. */
@@ -261,11 +248,7 @@ static int convert_sel4(struct job *j, const char *form)
 	struct source *s = j->source;
 	const char *out = j->o.args[1];
 
-	if (!force && !access(out, F_OK)) {
-		diag_error("%s: %s; --force writes over it", out, strerror(EEXIST));
-		return EXIT_FAIL;
-	}
-	if (sel4_convert(s, out, form))
+	if (!may_write(out) || sel4_convert(s, out, form))
 		return EXIT_FAIL;
 	for (size_t i = 0; i < s->nr_damage; i++)
 		diag_at(s->path, s->damage[i].offset, "%s", s->damage[i].what);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.c -- fathom flame: stacks of any trace as a flame graph. */
 #include "cmd/cmd.h"
-#include "cmd/stack_options.h"
+#include "cmd/flame_draw.h"
 #include "base/diag.h"
 #include "base/output.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,11 +95,6 @@ static int settle(const struct options *o)
 	return stack_options_settle(&args, "flame");
 }
 
-static const char *basename_of(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 static const char *form_of(const char *output)
 {
 	const char *dot = strrchr(output, '.');
@@ -116,70 +110,6 @@ static const char *form_of(const char *output)
 	return dot + 1;
 }
 
-static bool form_known(const char *form)
-{
-	return !strcmp(form, "svg") || !strcmp(form, "html") || !strcmp(form, "folded") ||
-	       !strcmp(form, "speedscope") || !strcmp(form, "pprof");
-}
-
-/* Below the title: what is in the picture, and what is not. */
-static void describe(const struct flame *f, const struct stacks *s, char *text, size_t bytes)
-{
-	const struct {
-		const char *what;
-		uint64_t n;
-	} missing[] = {{"left out", f->left_out},
-		       {"events lost", s->lost},
-		       {"calls without an end", s->open}};
-	size_t n = (size_t)snprintf(text, bytes, "%s stacks", thousands(f->stacks));
-
-	for (size_t i = 0; i < 3; i++)
-		if (missing[i].n && n < bytes)
-			n += (size_t)snprintf(text + n, bytes - n, ", %s %s",
-					      thousands(missing[i].n), missing[i].what);
-	if (request.diff && n < bytes)
-		snprintf(text + n, bytes - n, ", against %s", basename_of(args.o.args[0]));
-}
-
-static int draw(struct flame *f, const struct stacks *s, const char *form, FILE *out)
-{
-	struct flame_style *style = &request.style;
-	char sub[256];
-
-	flame_finish(f, strcmp(form, "svg") && strcmp(form, "html") ? 0 : flame_least(f, style));
-	if (!style->subtitle) {
-		describe(f, s, sub, sizeof(sub));
-		style->subtitle = sub;
-	}
-	style->unit = s->unit;
-	if (!strcmp(form, "svg"))
-		flame_svg(f, style, out);
-	else if (!strcmp(form, "html"))
-		flame_html(f, style, out);
-	else if (!strcmp(form, "folded"))
-		flame_folded(f, out);
-	else if (!strcmp(form, "speedscope"))
-		flame_speedscope(f, style, out);
-	else
-		return flame_pprof(f, style, out);
-	return 0;
-}
-
-static int write_out(struct flame *f, const struct stacks *s, const char *output, const char *form)
-{
-	struct output out;
-	int err = output_open(&out, output, false);
-
-	if (!f->stacks)
-		diag_warn("no stack is left to draw");
-	if (!err)
-		err = output_close(&out, draw(f, s, form, out.f));
-	if (!err && strcmp(output, "-"))
-		fprintf(stderr, "%s: %s stacks, %s frames\n", output, thousands(f->stacks),
-			thousands(f->nr - 1));
-	return output_error(output, err) ? EXIT_FAIL : EXIT_OK;
-}
-
 static const char *suffix_of(const char *form)
 {
 	return !strcmp(form, "speedscope") ? "json" : !strcmp(form, "pprof") ? "pb.gz" : form;
@@ -187,37 +117,21 @@ static const char *suffix_of(const char *form)
 
 int cmd_flame(int argc, char **argv)
 {
-	struct stacks s = {0}, old = {0};
+	struct flame_drawing d = {.stacks = &args, .style = &request.style};
 	char *named = NULL;
-	const char *file, *form;
-	struct flame *f;
 	int rc = options_parse(&spec, argc, argv, &args.o);
 
 	if (rc != OPTIONS_GO || (rc = settle(&args.o)))
 		return rc;
-	file = args.o.args[args.o.nr_args - 1];
-	form = form_of(request.output ? request.output : "");
-	if (!form_known(form))
-		return usage("the form is svg, html, folded, speedscope or pprof, not", form);
-	if (!request.output)
-		request.output = named = output_beside(file, suffix_of(form));
-	if (!request.output || output_is_input(request.output, file))
-		return EXIT_FAIL;
-	if (!request.style.title)
-		request.style.title = basename_of(file);
-	f = flame_new();
-	if (f)
-		f->seen_only = !strcmp(form, "svg") || !strcmp(form, "html");
-	rc = !f || !flame_choose(f, args.only, args.without) ||
-			     stacks_read(file, &args.stacks, f, false, &s) ||
-			     (request.diff &&
-			      stacks_read(args.o.args[0], &args.stacks, f, true, &old))
-		     ? EXIT_FAIL
-		     : write_out(f, &s, request.output, form);
-	flame_free(f);
-	stacks_release(&s);
-	stacks_release(&old);
-	stack_options_close(&args);
+	d.file = args.o.args[args.o.nr_args - 1];
+	d.compared = request.diff ? args.o.args[0] : NULL;
+	d.form = form_of(request.output ? request.output : "");
+	if (!flame_form_known(d.form))
+		return usage("the form is svg, html, folded, speedscope or pprof, not", d.form);
+	d.output = request.output;
+	if (!d.output)
+		d.output = named = output_beside(d.file, suffix_of(d.form));
+	rc = d.output ? flame_draw(&d) : EXIT_FAIL;
 	free(named);
 	return rc;
 }

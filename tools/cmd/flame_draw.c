@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_draw.c -- the stacks of a trace drawn into a file: what flame does, and convert when OUT is a flame graph. */
+#include "cmd/flame_draw.h"
+#include "base/diag.h"
+#include "base/output.h"
+#include "cmd/cmd.h"
+
+#include <string.h>
+
+/* A drawing shows only what is wide enough to be seen; the other forms are whole. */
+static bool is_drawing(const char *form)
+{
+	return !strcmp(form, "svg") || !strcmp(form, "html");
+}
+
+bool flame_form_known(const char *form)
+{
+	return is_drawing(form) || !strcmp(form, "folded") || !strcmp(form, "speedscope") ||
+	       !strcmp(form, "pprof");
+}
+
+static const char *basename_of(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
+/* Below the title: what is in the picture, and what is not. */
+static void describe(const struct flame_drawing *d, const struct flame *f, const struct stacks *s,
+		     char *text, size_t bytes)
+{
+	const struct {
+		const char *what;
+		uint64_t n;
+	} missing[] = {{"left out", f->left_out},
+		       {"events lost", s->lost},
+		       {"calls without an end", s->open}};
+	size_t n = (size_t)snprintf(text, bytes, "%s stacks", thousands(f->stacks));
+
+	for (size_t i = 0; i < 3; i++)
+		if (missing[i].n && n < bytes)
+			n += (size_t)snprintf(text + n, bytes - n, ", %s %s",
+					      thousands(missing[i].n), missing[i].what);
+	if (d->compared && n < bytes)
+		snprintf(text + n, bytes - n, ", against %s", basename_of(d->compared));
+}
+
+static int draw(const struct flame_drawing *d, struct flame *f, const struct stacks *s, FILE *out)
+{
+	struct flame_style style = *d->style;
+	char sub[256];
+
+	flame_finish(f, is_drawing(d->form) ? flame_least(f, &style) : 0);
+	if (!style.title)
+		style.title = basename_of(d->file);
+	if (!style.subtitle) {
+		describe(d, f, s, sub, sizeof(sub));
+		style.subtitle = sub;
+	}
+	style.unit = s->unit;
+	if (!strcmp(d->form, "svg"))
+		flame_svg(f, &style, out);
+	else if (!strcmp(d->form, "html"))
+		flame_html(f, &style, out);
+	else if (!strcmp(d->form, "folded"))
+		flame_folded(f, out);
+	else if (!strcmp(d->form, "speedscope"))
+		flame_speedscope(f, &style, out);
+	else
+		return flame_pprof(f, &style, out);
+	return 0;
+}
+
+static int write_out(const struct flame_drawing *d, struct flame *f, const struct stacks *s)
+{
+	struct output out;
+	int err = output_open(&out, d->output, false);
+
+	if (!f->stacks)
+		diag_warn("no stack is left to draw");
+	if (!err)
+		err = output_close(&out, draw(d, f, s, out.f));
+	if (!err && strcmp(d->output, "-"))
+		fprintf(stderr, "%s: %s stacks, %s frames\n", d->output, thousands(f->stacks),
+			thousands(f->nr - 1));
+	return output_error(d->output, err) ? EXIT_FAIL : EXIT_OK;
+}
+
+int flame_draw(const struct flame_drawing *d)
+{
+	struct stacks s = {0}, old = {0};
+	struct stacks_options *k = &d->stacks->stacks;
+	int rc = EXIT_FAIL;
+	struct flame *f;
+
+	if (output_is_input(d->output, d->file))
+		return EXIT_FAIL;
+	f = flame_new();
+	if (f)
+		f->seen_only = is_drawing(d->form);
+	if (f && flame_choose(f, d->stacks->only, d->stacks->without) &&
+	    !stacks_read(d->file, k, f, false, &s) &&
+	    (!d->compared || !stacks_read(d->compared, k, f, true, &old)))
+		rc = write_out(d, f, &s);
+	flame_free(f);
+	stacks_release(&s);
+	stacks_release(&old);
+	stack_options_close(d->stacks);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_draw.h -- the stacks of a trace drawn into a file: what flame does, and convert when OUT is a flame graph. */
+#ifndef CMD_FLAME_DRAW_H
+#define CMD_FLAME_DRAW_H
+
+#include "cmd/stack_options.h"
+
+struct flame_drawing {
+	struct stack_options *stacks; /* settled */
+	const char *file;
+	const char *compared; /* the older trace, that `file` is compared with; NULL: none */
+	const char *output;
+	const char *form;
+	const struct flame_style
+		*style; /* a missing title is the file's name, a missing subtitle what is in it */
+};
+
+/* svg, html, folded, speedscope or pprof. */
+bool flame_form_known(const char *form);
+/* Read, draw and write. Returns an exit code, with the reason told; closes the options of the stacks. */
+int flame_draw(const struct flame_drawing *d);
+
+#endif
