@@ -54,6 +54,8 @@ with tempfile.TemporaryDirectory() as work:
         open(whole, "wb").write(b"\n".join(lines))
         fathom("convert", "-f", whole, out)
         want = open(out, "rb").read()
+        rc, _, err = fathom("convert", whole, out)
+        check(f"{capture}_not_written_over", rc == 1 and "--force" in err and open(out, "rb").read() == want, err)
         check(f"{capture}_reads", len(want) > 100, len(want))
         for harm in (gone, cut, bad_character, broken, wrong_place, coloured):
             bad = []

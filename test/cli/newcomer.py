@@ -64,18 +64,37 @@ with Traces() as t:
         rc, out, err = fathom(c)
         check(f"{c}_no_file", rc == 2 and "usage: fathom" in err, err)
     rc, out, err = fathom("query", trace, "--cpu", "zero")
-    check("bad_cpu_list", rc == 1 and "0,2-4" in err, err)
+    check("bad_cpu_list", rc == 2 and "0,2-4" in err, err)
     rc, out, err = fathom("query", trace, "--from", "noon")
-    check("bad_time", rc == 1 and "'noon' is not a time" in err, err)
+    check("bad_time", rc == 2 and "'noon' is not a time" in err, err)
+    rc, out, err = fathom("query", trace, "--filter", "pid ==")
+    check("bad_filter", rc == 2 and "expected a field" in err and err.endswith("pid ==\n              ^\n"), err)
     rc, out, err = fathom("query", trace, "--buffer", "foo")
     check("no_such_instance", rc == 1 and "no trace instance 'foo'" in err, err)
     rc, out, err = fathom("stat", trace, "--as", "xml")
     check("no_such_format", rc == 1 and "known are" in err, err)
 
     # A pipe closed by head: no message, no failure that a person would see.
-    for c in ("query", "report"):
-        r = subprocess.run(f"{FATHOM} {c} {trace} | head -1", shell=True, capture_output=True)
-        check(f"{c}_into_head", r.returncode == 0 and not r.stderr and len(r.stdout.splitlines()) == 1, r.stderr)
+    for c in ("query", "report", "report --json", "convert -t csv"):
+        line = f"set -o pipefail; {FATHOM} {c} {trace} {'-' if 'convert' in c else ''} | head -1"
+        r = subprocess.run(["bash", "-c", line], capture_output=True)
+        check(f"{c.replace(' ', '_')}_into_head", r.returncode == 0 and not r.stderr and len(r.stdout.splitlines()) == 1,
+              (r.returncode, r.stderr))
+
+    # The trace as a stream: read to its end, no index left behind.
+    whole, before = fathom("report", trace)[1], set(os.listdir(t.dir))
+    for name, line in (("redirected", "{0} report - < {1}"), ("dev_stdin", "{0} report /dev/stdin < {1}"),
+                       ("piped", "cat {1} | {0} report -"), ("piped_dev_stdin", "cat {1} | {0} report /dev/stdin"),
+                       ("substituted", "{0} report <(cat {1})"), ("fifo", "mkfifo {1}.p; cat {1} >{1}.p & {0} report {1}.p; rm {1}.p")):
+        r = subprocess.run(["bash", "-c", line.format(FATHOM, trace)], capture_output=True, cwd=t.dir)
+        check(f"stream_{name}", r.returncode == 0 and r.stdout.decode() == whole and not r.stderr, (r.returncode, r.stderr))
+    check("stream_leaves_nothing", set(os.listdir(t.dir)) == before, set(os.listdir(t.dir)) - before)
+    r = subprocess.run(["bash", "-c", f"cat {trace} | {FATHOM} index -"], capture_output=True, cwd=t.dir)
+    check("index_of_a_stream", r.returncode == 1 and b"a stream has no index" in r.stderr, r.stderr)
+    r = subprocess.run(["bash", "-c", f"cat {trace} | TMPDIR=/no/such {FATHOM} stat -"], capture_output=True)
+    check("stream_nowhere_to_keep", r.returncode == 1 and b"cannot keep the stream" in r.stderr, r.stderr)
+    rc, out, err = fathom("report", "/dev/zero")
+    check("a_device", rc == 1 and "a device, not a trace" in err, err)
     r = subprocess.run(f"{FATHOM} stat {trace} > /dev/full", shell=True, capture_output=True)
     check("full_disk", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
 

@@ -60,6 +60,19 @@ with Traces() as t:
     check("query_from", [e["n"] for e in got] == [e["n"] for e in all_events if e["time"] >= middle][:4], got)
     rc, got, err = query(path, "--to", f"{middle}ns", "--cpu", "1")
     check("query_to_and_cpu", [e["time"] for e in got] == [e["time"] for e in all_events if e["time"] <= middle and e["cpu"] == 1])
+    # Times copied from lines, which are rounded: these lines are part of the window.
+    lines = fathom("report", path)[1].splitlines()[1:]
+    stamps = [line.split("] ", 1)[1].split(":")[0].strip() for line in lines]
+    bad = []
+    for n in (0, 1, len(stamps) // 2, len(stamps) - 1):
+        shown = fathom("report", path, "--from", stamps[n], "--to", stamps[n])[1].splitlines()[1:]
+        if shown != [line for line, s in zip(lines, stamps) if s == stamps[n]]:
+            bad.append((stamps[n], shown))
+    check("query_window_of_shown_times", not bad, bad)
+    seen = [line.split("] ", 1)[1].split(":")[0].strip() for line in fathom("query", path)[1].splitlines()]
+    check("query_shows_the_times_of_report", seen == stamps, [x for x in zip(seen, stamps) if x[0] != x[1]][:3])
+    rc, got, err = query(path, "--event", str(len(all_events) - 2), "--context", str(2**64 - 1))
+    check("query_all_around_an_event", len(got) == len(all_events), len(got))
     rc, out, err = fathom("query", path, "--event", "123456789")
     check("query_no_such_event", rc == 1 and "there is no event 123456789" in err and str(len(all_events)) in err, err)
     rc, out, err = fathom("query", path, "--type", "sched_swich")

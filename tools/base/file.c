@@ -3,11 +3,14 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define WINDOW (32u << 20)
@@ -76,4 +79,61 @@ void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *si
 		return;
 	madvise((void *)(uintptr_t)map, map_bytes, MADV_DONTNEED);
 	*since = 0;
+}
+
+int file_nameless(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = NULL;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/var/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	/* Not every file system knows files without a name. */
+	if (asprintf(&path, "%s/fathom.XXXXXX", dir) < 0)
+		return -1;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd;
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		if (done > 0) {
+			p += done;
+			n -= (size_t)done;
+		}
+	}
+	return true;
+}
+
+int file_spool(int pipe)
+{
+	static char part[1u << 16];
+	int fd = file_nameless(), err;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -1;
+	do {
+		n = read(pipe, part, sizeof(part));
+		if (n > 0 && !write_all(fd, part, (size_t)n))
+			break;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (!n)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
 }

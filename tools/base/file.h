@@ -18,6 +18,10 @@ char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
  * read-only maps alone: what a private one changed would be lost.
  */
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
+/* An empty file without a name, in $TMPDIR or /var/tmp, that is gone once it is closed; -1 with errno set. */
+int file_nameless(void);
+/* All that a pipe has yet to give, kept in such a file. */
+int file_spool(int pipe);
 /* "a/b" of two parts; to be freed. */
 char *file_join(const char *dir, const char *name);
 

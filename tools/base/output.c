@@ -42,6 +42,9 @@ static int open_file(struct output *o)
 	bool there = !stat(o->path, &st);
 	int fd = -1;
 
+	/* What is no ordinary file is not replaced but written to. */
+	if (!S_ISREG(st.st_mode))
+		o->fresh = false;
 	if (there && o->fresh) {
 		errno = EEXIST;
 		return -1;

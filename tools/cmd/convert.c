@@ -55,6 +55,7 @@ static const struct command_spec spec = {
 		"  fathom convert trace.dat part.dat --cpu 0 --from 12.5 --filter 'pid == 13'\n"
 		"  fathom convert trace.dat trace.json",
 	.own = own,
+	.to_may_be_word = true,
 	.shared = OPTIONS_EVENTS,
 	.min_args = 2,
 	.max_args = 2,
@@ -235,6 +236,7 @@ static int convert_flame(const struct options *o, const char *form)
 static int convert_btb(const struct options *o, const char *form)
 {
 	struct btb_convert_options b = {.run = -1,
+					.fresh = !force,
 					.per_cpu = per_cpu,
 					.names = {.tables = o->source.symbols,
 						  .binaries = o->source.meta}};

@@ -129,8 +129,9 @@ int cmd_index(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
-	if (!s->map) {
-		diag_error("%s: a directory of pages has no index file", s->path);
+	if (!s->map || s->spool >= 0) {
+		diag_error("%s: a %s has no index file", s->path,
+			   s->map ? "stream" : "directory of pages");
 		source_close(s);
 		return EXIT_FAIL;
 	}

@@ -3,12 +3,15 @@
 #include "cmd/options.h"
 #include "base/diag.h"
 #include "cmd/cmd.h"
+#include "query/filter.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NR_EVENTS 6 /* of them choose events: they come first */
 #define NR_SHARED 13
@@ -170,44 +173,6 @@ static int one_option(const struct command_spec *spec, const struct option_spec 
 	return take(spec, t, value);
 }
 
-int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o)
-{
-	struct option_spec table[NR_SHARED];
-	const struct option_spec *shared = spec->shared == OPTIONS_EVENTS   ? table
-					   : spec->shared == OPTIONS_SOURCE ? table + NR_EVENTS
-									    : NULL;
-	bool only_args = false;
-
-	memset(o, 0, sizeof(*o));
-	o->to = UINT64_MAX;
-	shared_table(o, table);
-	for (int i = 1; i < argc; i++) {
-		const char *a = argv[i];
-
-		if (!only_args && (!strcmp(a, "--help") || !strcmp(a, "-h"))) {
-			help(spec, shared);
-			return EXIT_OK;
-		}
-		if (!only_args && !strcmp(a, "--")) {
-			only_args = true;
-		} else if (!only_args && a[0] == '-' && a[1]) {
-			int rc = one_option(spec, shared, argc, argv, &i);
-
-			if (rc != OPTIONS_GO)
-				return rc;
-		} else if (o->nr_args == spec->max_args || o->nr_args == 8) {
-			return usage_error(spec, "one argument too many: ", a);
-		} else {
-			o->args[o->nr_args++] = a;
-		}
-	}
-	if (o->nr_args < spec->min_args)
-		return usage_error(spec, "an argument is missing: ", spec->args);
-	return OPTIONS_GO;
-}
-
-/* ---- what needs the trace ---- */
-
 bool options_parse_time(const char *text, enum clock_unit unit, uint64_t *out)
 {
 	static const struct {
@@ -268,31 +233,106 @@ static bool parse_cpus(const char *p, uint64_t *mask)
 	return true;
 }
 
-static int settle_cpus(struct options *o, const struct source *s)
+static bool time_is_wrong(const char *text, bool or_word)
+{
+	uint64_t t;
+
+	if (!text || (or_word && isalpha((unsigned char)*text)) ||
+	    options_parse_time(text, CLOCK_NS, &t))
+		return false;
+	diag_error("'%s' is not a time: write seconds (12.345) or with a unit (5ms, 300us, 7ns)",
+		   text);
+	return true;
+}
+
+static bool cpus_are_wrong(struct options *o)
+{
+	if (!o->cpu_list)
+		return false;
+	o->cpus = calloc(OPTIONS_CPUS / 64, sizeof(*o->cpus));
+	if (o->cpus && parse_cpus(o->cpu_list, o->cpus))
+		return false;
+	diag_error("--cpu wants numbers such as 0,2-4, not '%s'", o->cpu_list);
+	return true;
+}
+
+static bool filter_is_wrong(const char *text)
+{
+	struct expr_error err;
+	struct filter *f = text ? filter_new(text, &err) : NULL;
+
+	if (text && !f) {
+		diag_error("--filter: %s", err.what);
+		fprintf(stderr, "        %s\n        %*s^\n", text, (int)err.offset, "");
+	}
+	filter_free(f);
+	return text && !f;
+}
+
+/* What can be said of the values without the trace. */
+static int check_values(const struct command_spec *spec, struct options *o)
+{
+	if (!cpus_are_wrong(o) && !time_is_wrong(o->from_text, false) &&
+	    !time_is_wrong(o->to_text, spec->to_may_be_word) && !filter_is_wrong(o->filter))
+		return OPTIONS_GO;
+	options_close(o);
+	return EXIT_USAGE;
+}
+
+/* Who read the output has seen enough (head): that is no error, and what is left of a long search is not done. */
+static void reader_left(int sig)
+{
+	(void)sig;
+	_exit(EXIT_OK);
+}
+
+int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o)
+{
+	struct option_spec table[NR_SHARED];
+	const struct option_spec *shared = spec->shared == OPTIONS_EVENTS   ? table
+					   : spec->shared == OPTIONS_SOURCE ? table + NR_EVENTS
+									    : NULL;
+	bool only_args = false;
+
+	memset(o, 0, sizeof(*o));
+	o->to = UINT64_MAX;
+	signal(SIGPIPE, reader_left);
+	shared_table(o, table);
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i];
+
+		if (!only_args && (!strcmp(a, "--help") || !strcmp(a, "-h"))) {
+			help(spec, shared);
+			return EXIT_OK;
+		}
+		if (!only_args && !strcmp(a, "--")) {
+			only_args = true;
+		} else if (!only_args && a[0] == '-' && a[1]) {
+			int rc = one_option(spec, shared, argc, argv, &i);
+
+			if (rc != OPTIONS_GO)
+				return rc;
+		} else if (o->nr_args == spec->max_args || o->nr_args == 8) {
+			return usage_error(spec, "one argument too many: ", a);
+		} else {
+			o->args[o->nr_args++] = a;
+		}
+	}
+	if (o->nr_args < spec->min_args)
+		return usage_error(spec, "an argument is missing: ", spec->args);
+	return check_values(spec, o);
+}
+
+/* ---- what needs the trace ---- */
+
+static void settle_cpus(const struct options *o, const struct source *s)
 {
 	bool any = false;
 
-	o->cpus = calloc(OPTIONS_CPUS / 64, sizeof(*o->cpus));
-	if (!o->cpus)
-		return -ENOMEM;
-	if (!parse_cpus(o->cpu_list, o->cpus)) {
-		diag_error("--cpu wants numbers such as 0,2-4, not '%s'", o->cpu_list);
-		return -EINVAL;
-	}
 	for (size_t i = 0; i < s->nr_streams; i++)
 		any |= options_cpu(o, s->streams[i].cpu);
 	if (!any && s->nr_streams)
 		diag_warn("%s: no CPU of '%s' is in the trace", s->path, o->cpu_list);
-	return 0;
-}
-
-static int settle_time(const char *text, const struct source *s, uint64_t *out)
-{
-	if (!text || options_parse_time(text, s->unit, out))
-		return 0;
-	diag_error("'%s' is not a time: write seconds (12.345) or with a unit (5ms, 300us, 7ns)",
-		   text);
-	return -EINVAL;
 }
 
 static int settle_buffer(const struct options *o, const struct source *s)
@@ -308,15 +348,35 @@ static int settle_buffer(const struct options *o, const struct source *s)
 	return -ENOENT;
 }
 
+/* 12.345678: copied from a line of a trace, where it was rounded. */
+static bool as_shown(const char *text)
+{
+	const char *point = strchr(text, '.');
+
+	return point && strlen(point + 1) == 6 && strspn(point + 1, "0123456789") == 6;
+}
+
+/* Of a window whose ends were copied from lines, these lines are part. */
+static void settle_times(struct options *o, enum clock_unit unit)
+{
+	if (o->from_text) {
+		options_parse_time(o->from_text, unit, &o->from);
+		if (unit == CLOCK_NS && as_shown(o->from_text))
+			o->from -= o->from < 500 ? o->from : 500;
+	}
+	if (o->to_text) {
+		options_parse_time(o->to_text, unit, &o->to);
+		if (unit == CLOCK_NS && as_shown(o->to_text))
+			o->to += UINT64_MAX - o->to < 499 ? 0 : 499;
+	}
+}
+
 int options_settle(struct options *o, const struct source *s)
 {
-	int err = o->cpu_list ? settle_cpus(o, s) : 0;
-
-	if (!err)
-		err = settle_time(o->from_text, s, &o->from);
-	if (!err)
-		err = settle_time(o->to_text, s, &o->to);
-	return err ? err : settle_buffer(o, s);
+	if (o->cpu_list)
+		settle_cpus(o, s);
+	settle_times(o, s->unit);
+	return settle_buffer(o, s);
 }
 
 struct source *options_open(struct options *o)

@@ -59,6 +59,7 @@ struct command_spec {
 	const struct option_spec *own;
 	enum option_set shared; /* an own one goes before a shared one of the same name */
 	int min_args, max_args;
+	bool to_may_be_word; /* --to WORD is not a wrong time: the command understands it */
 };
 
 struct options {
@@ -68,8 +69,8 @@ struct options {
 	const char *cpu_list, *from_text, *to_text, *filter, *buffer;
 	struct source_options source;
 	bool no_index;
+	uint64_t *cpus; /* bit mask of OPTIONS_CPUS, NULL: all; to be freed by options_close() */
 	/* Set by options_open(). */
-	uint64_t *cpus;	   /* bit mask of OPTIONS_CPUS, NULL: all */
 	uint64_t from, to; /* of the source's clock; 0 and UINT64_MAX when not given */
 };
 
@@ -82,7 +83,7 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, const struct source *s);
-/* Frees what options_settle() made. */
+/* Frees what options_parse() made. */
 void options_close(struct options *o);
 
 /* Does the stream take part: for merge_open(), with the options as arg. */

@@ -109,7 +109,7 @@ static int need_store(struct query *q)
 
 static int by_number(struct query *q)
 {
-	uint64_t first = event_number > context ? event_number - context : 0;
+	uint64_t first = event_number > context ? event_number - context : 0, last;
 	const struct event *e;
 
 	if (need_store(q))
@@ -120,7 +120,8 @@ static int by_number(struct query *q)
 		return EXIT_FAIL;
 	}
 	q->numbered = true;
-	while ((e = merge_next(q->merge)) && q->merge->number - 1 <= event_number + context)
+	last = __builtin_add_overflow(event_number, context, &last) ? UINT64_MAX : last;
+	while ((e = merge_next(q->merge)) && q->merge->number - 1 <= last)
 		print(q, e, context && q->merge->number - 1 == event_number);
 	return EXIT_OK;
 }

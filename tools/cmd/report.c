@@ -8,7 +8,6 @@
 #include "view/report.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,25 +89,17 @@ static int print(struct source *s, struct options *o)
 int cmd_report(int argc, char **argv)
 {
 	struct options o;
-	struct expr_error err;
 	struct filter *filter = NULL;
 	struct source *s;
 	int rc = options_parse(&spec, argc, argv, &o);
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	if (o.filter) {
-		filter = filter_new(o.filter, &err);
-		if (!filter) {
-			diag_error("filter: %s\n        %s\n        %*s^", err.what, o.filter,
-				   (int)err.offset, "");
-			return EXIT_USAGE;
-		}
-	}
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
-	signal(SIGPIPE, SIG_IGN);
+	if (o.filter)
+		filter = filter_new(o.filter, NULL);
 	report.from = o.from;
 	report.to = o.to;
 	report.keep = options_keep;

@@ -21,7 +21,6 @@ struct select {
 struct select *select_open(struct source *s, const struct options *o)
 {
 	struct select *sel = calloc(1, sizeof(*sel));
-	struct expr_error err = {0};
 
 	if (!sel || !o->filter) {
 		if (sel)
@@ -29,11 +28,9 @@ struct select *select_open(struct source *s, const struct options *o)
 		return sel;
 	}
 	sel->source = s;
-	sel->filter = filter_new(o->filter, &err);
+	sel->filter = filter_new(o->filter, NULL);
 	sel->by_type = calloc(SOURCE_ID_FAST, sizeof(struct filter_event *));
 	if (!sel->filter || !sel->by_type) {
-		diag_error("--filter: %s", err.what);
-		fprintf(stderr, "        %s\n        %*s^\n", o->filter, (int)err.offset, "");
 		select_close(sel);
 		return NULL;
 	}

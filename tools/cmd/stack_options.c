@@ -21,7 +21,8 @@ static int settle(struct stacks_options *stacks, struct source *source)
 	struct stack_options *s = stacks->arg;
 	int err;
 
-	stack_options_close(s); /* of the other trace, when two are compared */
+	select_close(s->select); /* of the other trace, when two are compared */
+	s->select = NULL;
 	if (!source)
 		return s->o.cpu_list || options_restrict(&s->o) ? -EINVAL : 0;
 	err = options_settle(&s->o, source);

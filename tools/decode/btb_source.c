@@ -186,7 +186,7 @@ static int btb_source_open(struct source *s, const struct source_options *o)
 		return -ENOMEM;
 	s->priv = p;
 	pthread_mutex_init(&p->lock, NULL);
-	err = btb_open(&p->file, s->path);
+	err = btb_open(&p->file, s->file);
 	err = err ? err : btb_load(&p->file, -1);
 	btb_loss_report(&p->file.loss, s->path);
 	diag_flush();

@@ -31,11 +31,10 @@ static uint64_t *in_memory(struct btb_words *v, size_t cap)
 /* The blocks are taken from the disk now, so that a full one is an error here and not a fault later. */
 static uint64_t *in_file(struct btb_words *v, size_t cap)
 {
-	const char *dir = getenv("TMPDIR");
 	uint64_t *p;
 
 	if (!v->filed)
-		v->fd = open(dir && *dir ? dir : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		v->fd = file_nameless();
 	if (v->fd < 0)
 		return NULL;
 	if (!posix_fallocate(v->fd, 0, (off_t)(cap * sizeof(*p)))) {

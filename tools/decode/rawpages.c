@@ -332,7 +332,7 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	t->symbols = o->symbols ? strdup(o->symbols) : NULL;
 	t->cmdlines = o->cmdlines ? strdup(o->cmdlines) : NULL;
 	cpu = cpu_of(base ? base + 1 : s->path);
-	err = single ? add_file(s, s->path, cpu < 0 ? 0 : (uint32_t)cpu) : add_dir(s, s->path);
+	err = single ? add_file(s, s->file, cpu < 0 ? 0 : (uint32_t)cpu) : add_dir(s, s->path);
 	if (err)
 		return err;
 	load_formats(s);

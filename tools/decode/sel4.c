@@ -252,7 +252,7 @@ static int load_meta(struct source *s, const struct source_options *o, struct se
 
 static int load_index(struct source *s, struct sel4_trace *t, bool rebuild)
 {
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC), err = -ENOENT;
+	int fd = open(s->file, O_RDONLY | O_CLOEXEC), err = -ENOENT;
 	char *path = NULL;
 	struct stat st;
 

@@ -2,6 +2,7 @@
 /* source.c -- opening a trace of any format: map the file, ask every format, keep the tables all formats share. */
 #include "decode/source.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,21 +44,66 @@ static int complain(const struct source_options *o, int err, const char *path, c
 	return -err;
 }
 
+/* Of "-" and /dev/stdin: the file that was redirected, so that its index is found beside it. */
+static char *real_name(const char *path)
+{
+	bool alias = !strcmp(path, "-") || !strncmp(path, "/dev/", 5);
+	char *name = alias ? realpath(*path == '-' ? "/dev/stdin" : path, NULL) : NULL;
+
+	return name ? name : strdup(path);
+}
+
+/* What comes through a pipe is read to its end; the answer is a file that holds it. */
+static int keep_stream(struct source *s, int pipe, struct stat *st)
+{
+	s->spool = file_spool(pipe);
+	if (s->spool < 0 || fstat(s->spool, st)) {
+		diag_error("%s: cannot keep the stream in $TMPDIR or /var/tmp: %s", s->path,
+			   strerror(errno));
+		return -errno;
+	}
+	free(s->file);
+	if (asprintf(&s->file, "/proc/self/fd/%d", s->spool) < 0) {
+		s->file = NULL;
+		return -ENOMEM;
+	}
+	return fcntl(s->spool, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A descriptor, or a negative errno with the message printed. */
+static int open_file(struct source *s, const struct source_options *o, struct stat *st)
+{
+	int fd = !strcmp(s->path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+				       : open(s->path, O_RDONLY | O_CLOEXEC);
+	int kept;
+
+	if (fd < 0 || fstat(fd, st) < 0) {
+		int err = complain(o, errno, s->path, strerror(errno));
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	if (!S_ISFIFO(st->st_mode) && !S_ISSOCK(st->st_mode))
+		return fd;
+	kept = keep_stream(s, fd, st);
+	close(fd);
+	return kept;
+}
+
 static int map_file(struct source *s, const struct source_options *o, bool *directory)
 {
 	struct stat st;
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = open_file(s, o, &st), err = 0;
 	void *p;
 
 	if (fd < 0)
-		return complain(o, errno, s->path, strerror(errno));
-	if (fstat(fd, &st) < 0) {
-		err = complain(o, errno, s->path, strerror(errno));
-	} else if (S_ISDIR(st.st_mode)) {
+		return fd;
+	if (S_ISDIR(st.st_mode)) {
 		*directory = true;
 	} else if (!S_ISREG(st.st_mode)) {
 		err = complain(o, EINVAL, s->path,
-			       "not a regular file; save the stream to a file first");
+			       isatty(fd) ? "a terminal, not a trace" : "a device, not a trace");
 	} else if (!st.st_size) {
 		err = complain(o, ENODATA, s->path, "the file is empty");
 	} else {
@@ -145,7 +191,9 @@ static struct source *new_source(const char *path)
 
 	if (!s)
 		return NULL;
-	s->path = strdup(path);
+	s->path = real_name(path);
+	s->file = real_name(path);
+	s->spool = -1;
 	s->lock = malloc(sizeof(pthread_mutex_t));
 	s->info.uname = empty();
 	s->info.version = empty();
@@ -157,7 +205,7 @@ static struct source *new_source(const char *path)
 	s->tasks = tasks_new();
 	s->printks = printks_new();
 	s->long_bytes = 8;
-	if (!s->path || !s->lock || !s->symbols || !s->tasks || !s->printks) {
+	if (!s->path || !s->file || !s->lock || !s->symbols || !s->tasks || !s->printks) {
 		free(s->lock);
 		s->lock = NULL;
 		source_close(s);
@@ -199,7 +247,7 @@ int source_open(const char *path, const struct source_options *o, struct source 
 		o = &none;
 	err = map_file(s, o, &directory);
 	if (!err) {
-		struct source_probe p = {.path = path,
+		struct source_probe p = {.path = s->path,
 					 .head = s->map,
 					 .head_bytes = s->map_bytes < PROBE_BYTES ? s->map_bytes
 										  : PROBE_BYTES,
@@ -267,6 +315,9 @@ void source_close(struct source *s)
 		pthread_mutex_destroy(s->lock);
 	free(s->lock);
 	free(s->path);
+	free(s->file);
+	if (s->spool >= 0)
+		close(s->spool);
 	free(s);
 }
 

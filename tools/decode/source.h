@@ -140,7 +140,9 @@ struct damage {
 
 struct source {
 	const struct source_ops *ops;
-	char *path;
+	char *path; /* as it was given: for messages, and to find what is beside it */
+	char *file; /* to open it once more; of a pipe, what it gave is kept in a nameless file */
+	int spool;  /* that file, or -1 */
 	void *priv; /* of the format */
 	bool big_endian;
 	uint32_t long_bytes; /* of the traced kernel */

@@ -141,7 +141,7 @@ static int put_words(struct btb_file *f, FILE *out)
 
 /* base.SUFFIX -> base-<cpu>.SUFFIX */
 static int put_cpu(const struct btb *b, struct btb_names *names, enum btb_form form,
-		   const char *out, uint64_t cpu)
+		   const char *out, bool fresh, uint64_t cpu)
 {
 	const char *dot = strrchr(out, '.');
 	struct output f;
@@ -150,7 +150,7 @@ static int put_cpu(const struct btb *b, struct btb_names *names, enum btb_form f
 
 	snprintf(path, sizeof(path), "%.*s-%" PRIu64 "%s",
 		 dot ? (int)(dot - out) : (int)strlen(out), out, cpu, dot ? dot : "");
-	err = output_open(&f, path, false);
+	err = output_open(&f, path, fresh);
 	if (!err) {
 		btb_text_write(b, names, form, (int64_t)cpu, f.f);
 		err = output_close(&f, 0);
@@ -172,7 +172,7 @@ static int put_forms(struct btb_file *f, enum btb_form form, const char *path, F
 		size_t n = btb_text_cpus(&f->btb, form, cpus, CPUS_MAX);
 
 		for (size_t i = 0; i < n && !err; i++)
-			err = put_cpu(&f->btb, names, form, path, cpus[i]);
+			err = put_cpu(&f->btb, names, form, path, o->fresh, cpus[i]);
 	}
 	btb_names_close(names);
 	return err;
@@ -217,7 +217,7 @@ int btb_convert(const char *in, const char *path, const char *to,
 	else if (want == BTB_PLAIN)
 		err = btb_load_words(&f, o->run);
 	if (!err) {
-		err = output_open(&out, path, false);
+		err = output_open(&out, path, o->fresh);
 		if (!err)
 			err = output_close(&out, put(&f, want, form, path, out.f, o));
 		if (err == -ENODATA)

@@ -9,6 +9,7 @@
 struct btb_convert_options {
 	struct btb_names_options names;
 	int run;      /* of a log with several; -1: all */
+	bool fresh;   /* files that are there already are an error */
 	bool per_cpu; /* also write OUT-<cpu>.SUFFIX, as the original does */
 };
 

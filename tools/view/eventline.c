@@ -128,10 +128,13 @@ const char *eventline_info(struct eventline *l, const struct event *e, size_t *b
 	return *bytes ? l->text.base : "";
 }
 
+/* To the nearest microsecond, as report and the kernel show it. */
 static void print_time(const struct source *s, uint64_t t, FILE *out)
 {
+	uint64_t us = t / 1000 + (t % 1000 >= 500);
+
 	if (s->unit == CLOCK_NS)
-		fprintf(out, "%6" PRIu64 ".%06" PRIu64, t / 1000000000, t % 1000000000 / 1000);
+		fprintf(out, "%6" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 	else
 		fprintf(out, "%12" PRIu64, t);
 }
