@@ -73,6 +73,12 @@ with Traces() as t:
     check("query_shows_the_times_of_report", seen == stamps, [x for x in zip(seen, stamps) if x[0] != x[1]][:3])
     rc, got, err = query(path, "--event", str(len(all_events) - 2), "--context", str(2**64 - 1))
     check("query_all_around_an_event", len(got) == len(all_events), len(got))
+    rc, got, err = query(path, "-F", "sched_switch: prev_pid == 138", "-F", "softirq_.* : vec == 7")
+    want = [e["n"] for e in all_events if e["fields"].get("prev_pid") == 138 or
+            (e["event"].startswith("softirq_") and e["fields"]["vec"] == 7)]
+    check("query_two_filters", [e["n"] for e in got] == want and want and not err, (len(got), len(want), err))
+    rc, out, err = fathom("query", path, "-F", "sched_switch: pevr_pid == 138")
+    check("query_misspelt_field", rc == 0 and not out and "has such a field" in err and err.endswith("\n" + " " * 22 + "^\n"), err)
     rc, out, err = fathom("query", path, "--event", "123456789")
     check("query_no_such_event", rc == 1 and "there is no event 123456789" in err and str(len(all_events)) in err, err)
     rc, out, err = fathom("query", path, "--type", "sched_swich")

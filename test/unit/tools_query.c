@@ -259,6 +259,66 @@ TEST(filter_language)
 	CHECK_EQ(keeps("test/thing: neg < 0"), 1);
 	CHECK_EQ(keeps("other,th*:"), 1);
 	CHECK_EQ(keeps("sched: neg < 0"), 0);
+	CHECK_EQ(keeps("addr.function == do_thing && addr.function != other"), 1);
+	CHECK_EQ(keeps("comm == 'kworker/0:1'"), 1);
+}
+
+/* As trace-cmd's -F: blanks around names, regular expressions, names alone; several parts. */
+TEST(filter_events)
+{
+	CHECK_EQ(keeps(" test / thing : neg < 0"), -1);
+	CHECK_EQ(keeps("test/thing : neg < 0"), 1);
+	CHECK_EQ(keeps("other , thing: neg < 0"), 1);
+	CHECK_EQ(keeps(".*:neg < 0"), 1);
+	CHECK_EQ(keeps("te.*/th[i]ng:neg < 0"), 1);
+	CHECK_EQ(keeps("(thing|other):neg < 0"), 1);
+	CHECK_EQ(keeps("thin.:neg > 0"), 0);
+	CHECK_EQ(keeps("hin.:"), 0);
+	CHECK_EQ(keeps("thing"), 1);
+	CHECK_EQ(keeps("test"), 1);
+	CHECK_EQ(keeps("other, t.*"), 1);
+	CHECK_EQ(keeps("other"), 0);
+	CHECK_EQ(keeps("neg"), 1); /* not an event: a field that is not 0 */
+	CHECK_EQ(keeps("other: neg < 0; thing: small == 200"), 1);
+	CHECK_EQ(keeps("thing: neg > 0; other"), 0);
+	CHECK_EQ(keeps("thing: comm == 'a;b'; thing: neg == -5"), 1);
+	CHECK_EQ(keeps("thing: neg == -5;"), -1);
+	CHECK_EQ(keeps("(thing: neg"), -1);
+	CHECK_EQ(keeps("thing other: neg"), -1);
+}
+
+static const struct format *one_format(void *arg)
+{
+	bool *given = arg;
+
+	*given = !*given;
+	return *given ? format : NULL;
+}
+
+/* Where the doubt is, -1 if there is none. */
+static long doubts(const char *text)
+{
+	struct filter *f = filter_new(text, NULL);
+	struct expr_error doubt;
+	bool given = false, any;
+
+	prepare();
+	any = f && filter_doubt(f, one_format, &given, &doubt);
+	filter_free(f);
+	return any ? (long)doubt.offset : -1;
+}
+
+TEST(filter_names_that_fit_nothing)
+{
+	CHECK_EQ(doubts("neg == -5 && CPU == 1 && comm == nobody"), -1);
+	CHECK_EQ(doubts("thing: small & 8"), -1);
+	CHECK_EQ(doubts("thing"), -1);
+	CHECK_EQ(doubts("neg"), -1);
+	CHECK_EQ(doubts("neg == -5 && smal == 1"), 13);
+	CHECK_EQ(doubts("thing: smal == 1"), 7);
+	CHECK_EQ(doubts("thing: neg == 1; thin: neg == 1"), 16);
+	CHECK_EQ(doubts("thin"), 0);
+	CHECK_EQ(doubts("1 == 1"), -1);
 }
 
 TEST(filter_missing_fields)

@@ -123,8 +123,7 @@ static int to_dat(struct job *j, FILE *out)
 
 static int to_text(struct job *j, FILE *out)
 {
-	struct expr_error bad = {0};
-	struct filter *f = j->o.filter ? filter_new(j->o.filter, &bad) : NULL;
+	struct filter *f = j->o.filter ? filter_new(j->o.filter, NULL) : NULL;
 	struct report_options r = {.from = j->o.from,
 				   .to = j->o.to,
 				   .keep = options_keep,
@@ -133,8 +132,7 @@ static int to_text(struct job *j, FILE *out)
 				   .fd = fileno(out)};
 	int err = report_trace_cmd(j->source, &r);
 
-	if (f)
-		filter_free(f);
+	filter_free(f);
 	return err;
 }
 

@@ -25,7 +25,7 @@ static void shared_table(struct options *o, struct option_spec *t)
 		 &o->from_text, NULL},
 		{"to", 0, "TIME", "up to this time", OPTION_STRING, &o->to_text, NULL},
 		{"filter", 'F', "EXPR", "only events for which it is true: 'prev_pid == 13'",
-		 OPTION_STRING, &o->filter, NULL},
+		 OPTION_JOINED, &o->filter, NULL},
 		{"buffer", 'B', "NAME", "only this trace instance (\"\" is the main one)",
 		 OPTION_STRING, &o->buffer, NULL},
 		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
@@ -108,12 +108,25 @@ static int usage_error(const struct command_spec *spec, const char *what, const 
 	return EXIT_USAGE;
 }
 
+/* Several filters are one, of which one part is enough. */
+static int join(char **to, const char *value)
+{
+	char *both;
+
+	if (asprintf(&both, "%s%s%s", *to ? *to : "", *to ? "; " : "", value) < 0)
+		return EXIT_FAIL;
+	free(*to);
+	*to = both;
+	return OPTIONS_GO;
+}
+
 static int take(const struct command_spec *spec, const struct option_spec *t, const char *value)
 {
 	if (t->given)
 		*t->given = true;
 	switch (t->kind) {
 	case OPTION_FLAG: *(bool *)t->to = true; return OPTIONS_GO;
+	case OPTION_JOINED: return join(t->to, value);
 	case OPTION_STRING: *(const char **)t->to = value; return OPTIONS_GO;
 	case OPTION_OPTIONAL: *(const char **)t->to = value ? value : ""; return OPTIONS_GO;
 	case OPTION_NUMBER:
@@ -396,7 +409,9 @@ struct source *options_open(struct options *o)
 void options_close(struct options *o)
 {
 	free(o->cpus);
+	free(o->filter);
 	o->cpus = NULL;
+	o->filter = NULL;
 }
 
 bool options_cpu(const struct options *o, uint32_t cpu)

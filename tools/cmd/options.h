@@ -30,6 +30,7 @@
 enum option_kind {
 	OPTION_FLAG,	 /* bool: set to true */
 	OPTION_STRING,	 /* const char * */
+	OPTION_JOINED,	 /* char *: a string; given again, both with "; " between; owned */
 	OPTION_NUMBER,	 /* uint64_t; decimal, or hex with 0x */
 	OPTION_OPTIONAL, /* const char *: --name or --name=VALUE; "" without a value */
 };
@@ -66,7 +67,8 @@ struct options {
 	const char *args[8];
 	int nr_args;
 	/* Shared by commands that read a trace. */
-	const char *cpu_list, *from_text, *to_text, *filter, *buffer;
+	const char *cpu_list, *from_text, *to_text, *buffer;
+	char *filter; /* as the CPUs, to be freed by options_close() */
 	struct source_options source;
 	bool no_index;
 	uint64_t *cpus; /* bit mask of OPTIONS_CPUS, NULL: all; to be freed by options_close() */

@@ -98,8 +98,8 @@ int cmd_report(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
-	if (o.filter)
-		filter = filter_new(o.filter, NULL);
+	if (o.filter && !as_json)
+		filter = select_filter(s, &o);
 	report.from = o.from;
 	report.to = o.to;
 	report.keep = options_keep;

@@ -18,6 +18,34 @@ struct select {
 	char scratch[EXPR_SCRATCH_MAX];
 };
 
+struct all_formats {
+	struct source *source;
+	size_t next;
+};
+
+static const struct format *next_format(void *arg)
+{
+	struct all_formats *a = arg;
+	const struct format *f = NULL;
+
+	while (!f && a->next < a->source->nr_schemas)
+		f = source_format(a->source, a->source->schemas[a->next++].id);
+	return f;
+}
+
+struct filter *select_filter(struct source *s, const struct options *o)
+{
+	struct filter *f = filter_new(o->filter, NULL);
+	struct all_formats all = {.source = s};
+	struct expr_error doubt = {0};
+
+	if (f && s->nr_schemas && filter_doubt(f, next_format, &all, &doubt)) {
+		diag_warn("--filter: %s", doubt.what);
+		fprintf(stderr, "        %s\n        %*s^\n", o->filter, (int)doubt.offset, "");
+	}
+	return f;
+}
+
 struct select *select_open(struct source *s, const struct options *o)
 {
 	struct select *sel = calloc(1, sizeof(*sel));
@@ -28,7 +56,7 @@ struct select *select_open(struct source *s, const struct options *o)
 		return sel;
 	}
 	sel->source = s;
-	sel->filter = filter_new(o->filter, NULL);
+	sel->filter = select_filter(s, o);
 	sel->by_type = calloc(SOURCE_ID_FAST, sizeof(struct filter_event *));
 	if (!sel->filter || !sel->by_type) {
 		select_close(sel);

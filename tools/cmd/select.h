@@ -8,7 +8,9 @@
 
 struct select;
 
-/* NULL with a message if the filter is wrong; a filter that was not given lets everything through. */
+/* The filter of the line, which is right: with a word about names in it that nothing in the trace has. NULL: no memory. */
+struct filter *select_filter(struct source *s, const struct options *o);
+/* NULL if there is no memory; a filter that was not given lets everything through. */
 struct select *select_open(struct source *s, const struct options *o);
 void select_close(struct select *sel);
 /* The filter only: CPU and time are the caller's business. One thread. */

@@ -13,11 +13,12 @@ struct compiler {
 	const struct format *format; /* NULL: no fields */
 	const struct expr_env *env;  /* NULL: names of symbols are not known */
 	uint8_t long_bytes;
-	bool trace_cmd; /* be libtraceevent where it differs from the kernel */
-	bool address;	/* behind a `&`: an element stands for all from it on */
-	bool in_table;	/* inside { value, "text" } */
-	uint32_t depth; /* of nested expressions */
-	uint32_t stack; /* values on the stack behind the last instruction */
+	bool trace_cmd;		       /* be libtraceevent where it differs from the kernel */
+	bool address;		       /* behind a `&`: an element stands for all from it on */
+	bool in_table;		       /* inside { value, "text" } */
+	uint32_t depth;		       /* of nested expressions */
+	uint32_t stack;		       /* values on the stack behind the last instruction */
+	struct missing_names *missing; /* NULL: names that are no field are not collected */
 	bool failed;
 	struct expr_error *err;
 };

@@ -11,7 +11,8 @@
  * fields, then CPU PID COMM TIME EVENT (always) and cpu pid comm event (if the event has no such field). An address
  * compared with text is compared by its symbol's name.
  *
- * "SYSTEM/EVENT,EVENT: EXPR" holds for these events only; the names may be globs. EXPR may be empty or `*`.
+ * "SYSTEM/EVENT,EVENT: EXPR" holds for these events only; the names may be globs or regular expressions. EXPR may be empty
+ * or `*`, or names may stand alone. Parts divided by `;` are for different events: one that is true is enough.
  *
  * A comparison with a field that an event does not have is not true, and neither is its negation: such an event is
  * kept only if the rest of the expression keeps it.
@@ -31,5 +32,12 @@ void filter_event_free(struct filter_event *e);
 bool filter_match(const struct filter_event *e, struct expr_record *r);
 /* Every record gives this same answer: 0 no, 1 yes, -1 it depends. */
 int filter_constant(const struct filter_event *e);
+
+/*
+ * A filter that fits nothing is most often misspelt: a name in it that no event has, of those that next() gives until NULL.
+ * Where it is, and what is doubted.
+ */
+bool filter_doubt(const struct filter *f, const struct format *(*next)(void *arg), void *arg,
+		  struct expr_error *doubt);
 
 #endif

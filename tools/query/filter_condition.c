@@ -58,7 +58,7 @@ static bool text_value(struct compiler *c, const char **s, uint32_t *len)
 	}
 	/* A word goes to the next blank, parenthesis or logical operator. */
 	*s = at = c->t.at;
-	while (at < end && !strchr(" \t\n)(\"", *at) &&
+	while (at < end && !strchr(" \t\n)(\"'", *at) &&
 	       !(at + 1 < end && (*at == '&' || *at == '|') && at[1] == *at))
 		at++;
 	*len = (uint32_t)(at - *s);
@@ -73,7 +73,7 @@ static bool text_value(struct compiler *c, const char **s, uint32_t *len)
  * libc copies what `+` and `{n}` repeat: nested, that multiplies until all memory is gone. So there may be eight of `+`, two
  * `{n}` of at most 100, and no repetition of a repetition such as `++`.
  */
-static bool regex_is_modest(const char *s)
+bool filter_regex_is_modest(const char *s)
 {
 	unsigned braces = 0, pluses = 0;
 	bool before = false;
@@ -109,7 +109,7 @@ static bool add_regex(struct compiler *c, const char *s, uint32_t len, uint32_t 
 		return compiler_fail(c, "the regular expression is too long");
 	memcpy(pattern, s, len);
 	pattern[len] = 0;
-	if (!regex_is_modest(pattern))
+	if (!filter_regex_is_modest(pattern))
 		return compiler_fail(c, "the regular expression repeats too often");
 	re = malloc(sizeof(*re));
 	if (!re)
@@ -212,7 +212,7 @@ static bool comparison(struct compiler *c, bool negate)
 		return !c->failed;
 	}
 	compiler_advance(c);
-	if (left.text || op >= FILTER_GLOB || c->t.kind == TOKEN_STRING)
+	if (left.text || left.symbol || op >= FILTER_GLOB || c->t.kind == TOKEN_STRING)
 		return compare_text(c, &left, op, negate);
 	/* A bare word on the right may be a text meant for a field the event does not have. */
 	if (left.missing && c->t.kind == TOKEN_IDENT && op <= FILTER_NE)

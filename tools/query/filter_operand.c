@@ -26,6 +26,16 @@ static bool context_name(struct compiler *c, const struct token *t, struct opera
 	return false;
 }
 
+static void note_missing(struct compiler *c, const struct token *name)
+{
+	struct missing_names *m = c->missing;
+
+	if (!m || m->nr == sizeof(m->name) / sizeof(m->name[0]))
+		return;
+	m->name[m->nr].at = (uint32_t)(name->at - c->lex.begin);
+	m->name[m->nr++].len = name->len;
+}
+
 static bool primary(struct compiler *c, struct operand *o);
 
 /* field, field[3], a number, (arithmetic), -x, ~x. */
@@ -40,9 +50,18 @@ static bool named(struct compiler *c, struct operand *o)
 			return false;
 		o->text = (o->type & TYPE_BYTES) != 0;
 	} else if (!context_name(c, &name, o)) {
+		note_missing(c, &name);
 		o->missing = true;
 		o->type = TYPE_INT;
 		emit(c, (struct insn){OP_CONST, 0, 0, 0, 0}, 0, 1);
+	}
+	/* As Linux writes it: ip.function == vfs_read, name.ustring == bash. */
+	if (token_is(&c->t, '.')) {
+		compiler_advance(c);
+		o->symbol = token_word(&c->t, "function");
+		if (!o->symbol && !token_word(&c->t, "ustring"))
+			return compiler_fail(c, "expected .function or .ustring");
+		compiler_advance(c);
 	}
 	if (token_is(&c->t, '[')) {
 		struct operand index = {0};

@@ -110,11 +110,11 @@ static char escape(const char **s, const char *end)
 static void lex_string(struct lexer *l, struct token *t)
 {
 	char *to = l->strings + l->strings_used;
-	const char *s = l->at;
+	const char *s = l->at, quote = *s;
 
 	l->string = to;
 	for (;;) {
-		for (s++; s < l->end && *s != '"';) {
+		for (s++; s < l->end && *s != quote;) {
 			if (*s == '\\' && s + 1 < l->end) {
 				s++;
 				*to++ = escape(&s, l->end);
@@ -129,7 +129,7 @@ static void lex_string(struct lexer *l, struct token *t)
 		}
 		l->at = s + 1;
 		skip_blanks(l);
-		if (l->at >= l->end || *l->at != '"')
+		if (l->at >= l->end || *l->at != quote)
 			break;
 		s = l->at;
 	}
@@ -190,7 +190,7 @@ void lex_next(struct lexer *l, struct token *t)
 		while (l->at < l->end && (is_alpha(*l->at) || is_digit(*l->at)))
 			l->at++;
 		t->kind = TOKEN_IDENT;
-	} else if (*s == '"') {
+	} else if (*s == '"' || (*s == '\'' && l->filter)) {
 		lex_string(l, t);
 	} else if (*s == '\'') {
 		lex_char(l, t);

@@ -36,7 +36,7 @@ struct lexer {
 	size_t strings_used;
 	const char *string; /* of the last TOKEN_STRING */
 	uint32_t string_len;
-	bool filter; /* `=~` and `!~` are operators, and words may hold `.`, `/`, `*`, `?` after a comparison */
+	bool filter; /* `=~` and `!~` are operators, ' is a quote, and words may hold `.`, `/`, `*`, `?` after a comparison */
 };
 
 /* `strings` must have room for end - text bytes. */
