@@ -21,13 +21,14 @@ static void start(uint64_t hz)
 	CHECK_EQ(fathom_init(&config), 0);
 }
 
-/* A section of at least so many ticks; how many it took at most. */
+/* A section of at least twice so many ticks; how many it took at most, since others may have run meanwhile. */
 static uint64_t section(uint64_t ticks)
 {
-	uint64_t from = fathom_now();
+	uint64_t from = fathom_now(), open;
 
 	fathom_note_irqs(1, 0x1000, 0x2000);
-	while (fathom_now() - from < 2 * ticks)
+	open = fathom_now();
+	while (fathom_now() - open < 2 * ticks)
 		;
 	fathom_note_irqs(0, 0x3000, 0x4000);
 	return fathom_now() - from;
@@ -36,19 +37,19 @@ static uint64_t section(uint64_t ticks)
 TEST(longest_section_is_kept)
 {
 	struct fathom_latency_report r;
-	uint64_t most;
+	uint64_t brief, most;
 
 	start(500000000); /* a tick is said to be 2 ns */
 	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
-	section(1000);
+	brief = section(1000);
 	most = section(1000000);
 	fathom_latency_report(&r);
-	CHECK(r.latency_ns >= 2 * 1000000 && r.latency_ns <= 2 * most);
+	CHECK(r.latency_ns >= 4 * 1000000 && r.latency_ns <= 2 * (brief > most ? brief : most));
 	CHECK_EQ(fathom_max_latency(), r.latency_ns);
 	CHECK_EQ(r.started_at, 0x2000);
 	CHECK_EQ(r.ended_at, 0x4000);
-	section(1000);
-	CHECK_EQ(fathom_max_latency(), r.latency_ns);
+	brief = section(1000);
+	CHECK(fathom_max_latency() == r.latency_ns || 2 * brief > r.latency_ns);
 	fathom_max_latency_set(0); /* start over */
 	section(1000);
 	CHECK(fathom_max_latency() && fathom_max_latency() != r.latency_ns);
@@ -57,16 +58,13 @@ TEST(longest_section_is_kept)
 
 TEST(clock_rate_told_later)
 {
-	uint64_t before;
+	uint64_t most;
 
 	start(500000000);
 	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
-	section(1000000);
-	before = fathom_max_latency();
 	fathom_clock_hz_set(50000000); /* ten times as long, then */
-	fathom_max_latency_set(0);
-	section(1000000);
-	CHECK(fathom_max_latency() >= 20 * 1000000 && fathom_max_latency() > before);
+	most = section(1000000);
+	CHECK(fathom_max_latency() >= 40 * 1000000 && fathom_max_latency() <= 20 * most);
 	CHECK_EQ(fathom_tracer_set("nop"), 0);
 }
 
