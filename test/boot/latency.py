@@ -80,6 +80,7 @@ def check_tracer(tracer):
     (check_wakeup if tracer.startswith("wakeup") else check_critical)(tracer, text, lines, banner)
     functions = [x for x in lines if re.fullmatch(r"\w+ <-\w+", x[3])]
     c.check(f"latency_{tracer}_functions", len(functions) >= 2, f"{len(functions)} functions: {text[-800:]}")
+    c.check(f"latency_{tracer}_not_its_own", not any(x[3].startswith("ksym_name ") for x in functions), text[-800:])
 
     sh("echo 0 > options/function-trace")
     _, text = traced()

@@ -58,11 +58,25 @@ static uintptr_t stack_event_frame(uintptr_t fp)
 	return fp;
 }
 
+/* The port names the frames, with functions that may be traced: they are not part of what happened here. */
+static void stack_event_record(struct fathom_ring *ring, uintptr_t fp)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), outer = 0;
+	int guarded = task && !fathom_guard_is_held(task, context);
+
+	if (guarded)
+		outer = fathom_guard_enter(task, context);
+	fathom_stack_record(ring, 0, 0, stack_event_frame(fp));
+	if (guarded)
+		fathom_guard_leave(task, outer);
+}
+
 void fathom_stack_event_in(struct fathom_ring *ring)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	fathom_stack_record(ring, 0, 0, stack_event_frame((uintptr_t)__builtin_frame_address(0)));
+	stack_event_record(ring, (uintptr_t)__builtin_frame_address(0));
 	fathom_port_unpin(pin);
 }
 
@@ -72,8 +86,7 @@ void fathom_stack_event(struct fathom_event *ev)
 	uintptr_t pin = fathom_port_pin();
 
 	(void)ev;
-	fathom_stack_record(fathom_tracer_ring(), 0, 0,
-			    stack_event_frame((uintptr_t)__builtin_frame_address(0)));
+	stack_event_record(fathom_tracer_ring(), (uintptr_t)__builtin_frame_address(0));
 	fathom_port_unpin(pin);
 }
 
