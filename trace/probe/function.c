@@ -164,6 +164,8 @@ static void function_serve(uintptr_t ip, uintptr_t parent_ip, uintptr_t *slot, u
 		fathom_graph_push_named(ip, flags);
 	else if (flags)
 		fathom_graph_push(ip, slot, flags, hijack);
+	else if (users & SITE_RETURNS && !hijack)
+		fathom_port_task_state()->left_out++;
 }
 
 /* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */

@@ -316,14 +316,18 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	struct fathom_shadow *e = &task->shadow[i];
 	uint64_t time = 0;
 
-	if (!slot)
-		task->beyond = i < 0 ? task->beyond + 1 : 0;
-	if (i < 0)
+	if (i < 0) {
+		task->left_out += !hijack;
 		return;
+	}
+	if (!slot)
+		task->left_out = 0;
 	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, &time)) {
-		fathom_counts()->refused++;
-		if (slot && !(flags & GRAPH_PROFILE))
+		fathom_counts()->refused += (uint64_t)fathom_tracing_is_on();
+		if (slot && !(flags & GRAPH_PROFILE)) {
+			task->left_out += !hijack;
 			return;
+		}
 		flags &= ~(uint32_t)GRAPH_RECORD;
 	}
 	if (!(flags & GRAPH_RECORD)) {
@@ -400,7 +404,10 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 	outer = fathom_guard_enter(task, context);
 	i = fathom_shadow_find(task, slot);
 	if (i < 0) {
-		fathom_counts()->unmatched++;
+		if (task->left_out)
+			task->left_out--;
+		else
+			fathom_counts()->unmatched++;
 	} else {
 		ret = task->shadow[i].ret;
 		fathom_shadow_unwind(task, (uint32_t)i);
@@ -494,8 +501,8 @@ void fathom_graph_leave_named(uintptr_t ip)
 	uintptr_t pin = fathom_port_pin();
 	struct fathom_task *task = fathom_port_task_state();
 
-	if (task && task->beyond)
-		task->beyond--;
+	if (task && task->left_out)
+		task->left_out--;
 	else
 		graph_leave_slow(ip);
 	fathom_port_unpin(pin);

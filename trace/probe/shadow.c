@@ -84,7 +84,7 @@ void fathom_shadow_refresh(struct fathom_task *task)
 		return;
 	shadow_compact(task, 0, dead_if_plain, 0);
 	task->plain = fathom_load(&fathom_graph_plain);
-	task->inside = task->quiet = task->beyond = 0;
+	task->inside = task->quiet = task->left_out = 0;
 }
 
 int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot)

@@ -51,7 +51,8 @@ struct fathom_task {
 	uint32_t overrun; /* calls lost since the task began, as funcgraph_exit reports it */
 	uint32_t inside;  /* set_graph_function: depth of the call that began it, + 1; 0: outside */
 	uint32_t quiet;	  /* set_graph_notrace: the same for the call that silenced it */
-	uint32_t beyond;  /* open calls that found shadow[] full, of those that are told by name */
+	/* open calls that are not in shadow[], by choice or because it is full, and will be told to return */
+	uint32_t left_out;
 	/* of the tracing that filled shadow[]: the flags of a call that it simply records */
 	uintptr_t plain;
 	uint64_t switched_out; /* when it last left the CPU; 0: it runs */
