@@ -79,6 +79,7 @@ void serial_interrupt(int port);
 /* ksyms.c: the kernel's own symbol table. */
 const char *ksym_name(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 uintptr_t ksym_lookup(const char *name);
+void ksym_name_parts(void); /* for the tracer */
 
 /* shell.c */
 void shell_start(const char *script); /* run the script, then read the console */

@@ -2,6 +2,7 @@
 /* ksyms.c -- the kernel's own symbols: address to name and back, from the table that the second link pass adds. */
 #include "kernel.h"
 #include "layout.h"
+#include "fathom/tracer.h"
 
 /* Made by demo/ksyms.awk from the first link: text symbols in the order of their addresses, as offsets to KERNEL_BASE. */
 extern const uint32_t ksym_count, ksym_at[], ksym_name_at[];
@@ -36,4 +37,18 @@ uintptr_t ksym_lookup(const char *name)
 		if (!strcmp(ksym_names + ksym_name_at[i], name))
 			return KERNEL_BASE + ksym_at[i];
 	return 0;
+}
+
+/* kernel.lds: parts whose functions set_ftrace_filter chooses by name, `echo *:mod:ipc > set_ftrace_filter`. */
+extern uint8_t ipc_text_start[], ipc_text_end[], vm_text_start[], vm_text_end[];
+
+void ksym_name_parts(void)
+{
+	static struct fathom_module parts[] = {
+		{"ipc", (uintptr_t)ipc_text_start, (uintptr_t)ipc_text_end, NULL},
+		{"vm", (uintptr_t)vm_text_start, (uintptr_t)vm_text_end, NULL},
+	};
+
+	for (uint32_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		fathom_module_add(&parts[i]);
 }

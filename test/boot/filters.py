@@ -46,6 +46,17 @@ c.check("filter_notrace", len(functions(text)) > 20 and not any(f.startswith("sc
 before = sh("cat set_ftrace_filter")
 c.check("filter_unknown", "error" in sh("echo nosuchfunction >> set_ftrace_filter") and sh("cat set_ftrace_filter") == before, before)
 
+# parts of the kernel that have a name, and one that is not there
+text = traced("echo *:mod:ipc > set_ftrace_filter")
+listed = sh("cat set_ftrace_filter").splitlines()
+c.check("filter_module", "ipc" in functions(text) and functions(text) <= {x.split()[0] for x in listed}, str(functions(text)))
+c.check("filter_module_listed", "ipc [ipc]" in listed and all(x.endswith(" [ipc]") for x in listed), str(listed))
+text = traced("echo write*:mod:ext4 > set_ftrace_filter")
+c.check("filter_module_waits", sh("cat set_ftrace_filter") == "write*:mod:ext4\n" and not functions(text), sh("cat set_ftrace_filter"))
+c.check("filter_module_none", "error 22" in sh("echo !read:mod:ext4 >> set_ftrace_filter"))
+sh("echo !*:mod:ext4 >> set_ftrace_filter")
+c.check("filter_module_gone", sh("cat set_ftrace_filter") == "#### all functions enabled ####\n", sh("cat set_ftrace_filter"))
+
 # tasks
 text = traced("echo 2 > set_ftrace_pid", run="run short 3")
 c.check("filter_pid", {x[0] for x in lines(text)} == {"2"}, str({x[0] for x in lines(text)}))

@@ -22,7 +22,6 @@ ABSENT = {
 # Where a mount cannot, or Fathom does not, answer as 6.1 did; docs/TRACEFS.md tells why.
 DIFFERS = {
     ('wn', ''): "FUSE sends no empty writes",
-    ('w', ':mod:\\n'): "no modules",
     ('poll', 'per_cpu/cpu0/trace_pipe_raw'): "as later kernels: when there is something",
     ('seek', 'trace'): "FUSE answers SEEK_END itself",
     ('seek', 'set_ftrace_filter'): "FUSE answers SEEK_END itself",

@@ -5,6 +5,7 @@
 #include "fathom_port.h"
 #include "harness.h"
 #include "port.h"
+#include "probe/modules.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
 #include "traced.h"
@@ -79,6 +80,15 @@ TEST(names_globs_numbers)
 	fathom_function_set_clear(FATHOM_SET_FILTER);
 	CHECK_EQ(filter("1"), 0);
 	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), 0);
+	CHECK_EQ(filter("0xb"), 0);
+	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 1), 10);
+	CHECK_EQ(filter("011"), 0);
+	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 1), 8);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 3);
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "ret_leaf"), 0);
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "!ret_mid"), -FATHOM_EINVAL); /* here it must be in it */
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "!*_leaf"), 0);
+	CHECK_EQ(members(FATHOM_SET_GRAPH), 0);
 	clean();
 }
 
@@ -93,6 +103,8 @@ TEST(bad_input_changes_nothing)
 	CHECK_EQ(filter(""), -FATHOM_EINVAL);
 	CHECK_EQ(filter("!"), -FATHOM_EINVAL);
 	CHECK_EQ(filter("0"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("0x"), -FATHOM_EINVAL);
+	CHECK_EQ(filter("08"), -FATHOM_EINVAL);
 	CHECK_EQ(filter("99999999"), -FATHOM_EINVAL);
 	CHECK_EQ(filter("999999999999999999999999"), -FATHOM_EINVAL);
 	CHECK_EQ(filter("ret_leaf "), -FATHOM_EINVAL);
@@ -121,6 +133,82 @@ TEST(hundred_thousand_names)
 	CHECK_EQ(bad, 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	clean();
+}
+
+static uint32_t waiting(enum fathom_function_set set)
+{
+	return fathom_waiting_count(0, set);
+}
+
+/* The functions of one of the traced files, as a module. */
+static struct fathom_module module_of(const char *name, const char *prefix)
+{
+	struct fathom_module m = {name, UINTPTR_MAX, 0, 0};
+
+	for (uint32_t i = 0; i < fathom_function_count(); i++) {
+		uintptr_t at = fathom_function_address(i);
+
+		if (strncmp(fathom_function_name(i), prefix, strlen(prefix)) != 0)
+			continue;
+		m.from = at < m.from ? at : m.from;
+		m.to = at >= m.to ? at + 1 : m.to;
+	}
+	return m;
+}
+
+TEST(modules)
+{
+	static struct fathom_module rets, gone;
+	static char nothing[16];
+	char line[32];
+
+	rets = module_of("rets", "ret_");
+	gone = (struct fathom_module){"gone", (uintptr_t)nothing, (uintptr_t)nothing + 16, 0};
+	CHECK_EQ(filter("*mid:mod:rets"), 0); /* not there: kept, and nothing is traced */
+	CHECK_EQ(filter("nosuch:mod:other"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 0);
+	CHECK_EQ(waiting(FATHOM_SET_FILTER), 2);
+	CHECK_STR(fathom_waiting_at(0, FATHOM_SET_FILTER, 0), "nosuch:mod:other");
+	CHECK_STR(fathom_waiting_at(0, FATHOM_SET_FILTER, 1), "*mid:mod:rets");
+	fathom_tracer_set("function");
+	ret_mid(1);
+	hij_mid(1);
+	CHECK_EQ(records(), 0);
+	CHECK_EQ(fathom_module_add(&rets), 0);
+	CHECK_EQ(waiting(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	ret_mid(1);
+	hij_mid(1);
+	CHECK_EQ(records(), 1);
+	CHECK_EQ(filter("!*:mod:other"), 0);
+	CHECK_EQ(filter("!*:mod:other"), -FATHOM_EINVAL);
+	CHECK_EQ(waiting(FATHOM_SET_FILTER), 0);
+	CHECK_EQ(fathom_module_add(&rets), -FATHOM_EEXIST);
+	CHECK_EQ(filter("nosuch:mod:rets"), -FATHOM_EINVAL);
+	CHECK_EQ(filter(":mod:rets"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(filter("!*leaf:mod:r*"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 11);
+	CHECK_EQ(filter("*_leaf:mod:!rets"), 0);
+	CHECK_EQ(filter("hij_top:mod:!"), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 13);
+	CHECK_EQ(put(FATHOM_SET_NOTRACE, "*leaf:mod:rets"), 0);
+	CHECK_EQ(members(FATHOM_SET_NOTRACE), 1);
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "*:mod:rets"), -FATHOM_EINVAL);
+	CHECK_EQ(put(FATHOM_SET_STACK, "*:mod:rets"), -FATHOM_ENODEV);
+	CHECK_STR(fathom_function_module((uint32_t)fathom_site_find((uintptr_t)ret_leaf)), "rets");
+	CHECK(!fathom_function_module((uint32_t)fathom_site_find((uintptr_t)hij_leaf)));
+	CHECK_EQ(fathom_module_add(&gone), 0);
+	CHECK_EQ(filter("x:mod:gone"), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_module_remove(&gone), 0);
+	CHECK_EQ(fathom_module_remove(&gone), -FATHOM_ENOENT);
+	for (int i = 0; i < 100;
+	     i++) { /* as many as there is room for; one that waits already is none more */
+		snprintf(line, sizeof(line), "f:mod:m%d", i % 50);
+		CHECK(filter(line) == (i % 50 < 16 ? 0 : -FATHOM_ENOMEM));
+	}
+	clean();
+	CHECK_EQ(waiting(FATHOM_SET_FILTER), 0);
 }
 
 TEST(filter_notrace_and_live_change)
@@ -164,6 +252,36 @@ TEST(graph_function_notrace_depth_thresh)
 	fathom_thresh_set(1);
 	ret_top(1);
 	CHECK_EQ(records(), 8); /* returns only */
+	clean();
+}
+
+/* With return sites, calls that are left out are seen to return all the same: that is no return without a call. */
+TEST(left_out_is_not_lost)
+{
+	struct fathom_tracer_stats before, after;
+
+	filter("ret_*");
+	fathom_tracer_set("function_graph");
+	fathom_tracer_stats(&before);
+	fathom_graph_depth_set(1);
+	ret_top(1);
+	fathom_graph_depth_set(0);
+	CHECK_EQ(put(FATHOM_SET_GRAPH, "ret_mid"), 0);
+	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "ret_leaf"), 0);
+	ret_top(1);
+	fathom_function_set_clear(FATHOM_SET_GRAPH);
+	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	fathom_function_pid_add(FATHOM_PIDS_TRACE, 1);
+	ret_top(1);
+	fathom_function_pid_clear(FATHOM_PIDS_TRACE);
+	fathom_tracing_off();
+	ret_top(1);
+	fathom_tracing_on();
+	ret_recurse(FATHOM_SHADOW_DEPTH + 30);
+	fathom_tracer_stats(&after);
+	CHECK_EQ(after.unmatched - before.unmatched, 0);
+	CHECK_EQ(after.refused - before.refused, 0);
+	CHECK(after.shadow_full > before.shadow_full);
 	clean();
 }
 
@@ -223,6 +341,16 @@ TEST(probes)
 	CHECK(fathom_function_probe_at(0, &p));
 	CHECK_EQ(p.left, 0);
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
+	CHECK_EQ(filter("ret_leaf:dump:3"), 0); /* removed with a count or without */
+	CHECK_EQ(filter("!ret_leaf:dump"), 0);
+	CHECK_EQ(filter("ret_leaf:cpudump"), 0);
+	CHECK_EQ(filter("!ret_leaf:cpudump:1"), 0);
+	CHECK_EQ(probe_count(), 0);
+	CHECK_EQ(filter("ret_leaf:stacktrace:0x10"), 0);
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_EQ(p.left, 16);
+	CHECK_EQ(filter("ret_mid:stacktrace:99999999999"), -FATHOM_ERANGE);
+	CHECK_EQ(filter("!ret_leaf:stacktrace:0"), 0);
 	CHECK_EQ(filter("ret_*:stacktrace"), 0);
 	CHECK_EQ(probe_count(), 12);
 	ret_mid(1);

@@ -194,8 +194,8 @@ TEST(bad_lines)
 	CHECK_EQ(put("set_ftrace_filter", ":\n", 0), -EINVAL);
 	CHECK_EQ(put("set_ftrace_filter", "fn_5:bogus\n", 0), -EINVAL);
 	CHECK_EQ(put("set_ftrace_notrace", "fn_5:traceoff\n", 0), -EINVAL);
-	CHECK_EQ(put("set_ftrace_filter", "fn_*:mod:none\n", 0),
-		 -EINVAL); /* there are no modules */
+	CHECK_EQ(put("set_ftrace_filter", "fn_*:mod\n", 0), -EINVAL);
+	CHECK_EQ(put("set_ftrace_filter", "!fn_*:mod:none\n", 0), -EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(put("set_ftrace_filter", "fn_6 nosuch fn_7\n", 0), -EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 2); /* what stood before the error stays */

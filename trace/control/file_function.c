@@ -5,6 +5,7 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
+#include "probe/modules.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
 
@@ -29,13 +30,18 @@ static struct function_set *function_members(const struct fathom_file *f)
 
 static void function_name(struct fathom_text *t, uint32_t index)
 {
-	const char *name = fathom_function_name(index);
+	const char *name = fathom_function_name(index), *module = fathom_function_module(index);
 
 	if (name) {
 		fathom_text_str(t, name);
 	} else {
 		fathom_text_str(t, "0x");
 		fathom_text_hex(t, fathom_function_address(index), 0, ' ');
+	}
+	if (module) {
+		fathom_text_str(t, " [");
+		fathom_text_str(t, module);
+		fathom_text_char(t, ']');
 	}
 }
 
@@ -150,35 +156,53 @@ static int function_probe_show(struct fathom_listener *l, uint32_t index, struct
 	return 1;
 }
 
+/* Behind the members: lines that wait for a module, then the probes. */
+static int function_rest_show(const struct fathom_file *f, uint32_t index, struct fathom_text *t)
+{
+	enum fathom_function_set set = function_set_of(f);
+	struct fathom_listener *l = function_instance(f);
+	const char *line = fathom_waiting_at(l, set, index);
+
+	if (line) {
+		fathom_text_str(t, line);
+		fathom_text_char(t, '\n');
+		return 1;
+	}
+	return set == FATHOM_SET_FILTER &&
+	       function_probe_show(l, index - fathom_waiting_count(l, set), t);
+}
+
+/* Of an empty set the first piece says what that means. In Linux a filter that waits is not empty. */
+static int function_set_says_none(const struct fathom_file *f)
+{
+	return function_set_of(f) != FATHOM_SET_FILTER || !function_members(f)->waits;
+}
+
 /*
- * The members, a piece each, then the probes. u[0] is the member of piece u[1], so that going on needs no counting;
- * u[2] is the first piece of the probes, once it is known.
+ * The members, a piece each, then the rest. u[0] is the member of piece u[1], so that going on needs no counting;
+ * u[2] is the piece behind the last member, and one more, once it is known.
  */
 static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 {
-	enum fathom_function_set set = function_set_of(f);
-	int at;
+	int at = (int)f->u[0];
 
-	if (!f->piece) {
+	if (!f->piece)
 		f->u[0] = f->u[1] = f->u[2] = 0;
-		at = fathom_set_next(function_members(f), 0);
-		if (at < 0) {
-			f->u[2] = 1;
-			function_set_none(t, set);
-			return set == FATHOM_SET_FILTER;
-		}
-		f->u[0] = (uint64_t)at;
-	} else if (!f->u[2] && f->u[1] != f->piece) {
-		at = fathom_set_next(function_members(f), (uint32_t)f->u[0] + 1);
+	if (!f->piece || (!f->u[2] && f->u[1] != f->piece)) {
+		at = fathom_set_next(function_members(f), f->piece ? (uint32_t)at + 1 : 0);
 		if (at < 0)
-			f->u[2] = f->piece;
+			f->u[2] = f->piece + 1;
 		else
 			f->u[0] = (uint64_t)at;
 	}
 	f->u[1] = f->piece;
+	if (!f->piece && at < 0 && function_set_says_none(f)) {
+		f->u[2]++;
+		function_set_none(t, function_set_of(f));
+		return 1;
+	}
 	if (f->u[2])
-		return set == FATHOM_SET_FILTER &&
-		       function_probe_show(function_instance(f), f->piece - (uint32_t)f->u[2], t);
+		return function_rest_show(f, f->piece + 1 - (uint32_t)f->u[2], t);
 	function_name(t, (uint32_t)f->u[0]);
 	fathom_text_char(t, '\n');
 	return 1;
@@ -198,10 +222,12 @@ static int function_set_open(struct fathom_file *f)
 	if (!f->ptr)
 		return -FATHOM_ENOMEM;
 	f->u[3] = bytes;
-	if (fathom_ctl_truncates(f))
+	if (fathom_ctl_truncates(f)) {
 		__builtin_memset(f->ptr, 0, bytes);
-	else
+		fathom_waiting_clear(function_instance(f), function_set_of(f));
+	} else {
 		fathom_set_copy(function_members(f), f->ptr);
+	}
 	return 0;
 }
 
@@ -229,7 +255,8 @@ static int function_set_word(struct fathom_file *f)
 	if (!ret && f->u[3] != fathom_function_set_bytes())
 		ret = -FATHOM_EINVAL; /* the table was made after the file was opened */
 	if (!ret)
-		ret = fathom_function_set_edit(f->ptr, f->token, f->used);
+		ret = fathom_listener_edit(function_instance(f), function_set_of(f), f->ptr,
+					   f->token, f->used);
 	f->used = 0;
 	return ret < 0 ? ret : 0;
 }
@@ -251,7 +278,8 @@ static void function_set_close(struct fathom_file *f)
 	if (f->used)
 		function_set_word(f);
 	if (f->u[3] == fathom_function_set_bytes()) {
-		fathom_set_put(function_members(f), f->ptr);
+		fathom_set_put(function_members(f), f->ptr,
+			       fathom_waiting_count(function_instance(f), function_set_of(f)));
 		fathom_tracer_refresh();
 	}
 	fathom_pool_put(f->ptr);

@@ -6,6 +6,7 @@
 #include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/tracer.h"
+#include "probe/modules.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
@@ -188,6 +189,8 @@ static void state_functions_end(struct ctl_instance *tr)
 	if (!tr->functions)
 		return;
 	fathom_probe_clear_of(tr->functions);
+	fathom_waiting_clear(tr->functions, FATHOM_SET_FILTER);
+	fathom_waiting_clear(tr->functions, FATHOM_SET_NOTRACE);
 	fathom_ctl_function_events(tr);
 	__atomic_store_n(&fathom_listeners[tr->index - 1], (struct fathom_listener *)0,
 			 __ATOMIC_SEQ_CST);

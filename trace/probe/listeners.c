@@ -34,7 +34,7 @@ static int listener_wants(const struct fathom_listener *l, uint32_t site)
 {
 	const struct function_set *only = &l->set[FATHOM_SET_FILTER];
 
-	return fathom_load(&l->on) && (!fathom_load(&only->count) || fathom_set_test(only, site)) &&
+	return fathom_load(&l->on) && (fathom_set_is_empty(only) || fathom_set_test(only, site)) &&
 	       !fathom_set_test(&l->set[FATHOM_SET_NOTRACE], site);
 }
 

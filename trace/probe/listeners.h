@@ -13,12 +13,21 @@
 struct function_set {
 	uint32_t *word;
 	uint32_t count; /* members */
+	uint32_t
+		waits; /* lines for modules that are not there: it has no members, and is not empty */
 };
+
+/* Nothing was written to it: for those where Linux has it so, all functions. Any context. */
+static inline int fathom_set_is_empty(const struct function_set *s)
+{
+	return !__atomic_load_n(&s->count, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&s->waits, __ATOMIC_RELAXED);
+}
 
 int fathom_set_test(const struct function_set *s, uint32_t index);
 void fathom_set_copy(const struct function_set *s, uint32_t *copy);
 /* Who tests meanwhile sees each function's old or new membership, and never "empty" in between. */
-void fathom_set_put(struct function_set *s, const uint32_t *copy);
+void fathom_set_put(struct function_set *s, const uint32_t *copy, uint32_t waits);
 /* The first member with index >= from, or -1. */
 int fathom_set_next(const struct function_set *s, uint32_t from);
 
@@ -72,7 +81,9 @@ void fathom_function_forks_changed(void);
 void fathom_listener_turn(struct fathom_listener *l, int on);
 int fathom_listener_is_recording(const struct fathom_listener *l);
 
-/* As fathom_function_command() and fathom_function_probe_at(); NULL is the top. */
+/* As fathom_function_set_edit(), fathom_function_command() and fathom_function_probe_at(); NULL is the top. */
+int fathom_listener_edit(struct fathom_listener *l, enum fathom_function_set set, uint32_t *copy,
+			 const char *token, size_t bytes);
 int fathom_listener_command(struct fathom_listener *l, enum fathom_function_set set,
 			    const char *token, size_t bytes);
 int fathom_listener_probe_at(struct fathom_listener *l, uint32_t index,

@@ -3,6 +3,7 @@
 #include "fathom/errno.h"
 #include "fathom/event.h"
 #include "fathom/trace.h"
+#include "probe/modules.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
@@ -196,23 +197,13 @@ static int find_command(const char *s, size_t bytes)
 
 static int parse_count(const char *s, size_t bytes, struct probe_line *l)
 {
-	uint64_t n = 0;
-
+	uint32_t n = 0;
 	/* What is removed may name any count, `count=3` as it is listed too: that it has one is all that matters. */
-	if (l->remove) {
-		l->counted = 1;
-		return 0;
-	}
-	if (!bytes || bytes > 9)
-		return -FATHOM_EINVAL;
-	for (size_t i = 0; i < bytes; i++) {
-		if (s[i] < '0' || s[i] > '9')
-			return -FATHOM_EINVAL;
-		n = n * 10 + (uint64_t)(s[i] - '0');
-	}
+	int err = l->remove ? 0 : fathom_parse_number(s, bytes, &n);
+
 	l->counted = 1;
 	l->count = (int32_t)n;
-	return 0;
+	return err;
 }
 
 /* What is behind the command: an argument of two parts (system:event) if it takes one, and the count. */
@@ -269,10 +260,15 @@ static int parse_probe(struct fathom_listener *instance, const char *s, size_t b
 	return parse_rest(s, bytes, l);
 }
 
-/* A dump without a count runs once, as in Linux; a cpudump always. */
-static int32_t first_count(const struct probe_line *l)
+/* A dump without a count runs once, as in Linux, a cpudump always; both are removed with or without a count. */
+static void dump_count(struct probe_line *l)
 {
-	return !l->counted && commands[l->command]->run == command_dump ? 1 : l->count;
+	const struct fathom_function_command *c = commands[l->command];
+
+	if (!l->counted && c->run == command_dump)
+		l->count = 1;
+	if (c->run == command_dump || c->run == command_cpudump)
+		l->counted = 1;
 }
 
 static int same_group(const struct function_probe *p, const struct probe_line *l, void *data)
@@ -305,31 +301,46 @@ static uint32_t group_of(const struct probe_line *l, void *data)
 	return ++probe_groups;
 }
 
+/* 0, -EINVAL: no such function, -ENOSPC: not enough room for all that are not there yet. */
+static int probe_room(const struct probe_line *l, void *data)
+{
+	uint32_t found = 0, more = 0;
+	struct function_match m;
+	int i;
+
+	fathom_match_init(&m, l->pattern, l->pattern_bytes);
+	for (; (i = fathom_match_next(&m)) >= 0; found++)
+		more += (uint32_t)!has_probe((uint32_t)i, l, data);
+	if (!found)
+		return -FATHOM_EINVAL;
+	return more > PROBES_MAX - nr_probes ? -FATHOM_ENOSPC : 0;
+}
+
 static int probe_add(const struct probe_line *l, void *data)
 {
 	uint32_t group = group_of(l, data);
 	struct function_match m;
-	int i, found = 0;
+	int i, err = probe_room(l, data);
 
+	if (err)
+		return err;
 	fathom_match_init(&m, l->pattern, l->pattern_bytes);
 	while ((i = fathom_match_next(&m)) >= 0) {
-		struct function_probe *p = free_probe();
+		struct function_probe *p;
 
-		found++;
 		if (has_probe((uint32_t)i, l, data))
 			continue;
-		if (!p)
-			return -FATHOM_ENOSPC;
+		p = free_probe();
 		p->function = (uint32_t)i;
 		p->command = l->command;
 		p->counted = l->counted;
-		p->left = first_count(l);
+		p->left = l->count;
 		p->data = data;
 		p->instance = l->instance;
 		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
 		nr_probes++;
 	}
-	return found ? 0 : -FATHOM_EINVAL;
+	return 0;
 }
 
 static void probe_free(struct function_probe *p)
@@ -357,13 +368,23 @@ static int probe_remove(const struct probe_line *l, void *data)
 	return found ? 0 : -FATHOM_EINVAL;
 }
 
+int fathom_probe_is_known(const char *token, size_t bytes)
+{
+	struct probe_line l;
+
+	return fathom_is_module_line(token, bytes) || !parse_probe(0, token, bytes, &l);
+}
+
 int fathom_probe_write(struct fathom_listener *instance, const char *token, size_t bytes)
 {
 	struct probe_line l;
 	void *data = 0;
 	int err = parse_probe(instance, token, bytes, &l), refreshed;
 
-	if (!err && l.arg)
+	if (err)
+		return err;
+	dump_count(&l);
+	if (l.arg)
 		err = commands[l.command]->open(instance, l.arg, l.arg_bytes, &data);
 	if (err)
 		return err;

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/tracer.h"
 
 /* A walk over the functions that a name, glob or number means. */
 struct function_match {
@@ -14,14 +15,24 @@ struct function_match {
 	uint32_t hash;
 	uint32_t next;
 	int glob;
+	const char *module; /* only functions of modules like that; NULL: of any and of none */
+	size_t module_bytes;
 };
 void fathom_match_init(struct function_match *m, const char *pattern, size_t bytes);
 /* The next function's index, or -1. */
 int fathom_match_next(struct function_match *m);
+/* Put them into a copy of the set, or take them out of it. 0, -EINVAL: there are none. */
+int fathom_set_edit(enum fathom_function_set set, uint32_t *copy, struct function_match *m, int on);
+int fathom_same_name(const char *name, const char *s, size_t bytes);
+
+/* As Linux reads them: decimal, 0x hex, or octal with a 0 in front. 0, -EINVAL, -ERANGE. */
+int fathom_parse_number(const char *s, size_t bytes, uint32_t *out);
 
 struct fathom_listener;
 /* `[!]glob:command[:arg][:count]`: see fathom_function_set_write(). NULL: the top's. */
 int fathom_probe_write(struct fathom_listener *l, const char *token, size_t bytes);
+/* Whether the command of such a line, or `mod`, is one that there is. */
+int fathom_probe_is_known(const char *token, size_t bytes);
 void fathom_probe_clear(void); /* all */
 void fathom_probe_clear_of(const struct fathom_listener *l);
 int fathom_probe_on(uint32_t function);

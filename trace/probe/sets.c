@@ -2,6 +2,7 @@
 /* sets.c -- sets of functions and of tasks: what set_ftrace_filter and its kin hold. */
 #include "fathom/errno.h"
 #include "fathom/event.h"
+#include "probe/modules.h"
 #include "probe/pids.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
@@ -21,7 +22,7 @@ static uint32_t set_words(void)
 
 int fathom_set_has(enum fathom_function_set set, uint32_t index)
 {
-	if (!fathom_functions.set[set].count)
+	if (fathom_set_is_empty(&fathom_functions.set[set]))
 		return set == FATHOM_SET_FILTER || set == FATHOM_SET_GRAPH ||
 		       set == FATHOM_SET_STACK;
 	return fathom_set_test(&fathom_functions.set[set], index);
@@ -35,7 +36,7 @@ static int has_glob(const char *s, size_t bytes)
 	return 0;
 }
 
-static int same_name(const char *name, const char *s, size_t bytes)
+int fathom_same_name(const char *name, const char *s, size_t bytes)
 {
 	size_t i = 0;
 
@@ -44,19 +45,48 @@ static int same_name(const char *name, const char *s, size_t bytes)
 	return i == bytes && !name[i];
 }
 
+static uint32_t digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint32_t)(c - '0');
+	c |= 'a' - 'A';
+	return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : 16;
+}
+
+int fathom_parse_number(const char *s, size_t bytes, uint32_t *out)
+{
+	uint32_t base = 10;
+	uint64_t n = 0;
+	size_t i = 0;
+
+	if (bytes > 2 && s[0] == '0' && (s[1] | 0x20) == 'x') {
+		base = 16;
+		i = 2;
+	} else if (bytes > 1 && s[0] == '0') {
+		base = 8;
+		i = 1;
+	}
+	if (!bytes)
+		return -FATHOM_EINVAL;
+	for (; i < bytes; i++) {
+		uint32_t digit = digit_value(s[i]);
+
+		if (digit >= base)
+			return -FATHOM_EINVAL;
+		n = n * base + digit;
+		if (n > INT32_MAX)
+			return -FATHOM_ERANGE;
+	}
+	*out = (uint32_t)n;
+	return 0;
+}
+
 /* A number N is the N-th function of available_filter_functions, from 1. 0: not a number, or none such. */
 static uint32_t function_number(const char *s, size_t bytes)
 {
-	uint64_t n = 0;
+	uint32_t n;
 
-	if (!bytes || bytes > 9)
-		return 0;
-	for (size_t i = 0; i < bytes; i++) {
-		if (s[i] < '0' || s[i] > '9')
-			return 0;
-		n = n * 10 + (uint64_t)(s[i] - '0');
-	}
-	return n <= fathom_functions.nr_sites ? (uint32_t)n : 0;
+	return !fathom_parse_number(s, bytes, &n) && n <= fathom_functions.nr_sites ? n : 0;
 }
 
 void fathom_match_init(struct function_match *m, const char *pattern, size_t bytes)
@@ -67,6 +97,7 @@ void fathom_match_init(struct function_match *m, const char *pattern, size_t byt
 	m->glob = has_glob(pattern, bytes);
 	m->hash = fathom_site_hash(pattern, bytes);
 	m->next = m->glob || m->number ? 0 : fathom_site_first_named(m->hash);
+	m->module = 0;
 }
 
 /* A glob looks at all of them, a name at those of its hash, a number at one. The candidate of m->next, or -1. */
@@ -83,23 +114,27 @@ static int match_candidate(const struct function_match *m)
 		       : -1;
 }
 
+static int match_is(const struct function_match *m, uint32_t i)
+{
+	const char *name = fathom_function_name(i);
+
+	if (m->number)
+		return 1; /* whatever its module, as in Linux */
+	if (!name || (m->module && !fathom_module_matches(i, m->module, m->module_bytes)))
+		return 0;
+	return m->glob ? fathom_glob(m->pattern, m->bytes, name, fathom_strlen(name))
+		       : fathom_same_name(name, m->pattern, m->bytes);
+}
+
 int fathom_match_next(struct function_match *m)
 {
 	int i;
 
-	for (; (i = match_candidate(m)) >= 0; m->next++) {
-		const char *name;
-
-		if (fathom_functions.site[i].flags & SITE_GONE)
-			continue;
-		name = fathom_function_name((uint32_t)i);
-		if (m->number ||
-		    (name && (m->glob ? fathom_glob(m->pattern, m->bytes, name, fathom_strlen(name))
-				      : same_name(name, m->pattern, m->bytes)))) {
+	for (; (i = match_candidate(m)) >= 0; m->next++)
+		if (!(fathom_functions.site[i].flags & SITE_GONE) && match_is(m, (uint32_t)i)) {
 			m->next++;
 			return i;
 		}
-	}
 	return -1;
 }
 
@@ -119,10 +154,38 @@ void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy)
 	fathom_set_copy(&fathom_functions.set[set], copy);
 }
 
-int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes)
+static int set_is_of_graph(enum fathom_function_set set)
+{
+	return set == FATHOM_SET_GRAPH || set == FATHOM_SET_GRAPH_NOTRACE;
+}
+
+/* What is to be removed must be there, in Linux, in the sets of the graph only; in the others it must be a function. */
+int fathom_set_edit(enum fathom_function_set set, uint32_t *copy, struct function_match *m, int on)
+{
+	int found = 0, i;
+
+	while ((i = fathom_match_next(m)) >= 0) {
+		uint32_t bit = 1u << (i % 32);
+
+		found |= on || !set_is_of_graph(set) || copy[i / 32] & bit;
+		copy[i / 32] = on ? copy[i / 32] | bit : copy[i / 32] & ~bit;
+	}
+	return found ? 0 : -FATHOM_EINVAL;
+}
+
+static int set_has_modules(enum fathom_function_set set)
+{
+	return set == FATHOM_SET_FILTER || set == FATHOM_SET_NOTRACE;
+}
+
+int fathom_listener_edit(struct fathom_listener *l, enum fathom_function_set set, uint32_t *copy,
+			 const char *token, size_t bytes)
 {
 	struct function_match m;
-	int on = 1, found = 0, i;
+	int on = 1;
+
+	if (set_has_modules(set) && fathom_is_module_line(token, bytes))
+		return fathom_module_edit(l, set, copy, token, bytes);
 
 	if (bytes && token[0] == '!') {
 		on = 0;
@@ -132,13 +195,13 @@ int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes)
 	if (!bytes)
 		return -FATHOM_EINVAL;
 	fathom_match_init(&m, token, bytes);
-	while ((i = fathom_match_next(&m)) >= 0) {
-		uint32_t bit = 1u << (i % 32);
+	return fathom_set_edit(set, copy, &m, on);
+}
 
-		copy[i / 32] = on ? copy[i / 32] | bit : copy[i / 32] & ~bit;
-		found = 1;
-	}
-	return found ? 0 : -FATHOM_EINVAL;
+int fathom_function_set_edit(enum fathom_function_set set, uint32_t *copy, const char *token,
+			     size_t bytes)
+{
+	return fathom_listener_edit(0, set, copy, token, bytes);
 }
 
 /* Members of a word. */
@@ -151,9 +214,12 @@ static uint32_t set_ones(uint32_t word)
 	return n;
 }
 
-void fathom_set_put(struct function_set *s, const uint32_t *copy)
+void fathom_set_put(struct function_set *s, const uint32_t *copy, uint32_t waits)
 {
 	uint32_t count = 0;
+
+	if (waits)
+		fathom_store(&s->waits, waits);
 
 	for (uint32_t i = 0; i < set_words(); i++)
 		count += set_ones(copy[i]);
@@ -162,13 +228,14 @@ void fathom_set_put(struct function_set *s, const uint32_t *copy)
 	for (uint32_t i = 0; i < set_words(); i++)
 		fathom_store(&s->word[i], copy[i]);
 	fathom_store(&s->count, count);
+	fathom_store(&s->waits, waits);
 }
 
 int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy)
 {
 	if (set >= FATHOM_SET_NR)
 		return -FATHOM_EINVAL;
-	fathom_set_put(&fathom_functions.set[set], copy);
+	fathom_set_put(&fathom_functions.set[set], copy, fathom_waiting_count(0, set));
 	return fathom_tracer_refresh();
 }
 
@@ -185,9 +252,11 @@ int fathom_listener_command(struct fathom_listener *l, enum fathom_function_set 
 {
 	int err;
 
-	if (set != FATHOM_SET_FILTER && set != FATHOM_SET_NOTRACE)
+	if (set_is_of_graph(set) || !has_colon(token, bytes))
 		return 0;
-	if (!has_colon(token, bytes))
+	if (set == FATHOM_SET_STACK)
+		return fathom_probe_is_known(token, bytes) ? -FATHOM_ENODEV : -FATHOM_EINVAL;
+	if (fathom_is_module_line(token, bytes))
 		return 0;
 	if (set == FATHOM_SET_NOTRACE)
 		return -FATHOM_EINVAL;
@@ -209,7 +278,7 @@ int fathom_function_set_write(enum fathom_function_set set, const char *token, s
 	err = fathom_function_command(set, token, bytes);
 	if (err)
 		return err < 0 ? err : 0;
-	err = fathom_function_set_edit(fathom_functions.set[set].word, token, bytes);
+	err = fathom_function_set_edit(set, fathom_functions.set[set].word, token, bytes);
 	return err ? err : fathom_function_set_replace(set, fathom_functions.set[set].word);
 }
 
@@ -217,6 +286,8 @@ void fathom_function_set_clear(enum fathom_function_set set)
 {
 	if (set >= FATHOM_SET_NR || !fathom_functions.nr_sites)
 		return;
+	fathom_waiting_clear(0, set);
+	fathom_store(&fathom_functions.set[set].waits, 0);
 	fathom_store(&fathom_functions.set[set].count, 0);
 	for (uint32_t i = 0; i < set_words(); i++)
 		fathom_store(&fathom_functions.set[set].word[i], 0);

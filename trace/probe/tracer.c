@@ -3,6 +3,7 @@
 #include "fathom/errno.h"
 #include "fathom/stream.h"
 #include "fathom/snapshot.h"
+#include "probe/modules.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
 #include "probe/pids.h"
@@ -309,6 +310,7 @@ void fathom_tracer_exit(void)
 	tracer_now = NOP;
 	__builtin_memset(fathom_listeners, 0, sizeof(fathom_listeners));
 	fathom_probe_clear();
+	fathom_waiting_exit();
 	fathom_stack_tracer_set(0);
 	fathom_profile_exit();
 	fathom_sites_exit();

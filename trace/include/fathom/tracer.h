@@ -90,6 +90,22 @@ uint32_t fathom_function_users(uint32_t index, int *graph);
  */
 void fathom_function_forget(uintptr_t from, uintptr_t to);
 
+/*
+ * A part of the kernel that has a name: its functions are listed as `name [module]`, and `glob:mod:module` chooses among
+ * them. They must be in the table that the linker made: a module that is loaded later brings none. The caller's memory.
+ */
+struct fathom_module {
+	const char *name;
+	uintptr_t from, to;	    /* its text */
+	struct fathom_module *next; /* the list's */
+};
+/* Before fathom_init() or after it; filters that wait for it are set now. 0, -EEXIST, -EINVAL: no text. */
+int fathom_module_add(struct fathom_module *m);
+/* Its text is about to go, and is forgotten. 0, -ENOENT. */
+int fathom_module_remove(struct fathom_module *m);
+/* NULL: of none. */
+const char *fathom_function_module(uint32_t index);
+
 /* Sets over the functions. An empty FILTER, GRAPH or PROFILE set means all of them. */
 enum fathom_function_set {
 	FATHOM_SET_FILTER,	  /* set_ftrace_filter */
@@ -101,10 +117,11 @@ enum fathom_function_set {
 };
 
 /*
- * One token as it is written to the set's file: `name`, a glob (`*`, `?`, `[a-z]`), `!...` to remove, a decimal number N for
- * the N-th function, for FILTER also `glob:command[:count]` and its `!` form.
- * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full;
- * -EBUSY: set_graph_function has no room. Takes effect on the running tracer at once.
+ * One token as it is written to the set's file: `name`, a glob (`*`, `?`, `[a-z]`), `!...` to remove, a number N for the
+ * N-th function, `glob:mod:module` (FILTER, NOTRACE: kept until there is such a module), for FILTER also
+ * `glob:command[:count]` and its `!` form.
+ * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full. Takes
+ * effect on the running tracer at once.
  */
 int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes);
 /*
@@ -114,7 +131,8 @@ int fathom_function_set_write(enum fathom_function_set set, const char *token, s
  */
 size_t fathom_function_set_bytes(void);
 void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy);
-int fathom_function_set_edit(uint32_t *copy, const char *token, size_t bytes);
+int fathom_function_set_edit(enum fathom_function_set set, uint32_t *copy, const char *token,
+			     size_t bytes);
 int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy);
 int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes);
 /* Empty the set; function probes stay, as in Linux. */
@@ -198,11 +216,12 @@ void fathom_latency_report(struct fathom_latency_report *out);
 struct fathom_tracer_stats {
 	/* calls not followed: the task's shadow stack was full (funcgraph overrun) */
 	uint64_t shadow_full;
-	/* returns without a recorded call: tracing began inside, the call was left out, or a longjmp left it */
+	/* returns without a recorded call: tracing began inside, or a longjmp left it. Not those of calls that
+	 * were left out, by choice or for want of room */
 	uint64_t unmatched;
 	uint64_t unwound;   /* recorded calls that were left without a return */
 	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
-	/* calls left out of the graph, with their return: a ring did not take the entry */
+	/* calls left out of the graph, with their return: a ring that was on did not take the entry */
 	uint64_t refused;
 	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
 	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
