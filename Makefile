@@ -98,6 +98,8 @@ $(B)/user/%.o: %.S
 # Traced functions have live vector registers and any stack alignment when they call into the library.
 GENERAL_REGS := $(if $(filter x86_64,$(shell uname -m)),-mgeneral-regs-only)
 $(B)/user/trace/%.o $(B)/user/wire/%.o $(B)/user-san/trace/%.o $(B)/user-san/wire/%.o: USER_CFLAGS += $(GENERAL_REGS)
+# The archive goes into the program itself (its shared libraries use that copy): thread-local words need no table.
+$(B)/user/%.o $(B)/user-san/%.o: USER_CFLAGS += -ftls-model=local-exec
 $(B)/user/libfathom.a: $(USER_OBJ)
 	@rm -f $@
 	ar rcs $@ $^

@@ -33,10 +33,10 @@ static inline int32_t fathom_port_task(void)
 static inline uint64_t fathom_port_clock(void)
 {
 #ifdef __x86_64__
-	uint32_t lo, hi;
+	uint64_t lo, hi; /* rdtsc clears the upper halves */
 
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	return (uint64_t)hi << 32 | lo;
+	return hi << 32 | lo;
 #else
 	struct timespec t;
 

@@ -202,9 +202,9 @@ static inline __attribute__((always_inline)) void graph_commit(const struct grap
 							       uint32_t bytes, unsigned long at,
 							       uint64_t time)
 {
-	FATHOM_OPAQUE(at); /* add again rather than keep the sum */
-	at = fathom_ring_end(at, fathom_ring_words(bytes)) ^ FATHOM_POS_TURN(0);
-	fathom_ring_try_commit(h->ring, at, time);
+	unsigned long end = fathom_ring_end(at, fathom_ring_words(bytes)) ^ FATHOM_POS_TURN(0);
+
+	fathom_ring_try_commit(h->ring, end, time);
 }
 
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
@@ -366,13 +366,15 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
-	uint64_t took = fathom_port_clock() - e->calltime;
 	uintptr_t flags = e->flags;
+	uint64_t took = 0;
 
 	if (task->inside > i)
 		task->inside = 0;
 	if (task->quiet > i)
 		task->quiet = 0;
+	if (flags & (GRAPH_PROFILE | GRAPH_THRESH))
+		took = fathom_port_clock() - e->calltime;
 	if (flags & GRAPH_PROFILE) {
 		if (i)
 			task->shadow[i - 1].children += took;

@@ -306,11 +306,14 @@ static int stamp_fits(const struct fathom_ring *r, const struct fathom_slot *slo
 static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
 			struct fathom_slot *slot)
 {
-	struct stamp s = stamp_for(r, slot->before, slot->before, flags, &slot->time);
-	uint32_t need = words + (s.type ? 2 : 0);
+	uint32_t need = words, used = FATHOM_POS_WORDS(slot->before);
+	struct stamp s = {0, 0, 0};
 
-	if (FATHOM_POS_WORDS(slot->before) + need > FATHOM_RING_WORDS ||
-	    (s.type && !stamp_fits(r, slot)))
+	if (used + need <= FATHOM_RING_WORDS) {
+		s = stamp_for(r, slot->before, slot->before, flags, &slot->time);
+		need += s.type ? 2 : 0;
+	}
+	if (used + need > FATHOM_RING_WORDS || (s.type && !stamp_fits(r, slot)))
 		return reserve_next(r, words, flags, turn, slot);
 	slot->at = slot->before;
 	slot->end = fathom_ring_end(slot->at, need) ^ turn;

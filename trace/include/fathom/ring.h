@@ -238,7 +238,7 @@ static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_
 	FATHOM_STEP(B);
 	if (fathom_unlikely(*at != fathom_load(&r->commit) || fathom_load(&r->flags) != 0 ||
 			    bytes > FATHOM_RING_EVENT_MAX ||
-			    FATHOM_POS_WORDS(*at) + fathom_ring_words(bytes) > FATHOM_RING_WORDS))
+			    FATHOM_POS_WORDS(*at) > FATHOM_RING_WORDS - fathom_ring_words(bytes)))
 		return 0;
 	*time = fathom_port_clock();
 	since = *time - r->last_time;
