@@ -33,6 +33,13 @@ def shift(flags, times, offsets):
     return struct.pack("<QII", 77, flags, 2) + one * 2
 
 
+def scaled(scalings, fractions):
+    """As trace-cmd 3.1 writes it: behind all CPUs the bits by which the scaled times are shifted."""
+    times, n = [135470000000, 135600000000, 135605000000], 3
+    one = struct.pack("<I", n) + struct.pack(f"<{n}Q", *times) + struct.pack(f"<{n}q", 5, -6, 7) + struct.pack(f"<{n}Q", *scalings)
+    return struct.pack("<QII", 77, 0, 2) + one * 2 + struct.pack(f"<{2 * n}Q", *fractions)
+
+
 CASES = {
     "tsc2nsec": ("clock_tsc_v6", 14, struct.pack("<IIQ", 3000000, 23, 5000)),
     "date": ("events_v6", 1, b"0x1234\0"),
@@ -40,6 +47,7 @@ CASES = {
     "shift_one": ("events_v6", 12, shift(0, [135470000000], [7000000])),
     "shift_steps": ("events_v6", 12, shift(0, [135470000000, 135500000000, 135600000000], [1000000, 5000000, -3000000])),
     "shift_interpolated": ("events_v6", 12, shift(1, [135470000000, 135500000000, 135600000000], [1000000, 5000000, -3000000])),
+    "shift_scaled": ("events_v6", 12, scaled([255, 256, 257], [8, 9, 10, 11, 12, 13])),
 }
 
 with Traces() as t:

@@ -44,6 +44,7 @@ struct ring_shift {
 	uint64_t time;
 	int64_t offset;
 	uint64_t scaling;
+	uint32_t fraction; /* bits of it, at most 127 */
 };
 
 struct ring_set {

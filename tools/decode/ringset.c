@@ -61,7 +61,7 @@ static uint64_t shifted(const struct ring_clock *clock, uint32_t cpu, uint64_t t
 
 		offset += (int64_t)((part + span / 2) / span);
 	}
-	return t * a->scaling + (uint64_t)offset;
+	return (uint64_t)((unsigned __int128)t * a->scaling >> a->fraction) + (uint64_t)offset;
 }
 
 uint64_t ring_clock_convert(const struct ring_clock *clock, uint32_t cpu, uint64_t t)

@@ -70,9 +70,20 @@ static int by_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
+/* Since trace-cmd 3.1, behind all CPUs: by how many bits the product with each scaling is shifted. */
+static void fractions(struct reader *r, struct ring_clock *k)
+{
+	for (size_t i = 0; i < k->nr_shifts && !r->failed; i++) {
+		uint64_t bits = reader_u64(r);
+
+		if (!r->failed)
+			k->shifts[i].fraction = bits < 128 ? (uint32_t)bits : 127;
+	}
+}
+
 /*
- * u64 peer, u32 flags (1: interpolate), u32 CPUs; per CPU: u32 n, u64 times[n], u64 offsets[n], u64 scalings[n]. A guest's
- * times on the host's clock.
+ * u64 peer, u32 flags (1: interpolate), u32 CPUs; per CPU: u32 n, u64 times[n], u64 offsets[n], u64 scalings[n]; then maybe
+ * per CPU u64 fractions[n]. A guest's times on the host's clock.
  */
 static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t offset)
 {
@@ -106,6 +117,8 @@ static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, ui
 				.scaling = get_u64(scalings + 8ull * i, r.big),
 			};
 	}
+	if (!r.failed && reader_left(&r))
+		fractions(&r, k);
 	if (r.failed)
 		source_damage(s, offset, bytes, "option TIME_SHIFT is cut");
 	if (k->nr_shifts)
