@@ -12,7 +12,7 @@ enum call_kind {
 	CALL_HEX_DUMP,
 	CALL_DYNAMIC, /* a: TYPE_TEXT for a string */
 	CALL_DYNAMIC_LEN,
-	CALL_BITMASK,
+	CALL_BITMASK, /* a: of CPUs, which libtraceevent lists */
 	CALL_SOCKADDR,
 	CALL_UNARY, /* a: op */
 	CALL_NAMED, /* a: op that makes a text of a number */
@@ -48,8 +48,8 @@ static const struct call {
 	{"__get_rel_dynamic_array_len", CALL_DYNAMIC_LEN, 0},
 	{"__get_bitmask", CALL_BITMASK, 0},
 	{"__get_rel_bitmask", CALL_BITMASK, 0},
-	{"__get_cpumask", CALL_BITMASK, 0},
-	{"__get_rel_cpumask", CALL_BITMASK, 0},
+	{"__get_cpumask", CALL_BITMASK, 1},
+	{"__get_rel_cpumask", CALL_BITMASK, 1},
 	{"__get_sockaddr", CALL_SOCKADDR, 0},
 	{"__get_rel_sockaddr", CALL_SOCKADDR, 0},
 	{"jiffies_to_msecs", CALL_SAME, 0},
@@ -182,7 +182,7 @@ static bool call_array(struct compiler *c, bool dynamic, uint8_t *type)
 	}
 	if (!compiler_expect(c, ',') || !number_argument(c))
 		return false;
-	emit(c, (struct insn){OP_ARRAY, 0, 0, 0, 0}, 3, 1);
+	emit(c, (struct insn){OP_ARRAY, 0, c->trace_cmd, 0, 0}, 3, 1);
 	*type = TYPE_STRING;
 	return compiler_expect(c, ')');
 }
@@ -270,7 +270,7 @@ static bool call_dynamic(struct compiler *c, const struct call *call, uint8_t *t
 	if (!(*type & TYPE_BYTES))
 		return compiler_fail(c, "the field is not an array");
 	if (call->kind == CALL_BITMASK) {
-		emit(c, (struct insn){OP_BITMASK, 0, 0, 0, 0}, 1, 1);
+		emit(c, (struct insn){OP_BITMASK, 0, call->a && c->trace_cmd, 0, 0}, 1, 1);
 		*type = TYPE_STRING;
 	} else if (call->kind == CALL_SOCKADDR) {
 		*type = 1 | TYPE_BYTES;

@@ -75,10 +75,10 @@ enum op {
 	OP_FLAGS, /* c table, b literal of the delimiter; a not 0: cut the value to so many bytes */
 	OP_SYMBOLIC, /* c table */
 	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
-	OP_ARRAY,    /* pop element size, pop count, pop bytes */
+	OP_ARRAY,    /* pop element size, pop count, pop bytes; b: libtraceevent's form */
 	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix */
 	OP_CDB,	      /* pop length, pop bytes: a SCSI command as text */
-	OP_BITMASK,   /* bytes as `hex,hex` words */
+	OP_BITMASK,   /* bytes as `hex,hex` words; b: as a list `0-3,8` */
 	OP_NS_SECS,   /* a / 1e9 */
 	OP_NS_REST,   /* a % 1e9 */
 	OP_SOCKADDR,  /* bytes that are a sockaddr */

@@ -150,12 +150,16 @@ static uint64_t constant_value(const struct compiler *c, const struct token *t)
 static bool compile_sizeof(struct compiler *c, uint8_t *type)
 {
 	uint32_t code = c->p->nr_code, stack = c->stack;
+	bool aggregate;
 	uint64_t size;
 	uint8_t t;
 
 	if (!compiler_expect(c, '('))
 		return false;
+	aggregate = token_word(&c->t, "struct") || token_word(&c->t, "union");
 	if (compile_type(c, &t)) {
+		if (aggregate && !(t & TYPE_POINTER))
+			return compiler_fail(c, "the size of a struct is not known");
 		size = t & TYPE_POINTER ? c->long_bytes : t & TYPE_SIZE;
 	} else {
 		if (!compile_expr(c, &t))

@@ -88,6 +88,16 @@ static void ip4(struct aside *a, const uint8_t *b, bool zeros)
 	}
 }
 
+/* Network order, unless a letter tells: h of the traced machine, l little-endian. */
+static void ip4_ordered(struct aside *a, const struct conv *c, const uint8_t *b, bool swap)
+{
+	bool big = swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	uint8_t reversed[4] = {b[3], b[2], b[1], b[0]};
+	bool little = c->ext[2] == 'l' || (c->ext[2] == 'h' && !big);
+
+	ip4(a, little ? reversed : b, c->ext[0] == 'i');
+}
+
 static uint32_t group(const uint8_t *b, unsigned i)
 {
 	return (uint32_t)b[2 * i] << 8 | b[2 * i + 1];
@@ -189,7 +199,7 @@ static void address(struct aside *a, const struct conv *c, const struct value *v
 	if (c->ext[1] == 'S')
 		sockaddr(a, c->ext, v, swap);
 	else if (c->ext[1] == '4' && v->len >= 4)
-		ip4(a, b, c->ext[0] == 'i');
+		ip4_ordered(a, c, b, swap);
 	else if (c->ext[1] == '6' && v->len >= 16 && c->ext[2] == 'c')
 		ip6_short(a, b);
 	else if (c->ext[1] == '6' && v->len >= 16)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strings.c -- __print_flags() and its family, and globs: strings made while a program runs, in bounded scratch. */
 #include "query/strings.h"
+#include "query/out.h"
 
 #include <string.h>
 
@@ -42,6 +43,13 @@ static void put_hex(struct maker *m, uint64_t v, unsigned width)
 		v >>= 4;
 	} while (v || n < width);
 	put(m, d + 16 - n, n);
+}
+
+static void put_dec(struct maker *m, uint64_t v)
+{
+	char d[20];
+
+	put(m, d, out_digits(d, v));
 }
 
 static struct value made(struct maker *m)
@@ -123,7 +131,7 @@ struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t 
 }
 
 struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
-			   uint64_t size)
+			   uint64_t size, bool decimal)
 {
 	struct maker m = make(r);
 
@@ -134,16 +142,57 @@ struct value strings_array(struct expr_record *r, const struct value *v, uint64_
 	}
 	if (count > v->len / size)
 		count = v->len / size;
-	put_char(&m, '{');
+	if (!decimal)
+		put_char(&m, '{');
 	for (uint64_t k = 0; k < count; k++) {
+		uint64_t e =
+			expr_load((const uint8_t *)v->s + k * size, (uint8_t)size, r->env->swap);
+
 		if (k)
-			put_char(&m, ',');
-		put(&m, "0x", 2);
-		put_hex(&m,
-			expr_load((const uint8_t *)v->s + k * size, (uint8_t)size, r->env->swap),
-			1);
+			put_char(&m, decimal ? ' ' : ',');
+		if (decimal) {
+			put_dec(&m, e);
+		} else {
+			put(&m, "0x", 2);
+			put_hex(&m, e, 1);
+		}
 	}
-	put_char(&m, '}');
+	if (!decimal)
+		put_char(&m, '}');
+	return made(&m);
+}
+
+/* 32 bits of a mask of longs. */
+static uint32_t mask_word(const struct expr_record *r, const struct value *v, uint32_t k)
+{
+	uint32_t words = v->len / 4, per_long = r->env->long_bytes == 4 ? 1 : 2;
+	/* In a big-endian long of 8 bytes the low word stands behind the high one. */
+	uint32_t at = r->env->swap && per_long == 2 && (k ^ 1) < words ? k ^ 1 : k;
+
+	return (uint32_t)expr_load((const uint8_t *)v->s + 4 * (size_t)at, TYPE_U32, r->env->swap);
+}
+
+struct value strings_cpus(struct expr_record *r, const struct value *v)
+{
+	struct maker m = make(r);
+	uint32_t bits = v->len / 4 * 32, first = bits;
+
+	for (uint32_t i = 0; i <= bits; i++) {
+		bool set = i < bits && mask_word(r, v, i / 32) >> (i % 32) & 1;
+
+		if (set && first == bits) {
+			first = i;
+		} else if (!set && first != bits) {
+			if (m.at != m.begin)
+				put_char(&m, ',');
+			put_dec(&m, first);
+			if (i - 1 > first) {
+				put_char(&m, '-');
+				put_dec(&m, i - 1);
+			}
+			first = bits;
+		}
+	}
 	return made(&m);
 }
 
@@ -151,16 +200,9 @@ struct value strings_array(struct expr_record *r, const struct value *v, uint64_
 struct value strings_bitmask(struct expr_record *r, const struct value *v)
 {
 	struct maker m = make(r);
-	uint32_t words = v->len / 4;
-	uint32_t per_long = r->env->long_bytes == 4 ? 1 : 2;
 
-	for (uint32_t k = words; k-- > 0;) {
-		/* In a big-endian long of 8 bytes the low word stands behind the high one. */
-		uint32_t at = r->env->swap && per_long == 2 && (k ^ 1) < words ? k ^ 1 : k;
-		uint32_t w = (uint32_t)expr_load((const uint8_t *)v->s + 4 * (size_t)at, TYPE_U32,
-						 r->env->swap);
-
-		put_hex(&m, w, 8);
+	for (uint32_t k = v->len / 4; k-- > 0;) {
+		put_hex(&m, mask_word(r, v, k), 8);
 		if (k)
 			put_char(&m, ',');
 	}

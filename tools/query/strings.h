@@ -10,9 +10,12 @@ struct value strings_flags(const struct program *p, const struct insn *i, struct
 struct value strings_symbolic(const struct program *p, const struct insn *i, struct expr_record *r,
 			      uint64_t v);
 struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t len, bool joined);
+/* {0x1,0x2}; `decimal`: 1 2, as libtraceevent has it */
 struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
-			   uint64_t size);
+			   uint64_t size, bool decimal);
 struct value strings_bitmask(struct expr_record *r, const struct value *v);
+/* "0-3,8" */
+struct value strings_cpus(struct expr_record *r, const struct value *v);
 /* A copy in the scratch. */
 struct value strings_text(struct expr_record *r, const char *s, size_t n);
 /* scsi.c: the bytes of a SCSI command in words. */

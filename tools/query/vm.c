@@ -206,7 +206,7 @@ static struct value unary(const struct program *p, const struct insn *i, struct 
 	case OP_STRLEN: return (struct value){v->len, NULL, 0};
 	case OP_FLAGS: return strings_flags(p, i, r, v->n);
 	case OP_SYMBOLIC: return strings_symbolic(p, i, r, v->n);
-	case OP_BITMASK: return strings_bitmask(r, v);
+	case OP_BITMASK: return i->b ? strings_cpus(r, v) : strings_bitmask(r, v);
 	case OP_SYMBOL: return symbol_value(r, v->n);
 	default: return (struct value){matches(p, i, v), NULL, 0};
 	}
@@ -285,7 +285,7 @@ struct value expr_run(const struct program *p, uint32_t begin, uint32_t end, str
 			break;
 		case OP_ARRAY:
 			top -= 2;
-			top[-1] = strings_array(r, &top[-1], top[0].n, top[1].n);
+			top[-1] = strings_array(r, &top[-1], top[0].n, top[1].n, i->b);
 			break;
 		case OP_HEX_DUMP:
 			top -= 5;
