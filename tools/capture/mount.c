@@ -2,6 +2,7 @@
 /* mount.c -- FUSE on one side, 9P on the other. */
 #define FUSE_USE_VERSION 35
 #include "capture/mount.h"
+#include "capture/mount_closes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
  * - poll() is answered by a request that the target answers when there is something to read.
  * - What is written takes effect before close() returns, though the kernel tells of the last close later, and beside other
  *   requests: FLUSH, which close() waits for, closes the target's file, and who still writes opens it again.
- * - For the same reason what is refused because a file is open is tried again for a moment (busy()).
+ * - For the same reason what is refused because a file is open is tried again for a moment (mount_closes.h).
  */
 
 struct open_file {
@@ -40,18 +41,9 @@ struct open_file {
 	pthread_mutex_t lock;
 	struct fuse_pollhandle *poll; /* to be told; NULL: nobody waits */
 	bool asked;		      /* the target will tell us */
-	bool closed;  /* nobody has it open; the answer that is still out frees it */
-	bool leaving; /* a close() was told and nothing came since: of `closes` */
+	bool closed; /* nobody has it open; the answer that is still out frees it */
+	struct mount_close close;
 };
-
-/* A close() returns before the server hears that it was the last: files that wait for that word, and how many got it. */
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t moved;
-	unsigned leaving, gone;
-} closes = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
-
-#define CLOSE_SECONDS 5 /* for that word, on a machine that has other things to do */
 
 static struct p9 *mount_p9(void)
 {
@@ -141,60 +133,6 @@ static int mount_releasedir(const char *path, struct fuse_file_info *fi)
 	return 0;
 }
 
-static void file_leaves(struct open_file *f, bool leaves, bool gone)
-{
-	pthread_mutex_lock(&closes.lock);
-	if (leaves && !f->leaving)
-		closes.leaving++;
-	else if (!leaves && f->leaving)
-		closes.leaving--;
-	f->leaving = leaves;
-	closes.gone += gone;
-	if (!leaves)
-		pthread_cond_broadcast(&closes.moved);
-	pthread_mutex_unlock(&closes.lock);
-}
-
-struct patience {
-	unsigned gone; /* when the request was sent */
-	unsigned waited_ms;
-};
-
-static void patience_start(struct patience *p)
-{
-	pthread_mutex_lock(&closes.lock);
-	p->gone = closes.gone;
-	pthread_mutex_unlock(&closes.lock);
-}
-
-/*
- * Refused because a file is open, perhaps one that was closed: then once more, when the word of that has come. The smaller
- * size of a buffer whose `trace` is open is ENOMEM.
- */
-static bool busy(int ret, struct patience *p)
-{
-	bool again;
-
-	if (ret != -EBUSY && ret != -ENOMEM)
-		return false;
-	pthread_mutex_lock(&closes.lock);
-	while (closes.leaving && closes.gone == p->gone && p->waited_ms < CLOSE_SECONDS * 1000 &&
-	       !interrupted()) {
-		struct timespec until;
-
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 50000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&closes.moved, &closes.lock, &until);
-		p->waited_ms += 50;
-	}
-	again = closes.gone != p->gone;
-	p->gone = closes.gone;
-	pthread_mutex_unlock(&closes.lock);
-	return again;
-}
-
 static void file_free(struct open_file *f)
 {
 	pthread_mutex_destroy(&f->lock);
@@ -206,7 +144,7 @@ static void file_free(struct open_file *f)
 static int mount_open(const char *path, struct fuse_file_info *fi)
 {
 	struct open_file *f = calloc(1, sizeof(*f));
-	struct patience p = {0};
+	struct mount_patience p;
 	struct p9_stat st;
 	int ret;
 
@@ -220,10 +158,10 @@ static int mount_open(const char *path, struct fuse_file_info *fi)
 		file_free(f);
 		return -ENOMEM;
 	}
-	patience_start(&p);
+	mount_patience_start(&p);
 	do
 		ret = p9_open(mount_p9(), f->path, f->flags | (fi->flags & O_TRUNC), &f->fid, &st);
-	while (busy(ret, &p));
+	while (mount_refused_again(ret, &p, interrupted));
 	if (ret) {
 		file_free(f);
 		return ret;
@@ -266,7 +204,7 @@ static int mount_flush(const char *path, struct fuse_file_info *fi)
 		f->written = false;
 	}
 	pthread_mutex_unlock(&f->io);
-	file_leaves(f, true, false);
+	mount_close_told(&f->close);
 	return 0;
 }
 
@@ -287,7 +225,7 @@ static int mount_release(const char *path, struct fuse_file_info *fi)
 	(void)path;
 	if (!f->shut)
 		p9_clunk(mount_p9(), f->fid);
-	file_leaves(f, false, true);
+	mount_close_done(&f->close);
 	file_put(f, true, false);
 	return 0;
 }
@@ -318,7 +256,7 @@ static int mount_read(const char *path, char *buf, size_t size, off_t offset,
 	int ret;
 
 	(void)path;
-	file_leaves(f, false, false);
+	mount_close_taken(&f->close);
 	if (f->stream)
 		return (int)p9_read(mount_p9(), f->fid, buf, size, 0, nonblock);
 	pthread_mutex_lock(&f->io);
@@ -333,19 +271,19 @@ static int mount_write(const char *path, const char *buf, size_t size, off_t off
 		       struct fuse_file_info *fi)
 {
 	struct open_file *f = file_of(fi);
-	struct patience p = {0};
+	struct mount_patience p;
 	int ret;
 
 	(void)path;
 	(void)offset;
-	file_leaves(f, false, false);
+	mount_close_taken(&f->close);
 	pthread_mutex_lock(&f->io);
-	patience_start(&p);
+	mount_patience_start(&p);
 	do {
 		ret = file_reopen(f);
 		if (!ret)
 			ret = (int)p9_write(mount_p9(), f->fid, buf, size, fuse_get_context()->pid);
-	} while (busy(ret, &p));
+	} while (mount_refused_again(ret, &p, interrupted));
 	f->written = true;
 	pthread_mutex_unlock(&f->io);
 	return ret;
@@ -397,13 +335,13 @@ static int mount_mkdir(const char *path, mode_t mode)
 
 static int mount_rmdir(const char *path)
 {
-	struct patience p = {0};
+	struct mount_patience p;
 	int ret;
 
-	patience_start(&p);
+	mount_patience_start(&p);
 	do
 		ret = p9_rmdir(mount_p9(), path_of(path));
-	while (busy(ret, &p));
+	while (mount_refused_again(ret, &p, interrupted));
 	return ret;
 }
 

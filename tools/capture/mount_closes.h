@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* mount_closes.h -- files that were closed and of which the server does not know it yet, and waiting for that word. */
+#ifndef CAPTURE_MOUNT_CLOSES_H
+#define CAPTURE_MOUNT_CLOSES_H
+
+#include <stdbool.h>
+
+/*
+ * The kernel tells of each close() and waits (FLUSH), but of the last one later, beside other requests (RELEASE). In
+ * between the target has the file open, and refuses what an open file forbids, though for its caller it is closed.
+ */
+
+/* Of one open file: a close() was told and nothing came since. Begins as zero. */
+struct mount_close {
+	bool leaving;
+};
+
+void mount_close_told(struct mount_close *f);  /* by FLUSH: perhaps the last */
+void mount_close_taken(struct mount_close *f); /* it was not: somebody reads or writes */
+void mount_close_done(struct mount_close *f);  /* by RELEASE: it was */
+
+/* Of one request, which is sent again while mount_refused_again() says so. */
+struct mount_patience {
+	unsigned done; /* last closes, when the request was sent */
+	unsigned waited_ms;
+};
+
+void mount_patience_start(struct mount_patience *p);
+/*
+ * Was the answer `ret` of an open file, and was one closed since the request was sent? Waits for that word while there is
+ * a file that may give it, some seconds at the most; `stop` ends it.
+ */
+bool mount_refused_again(int ret, struct mount_patience *p, bool (*stop)(void));
+
+#endif
