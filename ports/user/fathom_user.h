@@ -21,7 +21,6 @@ void fathom_user_stop(void);
  */
 struct fathom_object;
 void fathom_user_join(struct fathom_object *o);
-int fathom_object_remove(struct fathom_object *o);
 #define FATHOM_USER_LIBRARY                                                        \
 	FATHOM_OBJECT(fathom_user_object);                                         \
 	__attribute__((__constructor__)) static void fathom_user_object_join(void) \

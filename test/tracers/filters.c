@@ -92,6 +92,26 @@ TEST(names_globs_numbers)
 	clean();
 }
 
+TEST(edited_copy_takes_effect_when_put_back)
+{
+	static uint32_t copy[1024];
+
+	CHECK(fathom_function_set_bytes() <= sizeof(copy));
+	CHECK_EQ(filter("ret_leaf"), 0);
+	fathom_function_set_copy(FATHOM_SET_FILTER, copy);
+	CHECK_EQ(fathom_function_set_edit(copy, "hij_*", 5), 0);
+	CHECK_EQ(fathom_function_set_edit(copy, "!hij_leaf", 9), 0);
+	CHECK_EQ(fathom_function_set_edit(copy, "nosuch", 6), -FATHOM_EINVAL);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	CHECK_EQ(fathom_function_set_replace(FATHOM_SET_FILTER, copy), 0);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf", 8), 0);
+	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf:traceoff", 17), 1);
+	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "!ret_leaf:traceoff", 18), 1);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	clean();
+}
+
 TEST(bad_input_changes_nothing)
 {
 	static char line[10240];

@@ -198,29 +198,6 @@ int fathom_fs_poll(struct fathom_file *f)
 	return ret;
 }
 
-int64_t fathom_fs_seek(struct fathom_file *f, uint64_t offset)
-{
-	int ret = 0;
-
-	if (!f->open)
-		return -FATHOM_EBADF;
-	if (fs_ops(f)->stream)
-		return -FATHOM_ESPIPE;
-	if (!fs_ops(f)->show || offset > 0x7fffffff)
-		return (int64_t)offset;
-	fathom_ctl_lock();
-	if (offset < f->pos)
-		fs_rewind(f);
-	while (!ret && f->pos < offset && !f->eof) {
-		uint64_t skip = offset - f->pos;
-		int n = fs_pieces(f, 0, skip > 0x10000 ? 0x10000 : (size_t)skip);
-
-		ret = n < 0 ? n : 0;
-	}
-	fathom_ctl_unlock();
-	return ret ? ret : (int64_t)offset;
-}
-
 /* The pieces of fathom_set() and fathom_get(): a handle on the stack. */
 int fathom_set(const char *path, const char *value)
 {

@@ -227,8 +227,3 @@ int fathom_view_next(struct fathom_view *v, struct fathom_text *out)
 	v->shown++;
 	return 1;
 }
-
-int fathom_view_skip(struct fathom_view *v)
-{
-	return view_take(v);
-}

@@ -90,8 +90,6 @@ int fathom_fs_pread(struct fathom_file *f, void *buf, size_t bytes, uint64_t off
 /* Bytes taken, which may be fewer: one word per call in the files that take a list of words. */
 int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes);
 int fathom_fs_poll(struct fathom_file *f);
-/* Offset after lseek(SEEK_SET), or -ESPIPE. */
-int64_t fathom_fs_seek(struct fathom_file *f, uint64_t offset);
 
 /* Only in `instances`: 0, -EEXIST, -EPERM (elsewhere), -ENOMEM, -EBUSY (in use). */
 int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len);

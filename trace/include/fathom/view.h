@@ -92,8 +92,6 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 void fathom_view_header(struct fathom_view *v, struct fathom_text *out);
 /* The next entry's text, whole lines; 1, or 0 at the end (a consuming view may have more later). */
 int fathom_view_next(struct fathom_view *v, struct fathom_text *out);
-/* Pass over the next entry: 1, or 0 at the end. */
-int fathom_view_skip(struct fathom_view *v);
 
 /* For layouts: a task's name (NULL: unknown), and on to the next record of a CPU. */
 const char *fathom_view_comm(const struct fathom_view *v, int32_t pid, char buf[16]);
