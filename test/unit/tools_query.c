@@ -245,6 +245,8 @@ TEST(filter_language)
 	CHECK_EQ(keeps("comm == kworker/0:1 && small != 3"), 1);
 	CHECK_EQ(keeps("comm == \"kworker\""), 0);
 	CHECK_EQ(keeps("comm ~ *er/[0-3]:?"), 1);
+	CHECK_EQ(keeps("comm ~ \"[!a-j]work*\""), 1);
+	CHECK_EQ(keeps("comm ~ \"[!k]work*\""), 0);
 	CHECK_EQ(keeps("comm =~ \"^kw.*1$\""), 1);
 	CHECK_EQ(keeps("comm !~ \"^kw\""), 0);
 	CHECK_EQ(keeps("small & 8"), 1);

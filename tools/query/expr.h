@@ -231,7 +231,4 @@ struct value expr_dynamic(const struct expr_record *r, uint32_t offset, bool rel
 /* The same, but up to the first NUL or the end of the record, as a pointer to it would be read. */
 struct value expr_dynamic_text(const struct expr_record *r, uint32_t offset, bool relative);
 
-/* Bounded glob as the kernel's filters know it: * ? [a-z] and \\. */
-bool expr_glob(const char *pattern, uint32_t pattern_len, const char *s, uint32_t len);
-
 #endif

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The library compiles filters too (trace/control/filter.c). That one takes Linux's grammar and no more, with Linux's words
+ * and columns for what is wrong, and must do without recursion and memory; here there is arithmetic, bare words, regular
+ * expressions and fields that an event may lack, compiled to the bytecode of print fmts. One grammar for both would be
+ * larger than the two. What they share is the pattern (wire/glob.h).
+ */
+
 #define FILTER_TEXT_MAX	   16384
 #define FILTER_CLAUSES_MAX 32
 

@@ -12,37 +12,37 @@
  */
 static bool filter_or(struct compiler *c, bool negate);
 
-enum filter_op {
-	FILTER_NONE,
-	FILTER_EQ,
-	FILTER_NE,
-	FILTER_LT,
-	FILTER_LE,
-	FILTER_GT,
-	FILTER_GE,
-	FILTER_GLOB,
-	FILTER_REGEX,
-	FILTER_NO_REGEX,
+enum compare_op {
+	COMPARE_NONE,
+	COMPARE_EQ,
+	COMPARE_NE,
+	COMPARE_LT,
+	COMPARE_LE,
+	COMPARE_GT,
+	COMPARE_GE,
+	COMPARE_GLOB,
+	COMPARE_REGEX,
+	COMPARE_NO_REGEX,
 };
 
-static enum filter_op operator_at(const struct token *t)
+static enum compare_op operator_at(const struct token *t)
 {
 	static const uint32_t puncts[] = {
-		[FILTER_EQ] = PUNCT2('=', '='),
-		[FILTER_NE] = PUNCT2('!', '='),
-		[FILTER_LT] = '<',
-		[FILTER_LE] = PUNCT2('<', '='),
-		[FILTER_GT] = '>',
-		[FILTER_GE] = PUNCT2('>', '='),
-		[FILTER_GLOB] = '~',
-		[FILTER_REGEX] = PUNCT2('=', '~'),
-		[FILTER_NO_REGEX] = PUNCT2('!', '~'),
+		[COMPARE_EQ] = PUNCT2('=', '='),
+		[COMPARE_NE] = PUNCT2('!', '='),
+		[COMPARE_LT] = '<',
+		[COMPARE_LE] = PUNCT2('<', '='),
+		[COMPARE_GT] = '>',
+		[COMPARE_GE] = PUNCT2('>', '='),
+		[COMPARE_GLOB] = '~',
+		[COMPARE_REGEX] = PUNCT2('=', '~'),
+		[COMPARE_NO_REGEX] = PUNCT2('!', '~'),
 	};
 
-	for (unsigned i = FILTER_EQ; i <= FILTER_NO_REGEX; i++)
+	for (unsigned i = COMPARE_EQ; i <= COMPARE_NO_REGEX; i++)
 		if (token_is(t, puncts[i]))
-			return (enum filter_op)i;
-	return FILTER_NONE;
+			return (enum compare_op)i;
+	return COMPARE_NONE;
 }
 
 /* The text on the right of a comparison: "quoted", or a bare word when the left side is text. */
@@ -137,15 +137,15 @@ static bool never(struct compiler *c)
 	return !c->failed;
 }
 
-static bool compare_text(struct compiler *c, const struct operand *left, enum filter_op op,
+static bool compare_text(struct compiler *c, const struct operand *left, enum compare_op op,
 			 bool negate)
 {
-	bool regex = op == FILTER_REGEX || op == FILTER_NO_REGEX;
-	struct insn i = {.op = regex ? OP_STR_REGEX : op == FILTER_GLOB ? OP_STR_GLOB : OP_STR_EQ};
+	bool regex = op == COMPARE_REGEX || op == COMPARE_NO_REGEX;
+	struct insn i = {.op = regex ? OP_STR_REGEX : op == COMPARE_GLOB ? OP_STR_GLOB : OP_STR_EQ};
 	const char *s;
 	uint32_t len;
 
-	if (op != FILTER_EQ && op != FILTER_NE && op != FILTER_GLOB && !regex)
+	if (op != COMPARE_EQ && op != COMPARE_NE && op != COMPARE_GLOB && !regex)
 		return compiler_fail(c, "texts compare with == != ~ =~ !~ only");
 	if (!text_value(c, &s, &len))
 		return false;
@@ -162,18 +162,18 @@ static bool compare_text(struct compiler *c, const struct operand *left, enum fi
 	if (!left->text)
 		emit(c, (struct insn){OP_SYMBOL, 0, 0, 0, 0}, 1, 1);
 	emit(c, i, 1, 1);
-	if ((op == FILTER_NE || op == FILTER_NO_REGEX) != negate)
+	if ((op == COMPARE_NE || op == COMPARE_NO_REGEX) != negate)
 		emit(c, (struct insn){OP_LNOT, TYPE_INT, 0, 0, 0}, 1, 1);
 	return !c->failed;
 }
 
-static bool compare_numbers(struct compiler *c, struct operand *left, enum filter_op op,
+static bool compare_numbers(struct compiler *c, struct operand *left, enum compare_op op,
 			    bool negate)
 {
 	static const uint8_t ops[][2] = {
-		[FILTER_EQ] = {OP_EQ, OP_NE}, [FILTER_NE] = {OP_NE, OP_EQ},
-		[FILTER_LT] = {OP_LT, OP_GE}, [FILTER_LE] = {OP_LE, OP_GT},
-		[FILTER_GT] = {OP_GT, OP_LE}, [FILTER_GE] = {OP_GE, OP_LT},
+		[COMPARE_EQ] = {OP_EQ, OP_NE}, [COMPARE_NE] = {OP_NE, OP_EQ},
+		[COMPARE_LT] = {OP_LT, OP_GE}, [COMPARE_LE] = {OP_LE, OP_GT},
+		[COMPARE_GT] = {OP_GT, OP_LE}, [COMPARE_GE] = {OP_GE, OP_LT},
 	};
 	struct operand right = {0};
 	uint8_t type;
@@ -197,12 +197,12 @@ static bool compare_numbers(struct compiler *c, struct operand *left, enum filte
 static bool comparison(struct compiler *c, bool negate)
 {
 	struct operand left = {0};
-	enum filter_op op;
+	enum compare_op op;
 
 	if (!filter_operand(c, &left))
 		return false;
 	op = operator_at(&c->t);
-	if (op == FILTER_NONE) {
+	if (op == COMPARE_NONE) {
 		/* A lone value: true if it is not 0, as `flags & 4`. */
 		if (left.missing) {
 			emit(c, (struct insn){OP_CONST, 0, 0, 0, 0}, 0, 1);
@@ -212,10 +212,10 @@ static bool comparison(struct compiler *c, bool negate)
 		return !c->failed;
 	}
 	compiler_advance(c);
-	if (left.text || left.symbol || op >= FILTER_GLOB || c->t.kind == TOKEN_STRING)
+	if (left.text || left.symbol || op >= COMPARE_GLOB || c->t.kind == TOKEN_STRING)
 		return compare_text(c, &left, op, negate);
 	/* A bare word on the right may be a text meant for a field the event does not have. */
-	if (left.missing && c->t.kind == TOKEN_IDENT && op <= FILTER_NE)
+	if (left.missing && c->t.kind == TOKEN_IDENT && op <= COMPARE_NE)
 		return compare_text(c, &left, op, negate);
 	return compare_numbers(c, &left, op, negate);
 }
@@ -232,7 +232,7 @@ static bool holds_condition(const struct compiler *c)
 			depth++;
 		else if (token_is(&t, ')'))
 			depth--;
-		else if (operator_at(&t) != FILTER_NONE || token_is(&t, PUNCT2('&', '&')) ||
+		else if (operator_at(&t) != COMPARE_NONE || token_is(&t, PUNCT2('&', '&')) ||
 			 token_is(&t, PUNCT2('|', '|')) || token_is(&t, '!'))
 			return true;
 		lex_next(&l, &t);

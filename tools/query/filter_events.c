@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_events.c -- which events a filter is about: "sched/sched_switch, irq.*" by globs or regular expressions. */
 #include "query/filter_int.h"
+#include "wire/glob.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static bool matches(const char *pattern, uint32_t len, const char *name)
 	bool yes;
 
 	if (!is_regex(pattern, len))
-		return expr_glob(pattern, len, name, (uint32_t)strlen(name));
+		return fathom_glob(pattern, len, name, strlen(name));
 	if (!compile_regex(pattern, len, &re))
 		return false;
 	yes = !regexec(&re, name, 0, NULL, 0);

@@ -2,6 +2,7 @@
 /* vm.c -- run a program over a record. Keeps E1 to E4 of expr.h. */
 #include "query/expr.h"
 #include "query/strings.h"
+#include "wire/glob.h"
 
 #include <regex.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static bool matches(const struct program *p, const struct insn *i, const struct 
 	}
 	l = &p->literals[i->c];
 	if (i->op == OP_STR_GLOB)
-		return expr_glob(l->s, l->len, v->s, n);
+		return fathom_glob(l->s, l->len, v->s, n);
 	return n == l->len && (!n || !memcmp(v->s, l->s, n));
 }
 

@@ -5,6 +5,11 @@
 #include "control/str.h"
 #include "fathom/errno.h"
 
+/*
+ * Linux's grammar and no more: a field, an operator, a constant. The host's filters take much more, and are compiled by
+ * other code, which tools/query/filter.c gives the reasons of.
+ */
+
 enum {
 	OPEN = '(',
 	NOT = '!',

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "wire/glob.h"
 #include "wire/record.h"
 #include "wire/text.h"
 
@@ -111,8 +112,6 @@ int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
  * Number of events matched; -EINVAL if none. Context: task.
  */
 int fathom_event_enable(const char *pattern, int on);
-/* Linux's glob: `*`, `?`, `[a-z]`, `[!x]`, `\` takes the next character as it is. 1 if all of `s` matches. */
-int fathom_glob(const char *pat, size_t pat_len, const char *s, size_t n);
 
 /* Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use). */
 int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data);

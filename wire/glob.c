@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* glob.c -- Linux's patterns for names of functions and events, and for strings in filters. */
-#include "fathom/event.h"
+#include "wire/glob.h"
 
 /*
  * One class `[...]` at pat[p]: 1 if `c` is in it, 0 if not, -1 if the class has no end (then `[` is itself).
