@@ -47,7 +47,7 @@ check calls_by_cpu $(($(samples "$graph" --cpu 0) + $(samples "$graph" --cpu 1-6
 check calls_by_filter $(($(samples "$graph" --filter 'CPU == 0') + $(samples "$graph" --filter 'CPU != 0'))) "$all"
 check a_filter_takes_a_part "$([ "$(samples "$graph" --filter 'CPU == 0')" -lt "$all" ] && echo less)" less
 "$fathom" flame "$graph" --filter 'CPU ==' -o - >"$work/out" 2>"$work/err"
-check a_wrong_filter_fails "$? $(grep -c -- '--filter' "$work/err")" "1 1"
+check a_wrong_filter_fails "$? $(grep -c -- '--filter' "$work/err")" "2 1"
 for o in "--cpu 0" "--from 1" "--filter CPU==0"; do
 	# shellcheck disable=SC2086
 	"$fathom" flame "$work/all.folded" $o -o - >"$work/out" 2>"$work/err"

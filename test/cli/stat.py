@@ -60,7 +60,7 @@ with Traces() as t:
     got = json.loads(fathom("stat", "-j", "--filter", 'EVENT == "sched_switch"', path)[1])
     check("stat_filter", got["events"] == by_name["sched_switch"], got["events"])
     rc, out, err = fathom("stat", "--filter", "(((", path)
-    check("stat_bad_filter", rc == 1 and "--filter" in err and "^" in err, err)
+    check("stat_bad_filter", rc == 2 and "--filter" in err and "^" in err, err)
 
     # The index beside the trace, and none where there must be none.
     rc, out, err = fathom("index", path)
