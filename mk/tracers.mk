@@ -56,7 +56,7 @@ CHECK_FAST_DEPS += $(B)/test/traced_process
 
 $(B)/tracers/traced_cyg.o: test/tracers/traced_cyg.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O2 -g -fno-pie -finstrument-functions -c $< -o $@
+	$(CC) $(CSTD) $(WARN) -O2 -g -fno-pie -fno-omit-frame-pointer -finstrument-functions -c $< -o $@
 $(B)/test/unit/tracers_instrument: test/tracers/instrument.c test/tracers/unpatched.h test/tracers/forest.h test/tracers/port.h test/harness.h $(B)/tracers/traced_cyg.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_cyg.o \
@@ -77,7 +77,7 @@ $(B)/user-$(1)/%.o: %.S
 $(B)/user-$(1)/libfathom.a: $$(patsubst %,$(B)/user-$(1)/%.o,$$(basename $$(FATHOM_SRC) $$(FATHOM_ARCH_SRC_$(1)) $$(WIRE_SRC) $$(USER_SRC)))
 	@rm -f $$@
 	$$(CROSS_$(1))ar rcs $$@ $$^
-$(B)/tracers-$(1)/traced_cyg.o: TRACED := -finstrument-functions
+$(B)/tracers-$(1)/traced_cyg.o: TRACED := -fno-omit-frame-pointer -finstrument-functions
 $(B)/tracers-$(1)/traced_ret.o $(B)/tracers-$(1)/traced_hij.o: TRACED := $$(TRACED_$(1))
 $(B)/tracers-$(1)/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $$(@D)
@@ -94,7 +94,7 @@ $(foreach a,$(TRACERS_CROSS),$(eval $(call TRACERS_FOR,$(a))))
 
 # And with functions compiled by clang, on this CPU. The functions with return sites are gcc's: clang has none.
 TRACED_clang = -fpatchable-function-entry=5
-$(B)/tracers-clang/traced_cyg.o: TRACED_clang := -finstrument-functions
+$(B)/tracers-clang/traced_cyg.o: TRACED_clang := -fno-omit-frame-pointer -finstrument-functions
 $(B)/tracers-clang/%.o: test/tracers/%.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)
 	clang $(CSTD) $(WARN) -O2 -g -fno-pie -fno-omit-frame-pointer $(TRACED_clang) -c $< -o $@

@@ -83,7 +83,6 @@ TEST(known_table)
 	fathom_instrument_ready_text(from, to);
 	CHECK_EQ(fathom_function_prepare(), 0);
 	CHECK(fathom_function_count() >= 6);
-	CHECK_EQ(fathom_stack_tracer_set(1), -FATHOM_ENOSYS);
 	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
 	CHECK_EQ(cyg_mid(1), 6);
 	fathom_tracer_set("nop");
@@ -117,24 +116,54 @@ TEST(known_filters)
 	fathom_tracer_set("nop");
 }
 
-/* There is no frame to start from: function and caller are the stack. */
 TEST(known_stack)
 {
 	struct fathom_record r;
 	uint16_t type = 0;
 	uint32_t frames = 0;
+	uintptr_t at[4] = {0}, offset, size;
 
+	CHECK_EQ(put(FATHOM_SET_FILTER, "cyg_leaf"), 0);
 	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 1);
 	fathom_tracer_set("function");
-	cyg_leaf(1);
+	cyg_mid(1);
 	fathom_tracer_set("nop");
 	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 0);
+	fathom_function_set_clear(FATHOM_SET_FILTER);
 	while (fathom_ring_consume(fathom_ring_of(0), &r)) {
 		memcpy(&type, r.data, 2);
 		memcpy(&frames, (const uint8_t *)r.data + 8, 4);
+		memcpy(at, (const uint8_t *)r.data + 16, sizeof(at));
 	}
 	CHECK_EQ(type, WIRE_ID_KERNEL_STACK);
-	CHECK_EQ(frames, 2);
+	CHECK(frames >= 4);
+	CHECK_STR(port_symbol(at[0], &offset, &size), "cyg_leaf");
+	CHECK_STR(port_symbol(at[1], &offset, &size), "cyg_mid");
+	CHECK_STR(port_symbol(at[2], &offset, &size), "test_known_stack");
+}
+
+TEST(known_stack_tracer)
+{
+	static struct fathom_stack_seen seen;
+	uintptr_t offset, size, sum = 0;
+	uint32_t named = 0;
+
+	fathom_user_stack_init();
+	CHECK_EQ(put(FATHOM_SET_STACK, "cyg_recurse"), 0);
+	CHECK_EQ(fathom_stack_tracer_set(1), 0);
+	cyg_recurse(20);
+	CHECK_EQ(fathom_stack_tracer_set(0), 0);
+	fathom_function_set_clear(FATHOM_SET_STACK);
+	fathom_stack_copy(&seen);
+	CHECK_EQ(seen.bytes, fathom_stack_max());
+	CHECK(seen.nr > 22);
+	for (uint32_t i = 0; i < seen.nr; i++) {
+		named += !strcmp(port_symbol(seen.ip[i], &offset, &size), "cyg_recurse");
+		sum += (i + 1 < seen.nr ? seen.at[i + 1] : seen.top) - seen.at[i];
+	}
+	CHECK_EQ(named, 21);
+	CHECK_EQ(sum, seen.bytes);
+	CHECK_STR(taken(), "");
 }
 
 /* Calls of one name that are recorded, inside others that are not, and the other way round. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* function.c -- the function tracer: one record per call, and the general entry that serves every user of a site. */
 #include "fathom/errno.h"
+#include "fathom/unwind.h"
 #include "probe/probes.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
@@ -132,10 +133,41 @@ static int call_is_traced(void)
 	return (!fathom_pids_any() || fathom_pid_traced(fathom_port_task())) && (!gate || gate());
 }
 
-/* `slot` and `fp` are 0 if the function tells of the call from inside. */
-static void function_serve(uintptr_t ip, uintptr_t parent_ip, uintptr_t *slot, uintptr_t fp,
-			   uint32_t context)
+/* A call, as its users are told of it. */
+struct function_call {
+	uintptr_t ip, parent_ip;
+	uintptr_t *slot; /* where its return address lies; NULL: nobody knows */
+	uintptr_t fp; /* the frame of the caller; 0: nobody knows. Of who tells, if it is named */
+	int named;    /* told from inside the function: its return will not know the slot */
+};
+
+/* Who may look at the stack. */
+static int function_wants_frame(uint32_t users)
 {
+	return users & (SITE_STACK | SITE_PROBE | SITE_LISTENER) ||
+	       fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_FUNC_STACK;
+}
+
+/*
+ * fp is the frame of what the function called to tell: the frame above it is the function's own, if that has one, and
+ * then it returns to where the function was called from. Code without frame pointers has anything there.
+ */
+static void function_find_frame(struct function_call *call)
+{
+	struct fathom_unwind u;
+	uintptr_t at = 0;
+
+	fathom_unwind_kernel(&u, call->fp);
+	call->fp = 0;
+	if (fathom_unwind_next(&u, 0) && fathom_unwind_next(&u, &at) == call->parent_ip) {
+		call->slot = (uintptr_t *)at;
+		call->fp = u.fp;
+	}
+}
+
+static void function_serve(struct function_call *call, uint32_t context)
+{
+	uintptr_t ip = call->ip, parent_ip = call->parent_ip;
 	int index = fathom_site_find(ip), traced, hijack = 1;
 	uint32_t users = fathom_instrument_users(), flags = 0;
 
@@ -146,24 +178,26 @@ static void function_serve(uintptr_t ip, uintptr_t parent_ip, uintptr_t *slot, u
 	if (!users)
 		return;
 	traced = call_is_traced();
+	if (call->named && function_wants_frame(users))
+		function_find_frame(call);
 	if (users & SITE_PROBE)
-		fathom_probe_run((uint32_t)index, ip, parent_ip, fp);
-	if (users & SITE_STACK && slot)
-		fathom_stack_check(ip, slot, fp);
+		fathom_probe_run((uint32_t)index, ip, parent_ip, call->fp);
+	if (users & SITE_STACK && call->slot)
+		fathom_stack_check(ip, call->slot, call->fp);
 	if (users & SITE_LISTENER)
-		fathom_listeners_call((uint32_t)index, ip, parent_ip, fp, context);
+		fathom_listeners_call((uint32_t)index, ip, parent_ip, call->fp, context);
 	if (users & SITE_FUNCTION && traced)
-		function_slow(ip, parent_ip, fp, context);
+		function_slow(ip, parent_ip, call->fp, context);
 	if (users & SITE_GRAPH && traced)
 		flags |= fathom_graph_wanted((uint32_t)index);
 	if (users & SITE_PROFILE) {
 		fathom_profile_enter((uint32_t)index);
 		flags |= GRAPH_PROFILE;
 	}
-	if (!slot && users & SITE_RETURNS)
+	if (call->named && users & SITE_RETURNS)
 		fathom_graph_push_named(ip, flags);
 	else if (flags)
-		fathom_graph_push(ip, slot, flags, hijack);
+		fathom_graph_push(ip, call->slot, flags, hijack);
 	else if (users & SITE_RETURNS && !hijack)
 		fathom_port_task_state()->left_out++;
 }
@@ -176,21 +210,25 @@ void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (fathom_likely(task)) {
-		function_serve(ip, *slot, slot, fp, context);
+		struct function_call call = {ip, *slot, slot, fp, 0};
+
+		function_serve(&call, context);
 		fathom_guard_leave(task, outer);
 	}
 	fathom_port_unpin(pin);
 }
 
 /* Context: any. */
-void fathom_function_named(uintptr_t ip, uintptr_t parent_ip)
+void fathom_function_named(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
 	uintptr_t pin = fathom_port_pin();
 	uint32_t context = fathom_port_context(), outer;
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (fathom_likely(task)) {
-		function_serve(ip, parent_ip, 0, 0, context);
+		struct function_call call = {ip, parent_ip, 0, fp, 1};
+
+		function_serve(&call, context);
 		fathom_guard_leave(task, outer);
 	}
 	fathom_port_unpin(pin);

@@ -80,9 +80,9 @@ uint32_t fathom_instrument_users(void)
 }
 
 /* Context: any. */
-void fathom_instrument_enter(void *function, void *call_site)
+void fathom_instrument_enter(void *function, void *call_site, void *frame)
 {
-	fathom_function_named((uintptr_t)function, (uintptr_t)call_site);
+	fathom_function_named((uintptr_t)function, (uintptr_t)call_site, (uintptr_t)frame);
 }
 
 void fathom_instrument_leave(void *function)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c -- stacks in the trace, and the stack tracer: the deepest stack seen, frame by frame. */
-#include "fathom/errno.h"
 #include "fathom/event.h"
 #include "fathom/unwind.h"
 #include "probe/sites.h"
@@ -133,11 +132,8 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 
 int fathom_stack_tracer_set(int on)
 {
-	uintptr_t from, to;
 	int err = on ? fathom_function_prepare() : 0;
 
-	if (on && !err && fathom_instrument_text(&from, &to))
-		err = -FATHOM_ENOSYS; /* functions that tell of a call from inside say nothing of their frame */
 	if (err)
 		return err;
 	deepest_on = on != 0;

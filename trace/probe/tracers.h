@@ -203,8 +203,8 @@ void fathom_tracer_exit(void);
 /* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
-/* A function tells of its call from inside: no slot, no frame. */
-void fathom_function_named(uintptr_t ip, uintptr_t parent_ip);
+/* A function tells of its call from inside, through something whose frame is `fp`. */
+void fathom_function_named(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
 void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
 			       uint32_t context);
 
