@@ -24,7 +24,8 @@ static void *help(void *arg)
 	struct helped *h = arg;
 
 	while (!__atomic_load_n(&h->stop, __ATOMIC_RELAXED))
-		merge_help(h->merge);
+		if (!merge_prepare(h->merge))
+			merge_help(h->merge);
 	return NULL;
 }
 
@@ -53,7 +54,7 @@ static bool can_help(struct source *s)
 	bool helped;
 
 	CHECK(!merge_help(m));
-	merge_share(m);
+	merge_share(m, 2);
 	helped = merge_help(m);
 	merge_close(m);
 	return helped;
@@ -73,7 +74,7 @@ static void walk(struct source *s, bool helped, uint64_t digests[2], uint64_t *n
 	uint64_t rest;
 
 	if (helped)
-		merge_share(h.merge);
+		merge_share(h.merge, 2);
 	for (unsigned i = 0; helped && i < HELPERS; i++)
 		pthread_create(&ids[i], NULL, help, &h);
 	digests[0] = digest(h.merge, nr);

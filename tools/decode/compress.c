@@ -3,15 +3,10 @@
 #include "decode/compress.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-
-struct decompressor {
-	enum compression kind;
-	ZSTD_DCtx *zstd;
-};
 
 enum compression compress_named(const char *name)
 {
@@ -36,37 +31,44 @@ const char *compress_version(enum compression c)
 	return c == COMPRESS_ZLIB ? zlibVersion() : c == COMPRESS_ZSTD ? ZSTD_versionString() : "";
 }
 
-struct decompressor *decompressor_new(enum compression c)
-{
-	struct decompressor *d = calloc(1, sizeof(*d));
+/* A context is some hundred kilobytes of tables: each thread keeps one, in the cache of its CPU. */
+static pthread_key_t context_key;
+static pthread_once_t context_once = PTHREAD_ONCE_INIT;
 
-	if (!d)
-		return NULL;
-	d->kind = c;
-	if (c == COMPRESS_ZSTD && !(d->zstd = ZSTD_createDCtx())) {
-		free(d);
-		return NULL;
-	}
+static void free_context(void *p)
+{
+	ZSTD_freeDCtx(p);
+}
+
+static void make_context_key(void)
+{
+	pthread_key_create(&context_key, free_context);
+}
+
+static ZSTD_DCtx *zstd_context(void)
+{
+	ZSTD_DCtx *d;
+
+	pthread_once(&context_once, make_context_key);
+	d = pthread_getspecific(context_key);
+	if (!d && (d = ZSTD_createDCtx()))
+		pthread_setspecific(context_key, d);
 	return d;
 }
 
-void decompressor_free(struct decompressor *d)
+static int unpack_zstd(const void *in, size_t in_bytes, void *out, size_t out_bytes)
 {
-	if (!d)
-		return;
-	ZSTD_freeDCtx(d->zstd);
-	free(d);
+	ZSTD_DCtx *d = zstd_context();
+
+	return d && ZSTD_decompressDCtx(d, out, out_bytes, in, in_bytes) == out_bytes ? 0 : -EINVAL;
 }
 
-int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *out, size_t out_bytes)
+int decompress(enum compression c, const void *in, size_t in_bytes, void *out, size_t out_bytes)
 {
 	uLongf z = out_bytes;
 
-	switch (d->kind) {
-	case COMPRESS_ZSTD:
-		return ZSTD_decompressDCtx(d->zstd, out, out_bytes, in, in_bytes) == out_bytes
-			       ? 0
-			       : -EINVAL;
+	switch (c) {
+	case COMPRESS_ZSTD: return unpack_zstd(in, in_bytes, out, out_bytes);
 	case COMPRESS_ZLIB:
 		return uncompress(out, &z, in, in_bytes) == Z_OK && z == out_bytes ? 0 : -EINVAL;
 	case COMPRESS_NONE:

@@ -18,14 +18,8 @@ enum compression {
 enum compression compress_named(const char *name);
 const char *compress_name(enum compression c);
 
-/* A state that may be kept over calls (NULL: a new one each time); one thread at a time. */
-struct decompressor;
-
-struct decompressor *decompressor_new(enum compression c);
-void decompressor_free(struct decompressor *d);
 /* Fill exactly `out_bytes`. 0, or -EINVAL: damaged, or another size. */
-int decompress(struct decompressor *d, const void *in, size_t in_bytes, void *out,
-	       size_t out_bytes);
+int decompress(enum compression c, const void *in, size_t in_bytes, void *out, size_t out_bytes);
 
 /* Four bytes that compressed data may begin with. Where such data end in `n` bytes, by their own account; 0: not known. */
 bool compress_begins(enum compression c, const uint8_t *p);

@@ -249,29 +249,42 @@ void merge_unget(struct merge *m)
 	m->number--;
 }
 
-/* Portions ahead of all cursors together: a few tens of kilobytes each. */
+/* Portions, a few tens of kilobytes each: in a turn of a thread, and ahead of all cursors together. */
+#define TURN_TOTAL  4u
 #define AHEAD_TOTAL 64u
-#define AHEAD_MAX   7u
 
-void merge_share(struct merge *m)
+void merge_share(struct merge *m, uint32_t threads)
 {
 	const struct source_ops *ops = m->source->ops;
+	uint32_t most;
 
 	if (!ops->expect || !ops->ahead || !m->nr)
 		return;
-	m->ahead = AHEAD_TOTAL / m->nr;
-	m->ahead = m->ahead > AHEAD_MAX ? AHEAD_MAX : m->ahead ? m->ahead : 1;
+	most = AHEAD_TOTAL / m->nr > 1 ? AHEAD_TOTAL / m->nr : 1;
+	m->turn = TURN_TOTAL / m->nr > 1 ? TURN_TOTAL / m->nr : 1;
+	m->ahead = m->turn * threads - 1 < most ? m->turn * threads - 1 : most;
 	for (uint32_t i = 0; i < m->nr; i++)
 		ops->expect(m->cursors[i], m->ahead);
 }
 
-bool merge_help(struct merge *m)
+static bool help_from(struct merge *m, uint32_t distance)
 {
-	for (uint32_t distance = 1; distance <= m->ahead; distance++)
+	for (; distance <= m->ahead; distance++)
 		for (uint32_t i = 0; i < m->nr; i++)
 			if (m->source->ops->ahead(m->cursors[i], distance))
 				return true;
 	return false;
+}
+
+bool merge_help(struct merge *m)
+{
+	return help_from(m, 1);
+}
+
+/* The turns of the others come before the next one of this thread. */
+bool merge_prepare(struct merge *m)
+{
+	return help_from(m, m->ahead >= m->turn ? m->ahead - m->turn + 1 : 1);
 }
 
 void merge_seek_time(struct merge *m, uint64_t t)

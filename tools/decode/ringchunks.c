@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_MAX   8u
+#define SLOTS_MAX   32u
 /* Larger chunks than any writer makes are left to the owner, so that memory is bounded by what is believed of one. */
 #define AHEAD_BYTES (1u << 20)
 
@@ -33,9 +33,6 @@ struct ring_window {
 	pthread_mutex_t lock;
 	pthread_cond_t ready;
 	struct slot slots[SLOTS_MAX];
-	struct decompressor *
-		idle[SLOTS_MAX]; /* the one used last is taken first: its tables are in the cache */
-	unsigned nr_idle;
 };
 
 size_t ring_chunk_of(const struct ring_stream *t, uint64_t block)
@@ -75,8 +72,6 @@ void ring_window_free(struct ring_window *w)
 		return;
 	for (unsigned i = 0; i < SLOTS_MAX; i++)
 		free(w->slots[i].data);
-	while (w->nr_idle)
-		decompressor_free(w->idle[--w->nr_idle]);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->ready);
 	free(w);
@@ -95,7 +90,7 @@ void ring_window_widen(struct ring_window *w, unsigned slots)
 }
 
 /* Fill a slot that is BUSY by this thread; W1. */
-static bool unpack(struct ring_window *w, struct decompressor *d, struct slot *s, size_t n)
+static bool unpack(struct ring_window *w, struct slot *s, size_t n)
 {
 	const struct ring_chunk *k = &w->stream->chunks[n];
 
@@ -107,7 +102,8 @@ static bool unpack(struct ring_window *w, struct decompressor *d, struct slot *s
 		s->data = p;
 		s->cap = k->out_bytes;
 	}
-	if (decompress(d, w->source->map + k->offset, k->bytes, s->data, k->out_bytes)) {
+	if (decompress(w->set->compression, w->source->map + k->offset, k->bytes, s->data,
+		       k->out_bytes)) {
 		source_damage(w->source, k->offset, k->out_bytes,
 			      "cpu %u: a compressed chunk of %u bytes does not decompress to %u",
 			      w->cpu, k->bytes, k->out_bytes);
@@ -119,18 +115,13 @@ static bool unpack(struct ring_window *w, struct decompressor *d, struct slot *s
 /* Called and left with the lock held. */
 static bool fill(struct ring_window *w, struct slot *s, size_t n)
 {
-	struct decompressor *d = w->nr_idle ? w->idle[--w->nr_idle] : NULL;
 	bool ok;
 
 	s->state = SLOT_BUSY;
 	s->chunk = n;
 	pthread_mutex_unlock(&w->lock);
-	if (!d)
-		d = decompressor_new(w->set->compression);
-	ok = d && unpack(w, d, s, n);
+	ok = unpack(w, s, n);
 	pthread_mutex_lock(&w->lock);
-	if (d)
-		w->idle[w->nr_idle++] = d; /* at most one per slot is in use */
 	s->state = ok ? SLOT_READY : SLOT_EMPTY;
 	pthread_cond_signal(&w->ready);
 	return ok;

@@ -396,6 +396,7 @@ struct merge {
 	uint32_t given;
 	uint32_t peeked; /* slot of the event merge_peek() told */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
+	uint32_t turn;	 /* about so many of them are one thread's turn */
 };
 
 #define MERGE_RUN  16u
@@ -446,10 +447,12 @@ const struct event *merge_peek_buffer(struct merge *m);
 void merge_drop(struct merge *m);
 /*
  * Several threads walk in turns, and those that wait can help: after merge_share(), merge_help() does some of the work of
- * calls to come; any thread, while another is in merge_next(). False: nothing to do for now.
+ * calls to come, the next first; any thread, while another is in merge_next(). merge_prepare() is for what the thread itself
+ * will probably read in its next turn: it costs to read what another CPU wrote. False: nothing to do for now.
  */
-void merge_share(struct merge *m);
+void merge_share(struct merge *m, uint32_t threads);
 bool merge_help(struct merge *m);
+bool merge_prepare(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
 void merge_seek_time(struct merge *m, uint64_t t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c -- symbols by address: kallsyms, System.map, or added one by one. */
 #include "decode/names.h"
+#include "base/memory.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -9,15 +10,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Strings live in one growing pool and are kept as offsets, so that growing does not break them. */
+/*
+ * Strings live in one growing pool and are kept as offsets, so that growing does not break them; a later one lies behind. The
+ * name of a module stands behind that of its symbol, after a '['. Entries are small: a kernel has some hundred thousand.
+ */
 struct entry {
 	uint64_t addr;
-	uint64_t size;
-	uint32_t name;
-	uint32_t module;
-	uint32_t order; /* of adding */
-	uint32_t skip;	/* trace-cmd does not take it: absolute, or ARM's mapping symbols */
+	uint32_t size; /* 0: up to the next one */
+	uint32_t name; /* offset and the flags below */
 };
+
+#define NAME_MASK   0x3fffffffu
+#define NAME_MODULE 0x40000000u /* it is followed by its module's */
+#define NAME_SKIP   0x80000000u /* trace-cmd does not take it: absolute, or ARM's mapping symbols */
 
 struct symbols {
 	struct entry *e;
@@ -82,53 +87,59 @@ static int pool_room(struct symbols *t, size_t n)
 	return 0;
 }
 
-static int pool_add(struct symbols *t, const char *s, size_t bytes, uint32_t *at)
+/* A text with another in front of it. */
+static int pool_add(struct symbols *t, const char *s, size_t bytes, const char *front, uint32_t *at)
 {
-	if (pool_room(t, bytes + 1))
+	size_t n = strlen(front);
+	char *to;
+
+	if (pool_room(t, n + bytes + 1))
 		return -ENOMEM;
 	*at = (uint32_t)t->pool_bytes;
-	memcpy(t->pool + t->pool_bytes, s, bytes);
-	t->pool[t->pool_bytes + bytes] = 0;
-	t->pool_bytes += bytes + 1;
+	to = t->pool + t->pool_bytes;
+	memcpy(to, front, n);
+	memcpy(to + n, s, bytes);
+	to[n + bytes] = 0;
+	t->pool_bytes += n + bytes + 1;
 	return 0;
 }
 
-static struct entry *new_entry(struct symbols *t, uint64_t addr, uint64_t size)
+/* Room for one more entry. False: none. */
+static bool entry_room(struct symbols *t)
 {
+	size_t cap = t->cap ? t->cap * 2 : 4096;
 	struct entry *n;
 
 	if (t->map)
-		return NULL;
-	if (t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 4096;
+		return false;
+	if (t->nr < t->cap)
+		return true;
+	n = realloc(t->e, cap * sizeof(*n));
+	if (!n)
+		return false;
+	t->e = n;
+	t->cap = cap;
+	return true;
+}
 
-		n = realloc(t->e, cap * sizeof(*n));
-		if (!n)
-			return NULL;
-		t->e = n;
-		t->cap = cap;
-	}
-	n = &t->e[t->nr];
-	*n = (struct entry){.addr = addr, .size = size, .order = (uint32_t)t->nr};
-	t->nr++;
+static void put_entry(struct symbols *t, uint64_t addr, uint64_t size, uint32_t name)
+{
+	t->e[t->nr++] = (struct entry){.addr = addr,
+				       .size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
+				       .name = name};
 	t->sorted = false;
-	return n;
 }
 
 int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *name,
 		size_t name_bytes, const char *module, size_t module_bytes)
 {
-	uint32_t n = 0, m = 0;
-	struct entry *e;
+	bool in_module = module && module_bytes;
+	uint32_t n = 0, m;
 
-	if (pool_add(t, name, name_bytes, &n) ||
-	    (module && module_bytes && pool_add(t, module, module_bytes, &m)))
+	if (!entry_room(t) || pool_add(t, name, name_bytes, "", &n) ||
+	    (in_module && pool_add(t, module, module_bytes, "[", &m)))
 		return -ENOMEM;
-	e = new_entry(t, addr, size);
-	if (!e)
-		return -ENOMEM;
-	e->name = n;
-	e->module = m;
+	put_entry(t, addr, size, in_module ? n | NAME_MODULE : n);
 	return 0;
 }
 
@@ -179,8 +190,8 @@ static char *hex(char *p, const char *end, uint64_t *v)
 static bool kallsyms_line(struct symbols *t, char *p, char *end)
 {
 	char *name, *name_end = end, *open = NULL, type;
-	struct entry *e;
 	uint64_t addr;
+	uint32_t at;
 
 	p = hex(p, end, &addr);
 	if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
@@ -192,17 +203,29 @@ static bool kallsyms_line(struct symbols *t, char *p, char *end)
 		for (name_end = open ? open : end; name_end > name && name_end[-1] <= ' ';)
 			name_end--;
 	}
-	e = name_end > name ? new_entry(t, addr, 0) : NULL;
-	if (!e)
+	if (name_end == name || !entry_room(t))
 		return false;
 	*name_end = 0;
-	e->name = (uint32_t)(name - t->pool);
-	if (open && open > name) {
+	at = (uint32_t)(name - t->pool);
+	if (open) {
 		end[-1] = 0;
-		e->module = (uint32_t)(open + 1 - t->pool);
+		at |= NAME_MODULE;
 	}
-	e->skip = *name == '$' || type == 'a' || type == 'A';
+	if (*name == '$' || type == 'a' || type == 'A')
+		at |= NAME_SKIP;
+	put_entry(t, addr, 0, at);
 	return true;
+}
+
+#define LINE_BYTES 48u /* the lines of a kernel's kallsyms are some 60 bytes long */
+
+static void first_entries(struct symbols *t, size_t text_bytes)
+{
+	size_t cap = text_bytes / LINE_BYTES + 1;
+
+	if (t->map || t->e || !(t->e = memory_large(cap * sizeof(*t->e))))
+		return;
+	t->cap = cap;
 }
 
 /* The lines of a text in the pool, behind which there is one more byte. */
@@ -212,6 +235,7 @@ static size_t kallsyms_lines(struct symbols *t, char *p, size_t bytes)
 	size_t n = 0;
 
 	*end = 0;
+	first_entries(t, bytes);
 	while (p < end) {
 		char *nl = memchr(p, '\n', (size_t)(end - p));
 		char *stop = nl ? nl : end;
@@ -255,7 +279,8 @@ static int by_address(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	/* in the order of adding */
+	return (x->name & NAME_MASK) < (y->name & NAME_MASK) ? -1 : 1;
 }
 
 /* The kernel's own symbols come sorted, those of modules behind them do not: sort those, then merge from the end. */
@@ -307,7 +332,7 @@ static uint32_t *make_trace_cmd_order(struct symbols *t)
 		while (next < t->nr && t->e[next].addr == t->e[i].addr)
 			next++;
 		for (size_t k = next; k-- > i;)
-			if (!t->e[k].skip)
+			if (!(t->e[k].name & NAME_SKIP))
 				tc[nr++] = (uint32_t)k;
 		i = next;
 	}
@@ -362,14 +387,34 @@ static size_t trace_cmd_search(const struct symbols *t, uint64_t addr)
 	return t->nr_tc;
 }
 
+static const char *name_of(const struct symbols *t, const struct entry *e)
+{
+	return t->pool + (e->name & NAME_MASK);
+}
+
+/* "" if it has none. In a text of kallsyms there may be blanks in front of the '['. */
+static const char *module_of(const struct symbols *t, const struct entry *e)
+{
+	const char *end = t->pool + t->pool_bytes, *p = name_of(t, e);
+
+	if (!(e->name & NAME_MODULE))
+		return "";
+	p += strlen(p) + 1;
+	while (p < end && *p && *p <= ' ')
+		p++;
+	if (p < end && *p == '[')
+		p++;
+	return p < end ? p : "";
+}
+
 static void fill(const struct symbols *t, size_t i, uint64_t addr, struct symbol *out)
 {
 	size_t n = i + 1;
 
 	while (n < t->nr && t->e[n].addr == t->e[i].addr)
 		n++;
-	out->name = t->pool + t->e[i].name;
-	out->module = t->pool + t->e[i].module;
+	out->name = name_of(t, &t->e[i]);
+	out->module = module_of(t, &t->e[i]);
 	out->start = t->e[i].addr;
 	out->size = t->e[i].size ? t->e[i].size : n < t->nr ? t->e[n].addr - t->e[i].addr : 0;
 	out->offset = addr - t->e[i].addr;
@@ -425,13 +470,12 @@ static uint32_t pack_text(char *pool, size_t *at, const char *s)
 	return (uint32_t)here;
 }
 
-/* At most: modules that stand together share their name. */
 static size_t pack_bytes(const struct symbols *t)
 {
 	size_t bytes = 1;
 
 	for (size_t i = 0; i < t->nr; i++)
-		bytes += strlen(t->pool + t->e[i].name) + strlen(t->pool + t->e[i].module) + 2;
+		bytes += strlen(name_of(t, &t->e[i])) + strlen(module_of(t, &t->e[i])) + 3;
 	return bytes;
 }
 
@@ -439,8 +483,6 @@ int symbols_pack(struct symbols *t, struct symbols_packed *out)
 {
 	struct entry *e = malloc((t->nr + 1) * sizeof(*e));
 	char *pool = malloc(pack_bytes(t));
-	const char *last = "";
-	uint32_t last_at = 0;
 	size_t at = 1;
 
 	if (!e || !pool) {
@@ -451,15 +493,12 @@ int symbols_pack(struct symbols *t, struct symbols_packed *out)
 	sort(t);
 	pool[0] = 0;
 	for (size_t i = 0; i < t->nr; i++) {
-		const char *module = t->pool + t->e[i].module;
-
 		e[i] = t->e[i];
-		e[i].name = pack_text(pool, &at, t->pool + t->e[i].name);
-		if (*module && strcmp(module, last) != 0) {
-			last = module;
-			last_at = pack_text(pool, &at, module);
+		e[i].name = pack_text(pool, &at, name_of(t, &t->e[i])) | (e[i].name & ~NAME_MASK);
+		if (e[i].name & NAME_MODULE) {
+			pool[at++] = '[';
+			pack_text(pool, &at, module_of(t, &t->e[i]));
 		}
-		e[i].module = *module ? last_at : 0;
 	}
 	*out = (struct symbols_packed){e, t->nr, sizeof(*e), pool, at};
 	return 0;
@@ -473,8 +512,7 @@ int symbols_borrow(struct symbols *t, const struct symbols_packed *in, void *map
 	    in->pool[in->pool_bytes - 1])
 		return -EINVAL;
 	for (size_t i = 0; i < in->nr; i++)
-		if (e[i].name >= in->pool_bytes || e[i].module >= in->pool_bytes ||
-		    (i && e[i].addr < e[i - 1].addr))
+		if ((e[i].name & NAME_MASK) >= in->pool_bytes || (i && e[i].addr < e[i - 1].addr))
 			return -EINVAL;
 	free(t->pool);
 	free(t->e);

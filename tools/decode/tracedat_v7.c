@@ -2,6 +2,7 @@
 /* tracedat_v7.c -- trace.dat version 7: sections found through options, compressed or not. */
 #include "decode/tracedat.h"
 #include "base/diag.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,17 +31,14 @@ static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t
 	struct tracedat *t = s->priv;
 	uint32_t in = reader_u32(r), out = reader_u32(r);
 	const void *data = reader_bytes(r, in);
-	struct decompressor *d = decompressor_new(t->ring.compression);
-	void *p = data && out <= TRACEDAT_META_MAX ? malloc((size_t)out + 1) : NULL;
+	void *p = data && out <= TRACEDAT_META_MAX ? memory_large((size_t)out + 1) : NULL;
 
-	if (!p || !d || decompress(d, data, in, p, out)) {
+	if (!p || decompress(t->ring.compression, data, in, p, out)) {
 		source_damage(s, offset, out, "section %u does not decompress: %u to %u bytes", id,
 			      in, out);
-		decompressor_free(d);
 		free(p);
 		return false;
 	}
-	decompressor_free(d);
 	p = keep(t, p);
 	reader_init(r, p, out, s->big_endian);
 	return p != NULL;

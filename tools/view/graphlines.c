@@ -2,28 +2,21 @@
 /* graphlines.c -- funcgraph_entry and funcgraph_exit as trace-cmd draws them. */
 #include "view/lines.h"
 
-/* A record may claim any depth; a line is bounded. */
-#define INDENT_MAX 512
+/* Everything in a line but the indentation and the name, with room for moves of a fixed size. */
+#define GRAPH_ROOM (64u + 2 * OUT_PAD)
 
-enum {
-	GRAPH_FUNC,
-	GRAPH_DEPTH,
-	GRAPH_CALLTIME,
-	GRAPH_RETTIME
-};
-
-static void put_indent(struct out *o, uint64_t depth)
+static inline char *put_indent(char *at, uint32_t depth)
 {
-	if ((int64_t)depth > 0)
-		out_blanks(o, 2 * (depth < INDENT_MAX ? depth : INDENT_MAX));
+	for (uint32_t k = 0; k < 2 * depth; k += OUT_PAD)
+		memset(at + k, ' ', OUT_PAD);
+	return at + 2 * depth;
 }
 
 /* Most calls: less than a millisecond, 16 characters whatever the number. */
-static inline void put_short(struct out *o, unsigned ns)
+static inline char *put_short(char *at, unsigned ns)
 {
 	static const char tails[][12] = {" us   |  ", " us  |  ", " us |  "};
 	unsigned us = ns / 1000, rest = ns % 1000, n = us < 10 ? 0 : us < 100 ? 1 : 2;
-	char *at = o->at;
 
 	at[0] = ns > 100000 ? '!' : ns > 10000 ? '+' : ' ';
 	at[1] = ' ';
@@ -37,70 +30,73 @@ static inline void put_short(struct out *o, unsigned ns)
 	at[4 + n] = (char)('0' + rest / 100);
 	memcpy(at + 5 + n, out_pairs + 2 * (rest % 100), 2);
 	memcpy(at + 7 + n, tails[n], 12);
-	o->at += 16;
+	return at + 16;
 }
 
 /* It has no marks for 10 and 100 ms, and its numbers are not cut. */
-static void put_duration(struct out *o, uint64_t ns)
+static __attribute__((noinline)) char *put_long(char *at, uint64_t ns)
 {
 	char *from;
-	unsigned n, us;
+	unsigned n, us = (unsigned)(ns % 1000);
 
-	if (!out_room(o, 48))
-		return;
-	if (ns < 1000000) {
-		put_short(o, (unsigned)ns);
-		return;
+	*at++ = ns > 1000000000 ? '$' : ns > 1000000 ? '#' : '!';
+	*at++ = ' ';
+	from = at;
+	at += out_digits(at, ns / 1000);
+	if (at - from < 7) {
+		*at++ = '.';
+		*at++ = (char)('0' + us / 100);
+		*at++ = (char)('0' + us / 10 % 10);
+		*at++ = (char)('0' + us % 10);
 	}
-	*o->at++ = ns > 1000000000 ? '$'
-		   : ns > 1000000  ? '#'
-		   : ns > 100000   ? '!'
-		   : ns > 10000	   ? '+'
-				   : ' ';
-	*o->at++ = ' ';
-	from = o->at;
-	o->at += out_digits(o->at, ns / 1000);
-	us = (unsigned)(ns % 1000);
-	if (o->at - from < 7) {
-		*o->at++ = '.';
-		*o->at++ = (char)('0' + us / 100);
-		*o->at++ = (char)('0' + us / 10 % 10);
-		*o->at++ = (char)('0' + us % 10);
-	}
-	n = (unsigned)(o->at - from);
-	out_bytes(o, " us ", 4);
-	if (n < 7)
-		out_fill(o, ' ', 7 - n);
-	out_bytes(o, "|  ", 3);
+	n = (unsigned)(at - from);
+	memcpy(at, " us        ", 4 + 7);
+	at += n < 7 ? 4 + 7 - n : 4;
+	memcpy(at, "|  ", 3);
+	return at + 3;
+}
+
+static inline char *put_duration(char *at, uint64_t ns)
+{
+	return ns < 1000000 ? put_short(at, (unsigned)ns) : put_long(at, ns);
 }
 
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i)
 {
-	const struct lookup_symbol *sym;
-	uint64_t func;
+	const struct lookup_symbol *sym = lookup_symbol(&w->lookup, i->func);
+	char *at;
 
+	(void)p;
+	if (!out_room(w->out, GRAPH_ROOM + 2u * i->depth + sym->len))
+		return;
+	at = w->out->at;
 	if (i->leaf)
-		put_duration(w->out, i->value);
+		at = put_duration(at, i->value);
 	else
-		out_bytes(w->out, "             |  ", 16);
-	put_indent(w->out, item_number(w, i, p->field[GRAPH_DEPTH]));
-	func = item_number(w, i, p->field[GRAPH_FUNC]);
-	sym = lookup_symbol(&w->lookup, func);
-	if (sym->name)
-		out_padded(w->out, sym->name, sym->len);
-	else
-		out_hex(w->out, func);
-	if (i->leaf)
-		out_bytes(w->out, "();", 3);
-	else
-		out_bytes(w->out, "() {", 4);
+		at = (char *)memcpy(at, "             |  ", 16) + 16;
+	at = put_indent(at, i->depth);
+	if (sym->name) {
+		memcpy(at, sym->name, OUT_PAD);
+		if (sym->len > OUT_PAD)
+			memcpy(at + OUT_PAD, sym->name + OUT_PAD, sym->len - OUT_PAD);
+		at += sym->len;
+	} else {
+		w->out->at = at;
+		out_hex(w->out, i->func);
+		at = w->out->at;
+	}
+	memcpy(at, i->leaf ? "();" : "() {", 4);
+	w->out->at = at + (i->leaf ? 3 : 4);
 }
 
 void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i)
 {
-	uint64_t call = item_number(w, i, p->field[GRAPH_CALLTIME]);
+	char *at;
 
-	put_duration(w->out, item_number(w, i, p->field[GRAPH_RETTIME]) - call);
-	put_indent(w->out, item_number(w, i, p->field[GRAPH_DEPTH]));
-	out_char(w->out, '}');
+	(void)p;
+	if (!out_room(w->out, GRAPH_ROOM + 2u * i->depth))
+		return;
+	at = put_indent(put_duration(w->out->at, i->value), i->depth);
+	*at++ = '}';
+	w->out->at = at;
 }

@@ -39,13 +39,15 @@ struct printer {
 		ITEM_PLAIN,
 		ITEM_FUNCTION,
 		ITEM_GRAPH_ENTRY,
+		ITEM_GRAPH_EXIT,
 		ITEM_SWITCH,
 		ITEM_WAKEUP
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
 	const struct format_field *migrate;  /* common_migrate_disable, on PREEMPT_RT; else NULL */
-	/* records of so many bytes have field[0] and [1] as words; 0: they are not */
-	uint32_t words;
+	/* records of so many bytes have the fields that the reader needs in the machine's own form; 0: they do not */
+	uint32_t plain;
+	uint16_t at[4]; /* of field[0] to [3] then */
 	char head[128]; /* "sched_switch:         " */
 	uint8_t head_len;
 };
@@ -55,29 +57,37 @@ struct item {
 	uint64_t lost;
 	const struct task_prefix *task;
 	const struct printer *printer;
-	const char *name; /* ITEM_FUNCTION: of the function; NULL: not known */
-	uint64_t value;	  /* ITEM_FUNCTION: its address; ITEM_GRAPH_ENTRY of a leaf: its duration */
-	/* offset in the batch's data; not that of an ITEM_FUNCTION, which is not kept */
+	union {
+		const char *name; /* ITEM_FUNCTION: of the function; NULL: not known */
+		uint64_t func;	  /* ITEM_GRAPH_ENTRY: its address */
+	};
+	uint64_t
+		value; /* ITEM_FUNCTION: its address; ITEM_GRAPH_EXIT, or ENTRY of a leaf: its duration */
+	/* offset in the batch's data, if the record is kept: see item_complete() */
 	uint32_t data;
 	uint32_t size;
 	uint32_t cpu;
 	uint32_t stream;
 	int32_t pid;
 	uint32_t name_len;
-	uint16_t depth; /* ITEM_FUNCTION */
+	uint16_t depth; /* ITEM_FUNCTION, ITEM_GRAPH_* */
 	bool leaf;
 };
 
-#define BATCH_ITEMS 1024u
-#define BATCH_BYTES (1u << 20) /* of records, or the one that goes beyond */
+#define DEPTH_MAX 512 /* drawn: a record may claim any depth, a line is bounded */
+
+#define BATCH_ITEMS 4096u
+#define BATCH_BYTES (1u << 20)	 /* of records, or the one that goes beyond */
+#define BATCH_TEXT  (512u << 10) /* for a start */
 
 struct batch {
-	struct item items[BATCH_ITEMS];
+	struct item *items; /* [BATCH_ITEMS] */
 	uint32_t nr;
 	uint8_t *data; /* records */
 	size_t cap;
 	uint32_t used;
 	uint64_t number;
+	unsigned owner; /* the thread that uses it */
 	struct out text;
 	struct batch *next;
 };
@@ -127,11 +137,15 @@ struct reader *reader_new(struct source *s, const struct report_options *o);
 void reader_free(struct reader *r);
 /* Fill the batch; false when there is nothing more. */
 bool reader_fill(struct reader *r, struct batch *b);
-/* Several threads take turns at reader_fill(); the others may help with what it will need. See merge_help(). */
-void reader_share(struct reader *r);
+/*
+ * Several threads take turns at reader_fill(); the others may help with what it will need, or prepare what they will need
+ * themselves. See merge_help() and merge_prepare().
+ */
+void reader_share(struct reader *r, uint32_t threads);
 /* How far it is, in blocks of all streams that take part. */
 void reader_place(const struct reader *r, uint64_t *done, uint64_t *total);
 bool reader_help(struct reader *r);
+bool reader_prepare(struct reader *r);
 
 /* tasks.c: prefixes by pid. */
 struct task_table;

@@ -149,8 +149,9 @@ static const char *env_printk(void *arg, uint64_t addr)
 bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd)
 {
 	*l = (struct lookup){.source = s, .trace_cmd = trace_cmd};
-	l->addrs = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->addrs));
-	l->symbols = calloc(LOOKUP_SETS * LOOKUP_WAYS, sizeof(*l->symbols));
+	l->places = calloc(LOOKUP_FIRST, sizeof(*l->places));
+	l->mask = LOOKUP_FIRST - 1;
+	l->symbols = malloc(LOOKUP_MAX * sizeof(*l->symbols));
 	l->names = calloc(1, sizeof(*l->names));
 	l->env = (struct expr_env){
 		.symbol = env_symbol,
@@ -161,12 +162,12 @@ bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd)
 		.swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
 		.long_bytes = s->long_bytes == 4 ? 4 : 8,
 	};
-	return l->addrs && l->symbols && l->names;
+	return l->places && l->symbols && l->names;
 }
 
 void lookup_free(struct lookup *l)
 {
-	free(l->addrs);
+	free(l->places);
 	free(l->symbols);
 	names_free(l->names);
 	*l = (struct lookup){0};
@@ -186,22 +187,45 @@ static bool find(struct lookup *l, uint64_t addr, struct symbol *sym)
 	return found && (l->trace_cmd || strcmp(sym->name, "_end") != 0);
 }
 
-const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, uint32_t set)
+static void place(struct lookup *l, uint32_t n)
+{
+	uint32_t at = lookup_place(l, l->symbols[n].addr);
+
+	while (l->places[at])
+		at = (at + 1) & l->mask;
+	l->places[at] = n + 1;
+}
+
+/* Room for one more symbol: more places, or those there are, emptied. */
+static void make_room(struct lookup *l)
+{
+	uint32_t places = 2 * (l->mask + 1);
+	uint32_t *p = l->nr < LOOKUP_MAX ? calloc(places, sizeof(*p)) : NULL;
+
+	if (!p) {
+		memset(l->places, 0, places / 2 * sizeof(*p));
+		l->nr = 0;
+		return;
+	}
+	free(l->places);
+	l->places = p;
+	l->mask = places - 1;
+	for (uint32_t i = 0; i < l->nr; i++)
+		place(l, i);
+}
+
+const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr)
 {
 	const struct kept_name *name = NULL;
 	struct lookup_symbol *out;
 	struct symbol sym;
-	uint32_t way = 0;
 
-	while (way < LOOKUP_WAYS && l->symbols[set + way].used)
-		way++;
-	if (way == LOOKUP_WAYS)
-		way = l->next_way++ % LOOKUP_WAYS;
+	if (l->nr == LOOKUP_MAX || l->nr * 2 > l->mask)
+		make_room(l);
 	if (find(l, addr, &sym))
 		name = kept(l->names, sym.name);
-	out = &l->symbols[set + way];
-	l->addrs[set + way] = addr;
-	*out = (struct lookup_symbol){.used = true};
+	out = &l->symbols[l->nr];
+	*out = (struct lookup_symbol){.addr = addr};
 	if (name) {
 		out->name = name->text;
 		out->len = name->len;
@@ -209,5 +233,6 @@ const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, uint32_
 		out->offset = sym.offset;
 		out->size = sym.size == UINT64_MAX ? 0 : sym.size;
 	}
+	place(l, l->nr++);
 	return out;
 }

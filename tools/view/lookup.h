@@ -12,24 +12,25 @@
 
 /* A symbol looked up before. */
 struct lookup_symbol {
+	uint64_t addr;
 	const char *
 		name; /* NULL: not known; of a shorter one OUT_PAD bytes can be read (out_padded) */
 	uint32_t len;
 	uint32_t id; /* the same for equal names, at whatever addresses; 0: not known */
 	uint64_t offset, size;
-	bool used;
 };
 
-/* Sets of four: a trace meets some thousand addresses, again and again. */
-#define LOOKUP_SETS 4096u
-#define LOOKUP_WAYS 4u
+/* A trace meets some thousand addresses, again and again; if there are more, all are forgotten then. */
+#define LOOKUP_MAX   16384u
+#define LOOKUP_FIRST 1024u /* places for a start; there are at least twice as many as symbols */
 
 struct lookup {
 	struct source *source;
-	bool trace_cmd;	 /* choose among names of one address as trace-cmd does */
-	uint64_t *addrs; /* [LOOKUP_SETS * LOOKUP_WAYS], the set chosen by a hash of the address */
-	struct lookup_symbol *symbols; /* of the address in the same place */
-	uint32_t next_way;	       /* to be replaced when a set is full */
+	bool trace_cmd;	  /* choose among names of one address as trace-cmd does */
+	uint32_t *places; /* by a hash of the address: 1 + the number in `symbols`, 0 if empty */
+	uint32_t mask;	  /* of places */
+	uint32_t nr;
+	struct lookup_symbol *symbols; /* in the order they were met, so that few pages are used */
 	struct lookup_names *names;
 	struct expr_env env; /* asks this lookup */
 };
@@ -37,17 +38,22 @@ struct lookup {
 /* False when out of memory. */
 bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd);
 void lookup_free(struct lookup *l);
-const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr, uint32_t set);
+const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr);
+
+static inline uint32_t lookup_place(const struct lookup *l, uint64_t addr)
+{
+	return (uint32_t)((addr * 0x9e3779b97f4a7c15u) >> 40) & l->mask;
+}
 
 /* Valid until the next call, but for the name, which stays as long as the lookup. */
 static inline const struct lookup_symbol *lookup_symbol(struct lookup *l, uint64_t addr)
 {
-	uint32_t set = ((addr * 0x9e3779b97f4a7c15u) >> 51 & (LOOKUP_SETS - 1)) * LOOKUP_WAYS;
+	uint32_t at = lookup_place(l, addr), n;
 
-	for (uint32_t i = set; i < set + LOOKUP_WAYS; i++)
-		if (l->addrs[i] == addr && l->symbols[i].used)
-			return &l->symbols[i];
-	return lookup_miss(l, addr, set);
+	for (; (n = l->places[at]) != 0; at = (at + 1) & l->mask)
+		if (l->symbols[n - 1].addr == addr)
+			return &l->symbols[n - 1];
+	return lookup_miss(l, addr);
 }
 
 #endif

@@ -273,7 +273,7 @@ static const struct plugin {
 	{"ftrace",
 	 "funcgraph_exit",
 	 print_graph_exit,
-	 ITEM_PLAIN,
+	 ITEM_GRAPH_EXIT,
 	 {"func", "depth", "calltime", "rettime"},
 	 4},
 	{"ftrace", "kernel_stack", print_stack, ITEM_PLAIN, {"caller"}, 1},
@@ -336,13 +336,25 @@ static bool plugin_fits(const struct plugin *g, struct printer *p)
 	return true;
 }
 
-static uint32_t words_end(const struct printer *p, const struct expr_env *env)
+/* What the reader needs of functions and calls are words but for the depth of a call, which is an int. */
+static void find_plain(struct printer *p, const struct expr_env *env)
 {
-	const struct format_field *a = p->field[0], *b = p->field[1];
+	unsigned nr = p->kind == ITEM_GRAPH_EXIT ? 4 : 2;
+	uint32_t end = 0;
 
-	if (env->swap || a->size != 8 || !b || b->size != 8)
-		return 0;
-	return (a->offset > b->offset ? a->offset : b->offset) + 8;
+	if (env->swap ||
+	    (p->kind != ITEM_FUNCTION && p->kind != ITEM_GRAPH_ENTRY && p->kind != ITEM_GRAPH_EXIT))
+		return;
+	for (unsigned k = 0; k < nr; k++) {
+		const struct format_field *f = p->field[k];
+
+		if (f->size != (k == 1 && p->kind != ITEM_FUNCTION ? 4 : 8) ||
+		    f->offset > UINT16_MAX)
+			return;
+		p->at[k] = (uint16_t)f->offset;
+		end = f->offset + f->size > end ? f->offset + f->size : end;
+	}
+	p->plain = end;
 }
 
 void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env)
@@ -359,7 +371,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 			if (!o->raw && !o->no_plugins) {
 				p->kind = plugins[k].kind;
 				p->print = plugins[k].print;
-				p->words = words_end(p, env);
+				find_plain(p, env);
 			}
 			break;
 		}

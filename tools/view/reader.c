@@ -19,31 +19,46 @@ struct reader {
 	struct lookup lookup;
 	struct task_table *tasks;
 	struct printer **printers; /* by event id, up to SOURCE_ID_FAST; made on first use */
+	uint32_t end_printers;	   /* behind the highest id of one */
 	struct printer *unknown;
 	struct function_stack *stacks; /* by stream's CPU */
 	uint32_t nr_stacks;
 	bool choosy;	  /* not all events are shown */
 	uint32_t exit_id; /* of ftrace:funcgraph_exit */
-	const struct format *exit_format;
-	const struct format_field *exit_func, *exit_call, *exit_ret;
+	const struct printer *exit;
 	char scratch[EXPR_SCRATCH_MAX]; /* of filters */
 };
 
 #define STACK_MAX 4096 /* depths remembered; a real kernel stack has room for less */
 
+static struct printer *make_printer(struct reader *r, uint32_t type)
+{
+	struct printer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return r->unknown;
+	p->schema = source_schema(r->source, type);
+	p->format = p->schema ? source_format(r->source, type) : NULL;
+	printer_choose(p, r->o, &r->lookup.env);
+	if (type >= r->end_printers)
+		r->end_printers = type + 1;
+	return r->printers[type] = p;
+}
+
+static inline struct printer *printer_of(struct reader *r, uint32_t type)
+{
+	if (type >= SOURCE_ID_FAST)
+		return r->unknown;
+	return r->printers[type] ? r->printers[type] : make_printer(r, type);
+}
+
+/* The printer of what ends a call; one that has no calls has no leaves. */
 static void find_exit(struct reader *r)
 {
 	const struct schema *s = source_schema_named(r->source, "ftrace:funcgraph_exit");
-	const struct format *f = s ? source_format(r->source, s->id) : NULL;
 
-	r->exit_id = UINT32_MAX;
-	if (!f)
-		return;
-	r->exit_func = format_field(f, "func");
-	r->exit_call = format_field(f, "calltime");
-	r->exit_ret = format_field(f, "rettime");
-	if (r->exit_func && r->exit_call && r->exit_ret)
-		r->exit_id = f->id;
+	r->exit = s ? printer_of(r, s->id) : r->unknown;
+	r->exit_id = r->exit->kind == ITEM_GRAPH_EXIT ? s->id : UINT32_MAX;
 }
 
 struct reader *reader_new(struct source *s, const struct report_options *o)
@@ -90,7 +105,7 @@ void reader_free(struct reader *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; r->printers && i < SOURCE_ID_FAST; i++)
+	for (uint32_t i = 0; i < r->end_printers; i++)
 		printer_free(r->printers[i]);
 	for (uint32_t i = 0; r->stacks && i < r->nr_stacks; i++)
 		free(r->stacks[i].ids);
@@ -101,25 +116,6 @@ void reader_free(struct reader *r)
 	merge_close(r->merge);
 	lookup_free(&r->lookup);
 	free(r);
-}
-
-static struct printer *make_printer(struct reader *r, uint32_t type)
-{
-	struct printer *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return r->unknown;
-	p->schema = source_schema(r->source, type);
-	p->format = p->schema ? source_format(r->source, type) : NULL;
-	printer_choose(p, r->o, &r->lookup.env);
-	return r->printers[type] = p;
-}
-
-static inline struct printer *printer_of(struct reader *r, uint32_t type)
-{
-	if (type >= SOURCE_ID_FAST)
-		return r->unknown;
-	return r->printers[type] ? r->printers[type] : make_printer(r, type);
 }
 
 /* ---- functions ---- */
@@ -189,12 +185,18 @@ static inline uint64_t number(const struct reader *r, const uint8_t *data, uint3
 	return expr_field(data, size, f, r->lookup.env.swap);
 }
 
-static inline uint64_t word(const uint8_t *data, const struct format_field *f)
+/* Of a record that is plain. */
+static inline uint64_t word(const struct printer *p, const uint8_t *data, unsigned field)
 {
 	uint64_t v;
 
-	memcpy(&v, data + f->offset, sizeof(v));
+	memcpy(&v, data + p->at[field], sizeof(v));
 	return v;
+}
+
+static inline bool is_plain(const struct printer *p, uint32_t size)
+{
+	return p->plain && size >= p->plain;
 }
 
 static inline __attribute__((always_inline)) void settle_function(struct reader *r,
@@ -206,9 +208,9 @@ static inline __attribute__((always_inline)) void settle_function(struct reader 
 	uint64_t caller;
 	uint32_t id;
 
-	if (p->words && i->size >= p->words) {
-		i->value = word(data, p->field[0]);
-		caller = word(data, p->field[1]);
+	if (is_plain(p, i->size)) {
+		i->value = word(p, data, 0);
+		caller = word(p, data, 1);
 	} else {
 		i->value = number(r, data, i->size, p->field[0]);
 		caller = number(r, data, i->size, p->field[1]);
@@ -223,27 +225,68 @@ static inline __attribute__((always_inline)) void settle_function(struct reader 
 		i->depth = (uint16_t)stack_depth(&r->stacks[i->cpu], s->id, id);
 }
 
+enum {
+	GRAPH_FUNC,
+	GRAPH_DEPTH,
+	GRAPH_CALLTIME,
+	GRAPH_RETTIME
+};
+
+static inline uint64_t graph_word(const struct reader *r, const struct printer *p,
+				  const uint8_t *data, uint32_t size, unsigned field)
+{
+	return is_plain(p, size) ? word(p, data, field) : number(r, data, size, p->field[field]);
+}
+
+static inline uint64_t duration(const struct reader *r, const struct printer *p,
+				const uint8_t *data, uint32_t size)
+{
+	return graph_word(r, p, data, size, GRAPH_RETTIME) -
+	       graph_word(r, p, data, size, GRAPH_CALLTIME);
+}
+
+static inline uint16_t graph_depth(const struct reader *r, const struct printer *p,
+				   const uint8_t *data, uint32_t size)
+{
+	uint32_t plain = DEPTH_MAX;
+	int64_t depth;
+
+	if (is_plain(p, size))
+		memcpy(&plain, data + p->at[GRAPH_DEPTH], sizeof(plain));
+	if (plain < DEPTH_MAX)
+		return (uint16_t)plain;
+	depth = (int64_t)number(r, data, size, p->field[GRAPH_DEPTH]);
+	return (uint16_t)(depth < 0 ? 0 : depth < DEPTH_MAX ? depth : DEPTH_MAX);
+}
+
 /*
  * A leaf: its exit, with the same task and function, is the very next event of the buffer (trace-cmd does not look further,
  * though the kernel looks for the next of the CPU); that event is not printed then.
  */
-static void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
-			 struct item *i)
+static inline void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
+				struct item *i)
 {
-	uint64_t func = number(r, data, i->size, p->field[0]);
-	const struct event *near = merge_near(r->merge);
-	const struct event *next = near ? near : merge_peek_buffer(r->merge);
+	const struct event *near = merge_near(r->merge), *next;
 
+	i->func = graph_word(r, p, data, i->size, GRAPH_FUNC);
+	i->depth = graph_depth(r, p, data, i->size);
+	next = near ? near : merge_peek_buffer(r->merge);
 	i->leaf = next && next->type == r->exit_id && next->pid == i->pid &&
-		  number(r, next->data, next->size, r->exit_func) == func;
+		  graph_word(r, r->exit, next->data, next->size, GRAPH_FUNC) == i->func;
 	if (!i->leaf)
 		return;
-	i->value = number(r, next->data, next->size, r->exit_ret) -
-		   number(r, next->data, next->size, r->exit_call);
+	i->value = duration(r, r->exit, next->data, next->size);
 	if (near)
 		merge_next(r->merge);
 	else
 		merge_drop(r->merge);
+}
+
+static inline void settle_exit(struct reader *r, const struct printer *p, const uint8_t *data,
+			       struct item *i)
+{
+	i->value = duration(r, p, data, i->size);
+	i->depth = graph_depth(r, p, data, i->size);
 }
 
 /* ---- tasks ---- */
@@ -302,6 +345,7 @@ static void settle(struct reader *r, const struct printer *p, const uint8_t *dat
 	switch (p->kind) {
 	case ITEM_FUNCTION: settle_function(r, p, data, i); break;
 	case ITEM_GRAPH_ENTRY: settle_entry(r, p, data, i); break;
+	case ITEM_GRAPH_EXIT: settle_exit(r, p, data, i); break;
 	case ITEM_SWITCH:
 		learn(r, data, i->size, p->field[0], p->field[1]);
 		learn(r, data, i->size, p->field[4], p->field[5]);
@@ -311,9 +355,9 @@ static void settle(struct reader *r, const struct printer *p, const uint8_t *dat
 	}
 }
 
-void reader_share(struct reader *r)
+void reader_share(struct reader *r, uint32_t threads)
 {
-	merge_share(r->merge);
+	merge_share(r->merge, threads);
 }
 
 void reader_place(const struct reader *r, uint64_t *done, uint64_t *total)
@@ -330,6 +374,11 @@ void reader_place(const struct reader *r, uint64_t *done, uint64_t *total)
 bool reader_help(struct reader *r)
 {
 	return merge_help(r->merge);
+}
+
+bool reader_prepare(struct reader *r)
+{
+	return merge_prepare(r->merge);
 }
 
 /* The next event to be shown; NULL: none, or none before the end of the time asked for. */
@@ -373,6 +422,13 @@ static struct item *fill_functions(struct reader *r, struct item *i, struct item
 	}
 }
 
+/* Whether an item tells all about its event, so that the record need not be kept. */
+static inline bool item_complete(const struct reader *r, const struct printer *p)
+{
+	return !r->o->latency && (p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||
+				  p->kind == ITEM_GRAPH_EXIT);
+}
+
 /* An event whose record is needed to print it. False: there is no memory for it. */
 static bool fill_other(struct reader *r, struct batch *b, struct item *i, const struct event *e,
 		       const struct printer *p)
@@ -396,10 +452,14 @@ bool reader_fill(struct reader *r, struct batch *b)
 
 	b->used = 0;
 	while (i < end && b->used < BATCH_BYTES && (e = next_shown(r, &p))) {
-		if (p->kind == ITEM_FUNCTION && !r->o->latency)
-			i = fill_functions(r, i, end, e, p);
-		else
+		if (!item_complete(r, p)) {
 			i += fill_other(r, b, i, e, p);
+		} else if (p->kind == ITEM_FUNCTION) {
+			i = fill_functions(r, i, end, e, p);
+		} else {
+			fill_item(r, i, e, p);
+			settle(r, p, e->data, i++);
+		}
 	}
 	b->nr = (uint32_t)(i - b->items);
 	return b->nr != 0;

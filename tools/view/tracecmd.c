@@ -11,14 +11,20 @@
 #include <unistd.h>
 
 #define THREADS_MAX 8
-#define BATCHES	    (2 * THREADS_MAX + 2)
+#define BATCHES	    2 /* of each thread: one to fill, one that waits to be sent */
 #define SPINS	    2000u
 
 /*
- * Every thread does the same: take a free batch, fill it when it is its turn to read, make the text, send it if it is the
- * next, and unpack some of what will be read next. So a batch stays in the cache of one CPU, and there is nothing to hand
- * over but the turn. A text that is ready before its turn waits in `done`; who sends takes those behind it along.
+ * Every thread does the same: take one of its batches, fill it when it is its turn to read, make the text, send it if it is
+ * the next, and unpack some of what it will read next. So a batch stays in the cache of one CPU, whoever sends it, and there
+ * is nothing to hand over but the turn. A text that is ready before its turn waits in `done`; who sends takes those behind
+ * it along.
  */
+struct hand {
+	struct crew *crew;
+	unsigned number;
+};
+
 struct crew {
 	struct source *source;
 	const struct report_options *o;
@@ -28,12 +34,13 @@ struct crew {
 	pthread_mutex_t turn;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t freed;
-	struct batch *free;
+	struct batch *free[THREADS_MAX];
 	struct batch *done; /* any order */
 	uint64_t next;	    /* number of the batch to be sent next */
 	bool sending;	    /* a thread is inside write() */
 	int error;	    /* of write(), negative */
-	struct batch *all[BATCHES];
+	struct batch *all[THREADS_MAX * BATCHES];
+	struct hand hands[THREADS_MAX];
 };
 
 static inline void cpu_relax(void)
@@ -91,35 +98,24 @@ static void send_ready(struct crew *c)
 		if (rc)
 			c->error = rc;
 		c->next++;
-		b->next = c->free;
-		c->free = b;
-		pthread_cond_signal(&c->freed);
+		b->next = c->free[b->owner];
+		c->free[b->owner] = b;
+		pthread_cond_broadcast(&c->freed); /* an error is for all */
 	}
 }
 
-static struct batch *take_free(struct crew *c)
+static struct batch *take_free(struct crew *c, unsigned owner)
 {
 	struct batch *b;
 
 	pthread_mutex_lock(&c->lock);
-	while (!c->free && !c->error)
+	while (!c->free[owner] && !c->error)
 		pthread_cond_wait(&c->freed, &c->lock);
-	b = c->error ? NULL : c->free;
+	b = c->error ? NULL : c->free[owner];
 	if (b)
-		c->free = b->next;
-	else
-		pthread_cond_broadcast(&c->freed); /* the others shall see the error too */
+		c->free[owner] = b->next;
 	pthread_mutex_unlock(&c->lock);
 	return b;
-}
-
-static void give_back(struct crew *c, struct batch *b)
-{
-	pthread_mutex_lock(&c->lock);
-	b->next = c->free;
-	c->free = b;
-	pthread_cond_signal(&c->freed);
-	pthread_mutex_unlock(&c->lock);
 }
 
 /* A turn is short, and to sleep and be woken takes longer: who waits for it helps, then looks again for a while. */
@@ -165,42 +161,56 @@ static void finish(struct crew *c, struct batch *b)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void work(struct crew *c, struct writer *w)
+static void work(const struct hand *h, struct writer *w)
 {
+	struct crew *c = h->crew;
 	struct batch *b;
 
-	while ((b = take_free(c)) && fill(c, b)) {
+	while ((b = take_free(c, h->number)) && fill(c, b)) {
 		writer_run(w, b);
 		finish(c, b);
-		reader_help(c->reader);
+		while (reader_prepare(c->reader))
+			;
 	}
-	if (b)
-		give_back(c, b);
 }
 
 static void *work_thread(void *arg)
 {
-	struct crew *c = arg;
+	const struct hand *h = arg;
 	struct writer *w = malloc(sizeof(*w));
 
-	if (w && writer_init(w, c->source, c->o)) {
-		work(c, w);
+	if (w && writer_init(w, h->crew->source, h->crew->o)) {
+		work(h, w);
 		writer_free(w);
 	}
 	free(w); /* without memory for one more writer the others do all */
 	return NULL;
 }
 
-static bool make_batches(struct crew *c, unsigned nr)
+static bool make_hands(struct crew *c, unsigned threads)
 {
-	for (unsigned i = 0; i < nr; i++) {
-		c->all[i] = calloc(1, sizeof(*c->all[i]));
-		if (!c->all[i])
+	for (unsigned i = 0; i < threads * BATCHES; i++) {
+		struct batch *b = c->all[i] = calloc(1, sizeof(*b));
+
+		if (!b || !(b->items = malloc(BATCH_ITEMS * sizeof(*b->items))) ||
+		    !out_room(&b->text, BATCH_TEXT))
 			return false;
-		c->all[i]->next = c->free;
-		c->free = c->all[i];
+		b->owner = i % threads;
+		b->next = c->free[b->owner];
+		c->free[b->owner] = b;
+		c->hands[b->owner] = (struct hand){c, b->owner};
 	}
 	return true;
+}
+
+/* Tables are sorted on the first lookup: before anyone needs them. The others wait for the turn meanwhile, and help. */
+static void load_names(struct source *s)
+{
+	struct symbol sym;
+
+	source_want_names(s);
+	symbols_find(s->symbols, 0, ALIAS_TRACE_CMD, &sym);
+	symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 }
 
 static int run(struct crew *c, struct writer *w, unsigned threads)
@@ -209,10 +219,13 @@ static int run(struct crew *c, struct writer *w, unsigned threads)
 	unsigned nr = 0;
 
 	if (threads > 1)
-		reader_share(c->reader);
-	while (nr + 1 < threads && !pthread_create(&ids[nr], NULL, work_thread, c))
+		reader_share(c->reader, threads);
+	pthread_mutex_lock(&c->turn);
+	while (nr + 1 < threads && !pthread_create(&ids[nr], NULL, work_thread, &c->hands[nr + 1]))
 		nr++;
-	work(c, w);
+	load_names(c->source);
+	pthread_mutex_unlock(&c->turn);
+	work(&c->hands[0], w);
 	while (nr)
 		pthread_join(ids[--nr], NULL);
 	return c->error;
@@ -238,18 +251,13 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 	struct crew c = {.source = s, .o = o};
 	unsigned threads = thread_count(o);
 	struct writer *w = malloc(sizeof(*w));
-	struct symbol sym;
 	int rc;
 
-	/* Tables are sorted on the first lookup: before there are threads. */
-	source_want_names(s);
-	symbols_find(s->symbols, 0, ALIAS_TRACE_CMD, &sym);
-	symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 	c.reader = reader_new(s, o);
 	pthread_mutex_init(&c.turn, NULL);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.freed, NULL);
-	if (!w || !c.reader || !writer_init(w, s, o) || !make_batches(&c, 2 * threads + 2)) {
+	if (!w || !c.reader || !writer_init(w, s, o) || !make_hands(&c, threads)) {
 		diag_error("out of memory");
 		rc = -ENOMEM;
 	} else {
@@ -258,8 +266,9 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 			rc = run(&c, w, threads);
 		writer_free(w);
 	}
-	for (unsigned i = 0; i < BATCHES && c.all[i]; i++) {
+	for (unsigned i = 0; i < THREADS_MAX * BATCHES && c.all[i]; i++) {
 		out_free(&c.all[i]->text);
+		free(c.all[i]->items);
 		free(c.all[i]->data);
 		free(c.all[i]);
 	}
