@@ -158,7 +158,9 @@ TEST(known_stack_tracer)
 	CHECK_EQ(seen.bytes, fathom_stack_max());
 	CHECK(seen.nr > 22);
 	for (uint32_t i = 0; i < seen.nr; i++) {
-		named += !strcmp(port_symbol(seen.ip[i], &offset, &size), "cyg_recurse");
+		const char *name = port_symbol(seen.ip[i], &offset, &size);
+
+		named += name && !strcmp(name, "cyg_recurse");
 		sum += (i + 1 < seen.nr ? seen.at[i + 1] : seen.top) - seen.at[i];
 	}
 	CHECK_EQ(named, 21);
