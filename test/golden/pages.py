@@ -8,9 +8,14 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 from rawtrace import convert, format_head, texts  # noqa: E402
-from tracedata import check, done, need  # noqa: E402
+from tracedata import check, done, fathom, need  # noqa: E402
 
 FORMAT = format_head("thing", 300) + '\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "n=%d", REC->n\n'
+HEADER_PAGE = """\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:%d;\tsigned:1;
+"""
 DELTA = (1 << 27) - 1
 MISSED, STORED = 1 << 31, 1 << 30
 
@@ -59,21 +64,41 @@ def cpu(rng):
     return out
 
 
-def both(cpus, *args):
+def both(cpus, *args, page_bytes=4096):
+    """The lines of both programs of the pages as a trace.dat; what else fathom finds in it."""
     with tempfile.TemporaryDirectory() as d:
         os.mkdir(d + "/formats")
         with open(d + "/formats/sched-thing.format", "w", encoding="ascii") as f:
             f.write(FORMAT)
-        return texts(convert(d, "made", cpus, d + "/formats", *args), "-t")
+        with open(d + "/formats/header_page", "w", encoding="ascii") as f:
+            f.write(HEADER_PAGE % (page_bytes - 16))
+        dat = convert(d, "made", cpus, d + "/formats", *args)
+        rc, out, _ = fathom("verify", dat)
+        return *texts(dat, "-t"), None if rc == 0 else out.split("\n")[0]
 
 
 def random_pages(seed):
     rng = random.Random(seed)
-    ours, theirs = both([cpu(rng) for _ in range(rng.randint(1, 3))], "--file-version", rng.choice("67"))
+    ours, theirs, harm = both([cpu(rng) for _ in range(rng.randint(1, 3))], "--file-version", rng.choice("67"))
     bad = [f"want {b!r} got {a!r}" for a, b in zip(ours, theirs) if a != b]
     if not bad and len(ours) != len(theirs):
         bad = [f"{len(ours)} lines, want {len(theirs)}"]
+    if not bad and harm:
+        bad = [harm]
     return f"seed {seed}: {bad[0]}" if bad else None
+
+
+def sub_buffers(size, version):
+    """Pages of another size than 4096, as of arm64 or by buffer_subbuf_size_kb; a CPU in the middle has none."""
+    rng, cpus = random.Random(size), [b"", b"", b""]
+    for n in range(3):
+        for c in (0, 2):
+            out = b""
+            while len(out) < size - 500:
+                out += data(rng)[0]
+            cpus[c] += struct.pack("<QQ", 10**12 * (n + 1), len(out)) + out.ljust(size - 16, b"\0")
+    ours, theirs, harm = both(cpus, "--file-version", version, page_bytes=size)
+    return None if ours == theirs and len(ours) > 6 and not harm else (size, version, len(ours), len(theirs), harm)
 
 
 def hidden_loss():
@@ -82,7 +107,7 @@ def hidden_loss():
     pages = [struct.pack("<QQ", 10**9, len(event)) + event.ljust(4080, b"\0")]
     late = struct.pack("<II", 5 << 5 | 30, 0) + event
     pages.append(struct.pack("<QQ", 2 * 10**9, len(late) | MISSED | STORED) + (late + struct.pack("<Q", 7)).ljust(4080, b"\0"))
-    ours, theirs = both([b"".join(pages)])
+    ours, theirs, _ = both([b"".join(pages)])
     return "CPU:0 [7 EVENTS DROPPED]" in ours and [x for x in ours if "DROPPED" not in x] == theirs
 
 
@@ -90,4 +115,6 @@ if need("trace-cmd", "trace-cmd", "pages"):
     bad = [why for seed in range(16) for why in [random_pages(seed)] if why]
     check("pages_random", not bad, "; ".join(bad[:2]))
     check("pages_hidden_loss", hidden_loss())
+    bad = [b for size in (1024, 4096, 8192, 65536) for version in "67" for b in [sub_buffers(size, version)] if b]
+    check("pages_of_other_sizes", not bad, bad)
 done()

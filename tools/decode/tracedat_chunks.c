@@ -221,6 +221,8 @@ int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_
 	}
 	w.limit = bytes > s->map_bytes - offset - 4 ? s->map_bytes : offset + 4 + bytes;
 	w.count = get_u32(s->map + offset, s->big_endian);
+	if (!w.count && bytes == 4)
+		return 0; /* nothing happened on it */
 	if (!w.count || w.count > (w.limit - w.at) / HEAD) {
 		source_damage(s, offset, 4, "cpu %u: %llu compressed chunks do not fit", cpu,
 			      (unsigned long long)w.count);

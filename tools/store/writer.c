@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char page_32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-			      "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-			      "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-			      "\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
-
 static struct writer_text fixed(const char *text)
 {
 	return (struct writer_text){.text = text, .bytes = strlen(text)};
@@ -60,18 +55,41 @@ static int take_text(struct source *s, enum source_text which, struct writer_tex
 	return 0;
 }
 
+/* As the traced kernel's events/header_page would be. */
+static int make_header_page(struct writer_meta *m)
+{
+	uint32_t word = m->s->long_bytes == 4 ? 4 : 8;
+	int n = asprintf(&m->header_page.owned,
+			 "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			 "\tfield: local_t commit;\toffset:8;\tsize:%u;\tsigned:1;\n"
+			 "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+			 "\tfield: char data;\toffset:%u;\tsize:%u;\tsigned:1;\n",
+			 word, 8 + word, m->page_bytes - 8 - word);
+
+	if (n < 0) {
+		m->header_page.owned = NULL;
+		return -ENOMEM;
+	}
+	m->header_page.text = m->header_page.owned;
+	m->header_page.bytes = (size_t)n;
+	return 0;
+}
+
 static int take_texts(struct writer_meta *m)
 {
 	struct source *s = m->s;
 
-	m->header_page = fixed(s->long_bytes == 4 ? page_32 : fathom_dat_header_page);
+	if (make_header_page(m))
+		return -ENOMEM;
 	m->header_event = fixed(fathom_dat_header_event);
 	if (m->copied && s->ops->side_text) {
 		size_t n;
 		const char *p = s->ops->side_text(s, SOURCE_HEADER_PAGE, &n);
 
-		if (p)
-			m->header_page = (struct writer_text){.text = p, .bytes = n};
+		if (p) {
+			m->header_page.text = p;
+			m->header_page.bytes = n;
+		}
 		p = s->ops->side_text(s, SOURCE_HEADER_EVENT, &n);
 		if (p)
 			m->header_event = (struct writer_text){.text = p, .bytes = n};
@@ -365,6 +383,7 @@ int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 		free(m.buffers[i].streams);
 	free(m.buffers);
 	free(m.schemas);
+	free(m.header_page.owned);
 	free(m.kallsyms.owned);
 	free(m.printk.owned);
 	free(m.cmdlines.owned);
