@@ -99,9 +99,9 @@ TEST(edited_copy_takes_effect_when_put_back)
 	CHECK(fathom_function_set_bytes() <= sizeof(copy));
 	CHECK_EQ(filter("ret_leaf"), 0);
 	fathom_function_set_copy(FATHOM_SET_FILTER, copy);
-	CHECK_EQ(fathom_function_set_edit(copy, "hij_*", 5), 0);
-	CHECK_EQ(fathom_function_set_edit(copy, "!hij_leaf", 9), 0);
-	CHECK_EQ(fathom_function_set_edit(copy, "nosuch", 6), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "hij_*", 5), 0);
+	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "!hij_leaf", 9), 0);
+	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "nosuch", 6), -FATHOM_EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(fathom_function_set_replace(FATHOM_SET_FILTER, copy), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
