@@ -130,4 +130,49 @@ TEST(helpers_and_damage)
 	free(data);
 }
 
+static uint64_t count_from(struct merge *m, uint64_t t)
+{
+	const struct event *e;
+	uint64_t n = 0;
+
+	while ((e = merge_next(m)))
+		n += e->time >= t;
+	return n;
+}
+
+/* Whatever the time, also one inside of a chunk, no event behind it is missed. */
+static void seek_everywhere(struct source *s)
+{
+	struct merge *m = merge_open(s, NULL, NULL);
+	uint64_t first = merge_next(m)->time, last = first;
+	const struct event *e;
+
+	while ((e = merge_next(m)))
+		last = e->time;
+	for (unsigned k = 0; k <= 20; k++) {
+		uint64_t t = first + (last - first) * k / 20, want;
+
+		merge_seek_start(m);
+		want = count_from(m, t);
+		merge_seek_time(m, t);
+		CHECK_EQ(count_from(m, 0), want);
+	}
+	merge_close(m);
+}
+
+TEST(seeking_a_time_misses_nothing)
+{
+	for (unsigned i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
+		size_t bytes;
+		uint8_t *data = (uint8_t *)file_load(traces[i], 64u << 20, &bytes);
+		struct source *s = data ? fuzz_open(data, bytes, NULL) : NULL;
+
+		CHECK(s != NULL);
+		if (s)
+			seek_everywhere(s);
+		source_close(s);
+		free(data);
+	}
+}
+
 TEST_MAIN

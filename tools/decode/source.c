@@ -449,8 +449,8 @@ void cursor_seek(struct cursor *c, struct position at)
 			return;
 }
 
-/* The last block that begins before t: block times that step back only make the walk longer or start it later. */
-static uint64_t block_before(struct source *s, uint32_t stream, uint64_t t)
+/* The first block whose time is t or later. */
+static uint64_t block_from(struct source *s, uint32_t stream, uint64_t t)
 {
 	uint64_t lo = 0, hi = s->streams[stream].nr_blocks;
 
@@ -462,7 +462,18 @@ static uint64_t block_before(struct source *s, uint32_t stream, uint64_t t)
 		else
 			hi = mid;
 	}
-	return lo ? lo - 1 : 0;
+	return lo;
+}
+
+/*
+ * The last block that begins before t; of blocks with the same time, as those that were compressed together, the first:
+ * their events may begin later than it says. Block times that step back only make the walk longer or start it later.
+ */
+static uint64_t block_before(struct source *s, uint32_t stream, uint64_t t)
+{
+	uint64_t at = block_from(s, stream, t);
+
+	return at ? block_from(s, stream, s->ops->block_time(s, stream, at - 1)) : 0;
 }
 
 void cursor_seek_time(struct cursor *c, uint64_t t)

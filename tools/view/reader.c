@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.c -- walk the merged events and settle what depends on their order, into batches of items. */
 #include "view/lines.h"
+#include "view/unseen.h"
 #include "base/diag.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct reader {
 	bool choosy;	  /* not all events are shown */
 	uint32_t exit_id; /* of ftrace:funcgraph_exit */
 	const struct printer *exit;
+	struct unseen unseen;
 	char scratch[EXPR_SCRATCH_MAX]; /* of filters */
 };
 
@@ -81,7 +83,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 	r->tasks = task_table_new(s);
 	r->merge = merge_open(s, o->keep, o->keep_arg);
 	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || !r->merge ||
-	    !lookup_init(&r->lookup, s, true)) {
+	    !lookup_init(&r->lookup, s, true) || !unseen_init(&r->unseen, s, o)) {
 		reader_free(r);
 		return NULL;
 	}
@@ -115,6 +117,7 @@ void reader_free(struct reader *r)
 	task_table_free(r->tasks);
 	merge_close(r->merge);
 	lookup_free(&r->lookup);
+	unseen_free(&r->unseen);
 	free(r);
 }
 
@@ -266,17 +269,23 @@ static inline uint16_t graph_depth(const struct reader *r, const struct printer 
 static inline void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
 				struct item *i)
 {
-	const struct event *near = merge_near(r->merge), *next;
+	const struct event *near = merge_near(r->merge), *unseen = NULL, *next;
 
 	i->func = graph_word(r, p, data, i->size, GRAPH_FUNC);
 	i->depth = graph_depth(r, p, data, i->size);
 	next = near ? near : merge_peek_buffer(r->merge);
+	if (r->unseen.buffers)
+		unseen = unseen_between(&r->unseen, i->time, i->stream, next);
+	if (unseen)
+		next = unseen;
 	i->leaf = next && next->type == r->exit_id && next->pid == i->pid &&
 		  graph_word(r, r->exit, next->data, next->size, GRAPH_FUNC) == i->func;
 	if (!i->leaf)
 		return;
 	i->value = duration(r, r->exit, next->data, next->size);
-	if (near)
+	if (unseen)
+		unseen_drop(&r->unseen, i->stream);
+	else if (near)
 		merge_next(r->merge);
 	else
 		merge_drop(r->merge);
