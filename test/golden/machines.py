@@ -7,11 +7,13 @@ says of it.
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 from othermachine import rewrite  # noqa: E402
+from rawtrace import convert, format_head  # noqa: E402
 from tracedata import Traces, check, done, fathom, need  # noqa: E402
 
 MACHINES = {"be64": (True, 8), "le32": (False, 4), "be32": (True, 4)}
@@ -63,7 +65,26 @@ def one(t, plain, name, machine):
     check(f"machine_verify_{case}", rc == 0, out[-200:])
 
 
+def longs_of_32_bits(t):
+    """A format file says `unsigned long[]` whatever a long is: the machine's pages tell."""
+    os.mkdir(t.path("words"))
+    with open(t.path("words/header_page"), "w") as f:
+        f.write("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+                "\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n")
+    with open(t.path("words/made-words.format"), "w") as f:
+        f.write(format_head("words", 300) + "\tfield:__data_loc unsigned long[] mask;\toffset:8;\tsize:4;\tsigned:0;\n"
+                "\tfield:unsigned long ips[DEPTH];\toffset:12;\tsize:8;\tsigned:0;\n\nprint fmt: \"%lx\", REC->ips[1]\n")
+    record = struct.pack("<HBBiI2I3I", 300, 0, 0, 100, 20 | 12 << 16, 5, 6, 1, 2, 3)
+    page = struct.pack("<QI", 10**9, len(record) + 8) + struct.pack("<II", 1 << 5, len(record) + 4) + record
+    dat = convert(t.dir, "made", [page.ljust(4096, b"\0")], t.path("words"))
+    row = json.loads(fathom("query", "-j", dat)[1])
+    check("machine_longs_of_32_bits", row["fields"] == {"mask": [1, 2, 3], "ips": [5, 6]} and row["text"] == "6", row)
+    rc, out, err = fathom("query", dat, "--count", "-F", "mask[2] == 3 && ips[0] == 5")
+    check("machine_filter_of_32_bits", out == "1\n", (out, err))
+
+
 with Traces() as t:
+    longs_of_32_bits(t)
     for name in TRACES if need("trace-cmd", "trace-cmd", "machines") else []:
         plain = t.path(name + ".v6.dat")
         fathom("convert", t.path(name + ".dat"), plain, "--file-version", "6")

@@ -11,7 +11,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 from rawtrace import convert, format_head, pages, texts  # noqa: E402
-from tracedata import check, done, need  # noqa: E402
+from tracedata import check, done, fathom, need  # noqa: E402
 
 TEXT = 0xFFFFFFFF81000000
 # type, name, size, signed, bytes
@@ -160,6 +160,8 @@ def main():
             if name == "wrong":
                 same = [fmt for (fmt, want), got in zip(cases, theirs) if want[0] != "[" and right(got, want)]
                 check("print_fmt_grammar_still_wrong", not same, same[:2])
+                raw = fathom("report", "-R", os.path.join(d, name + ".dat"))[1]
+                check("print_fmt_grammar_raw", raw.count(" a=133 sa=-2 ") == len(cases) and "FAILED" not in raw, raw[:300])
 
 
 main()

@@ -51,6 +51,34 @@ TEST(format_fields)
 	format_free(f);
 }
 
+/* What kernels of other days and modules of other people have written. */
+TEST(format_odd_fields)
+{
+	static const char text[] = "name: odd\r\nID: 5\r\nformat:\r\n"
+				   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\r\n"
+				   "\tfield special:int n;\toffset:8;\tsize:4;\tsigned:1;\n"
+				   "\tfield:u32 grid[2][3];\toffset:12;\tsize:24;\tsigned:0;\n"
+				   "\tfield:unsigned int flags:4;\toffset:36;\tsize:4;\tsigned:0;\n"
+				   "\tfield:char comm[TASK_COMM_LEN];\toffset:40;\tsize:16;\n"
+				   "\nprint fmt: \"%d\", REC->n\r\n";
+	struct format *f = format_parse(text, sizeof(text) - 1, "s", NULL);
+	const struct format_field *d;
+
+	CHECK(f && f->nr_fields == 5 && !strcmp(f->name, "odd"));
+	if (!f)
+		return;
+	CHECK(!strcmp(f->print_fmt, "\"%d\", REC->n"));
+	d = format_field(f, "n");
+	CHECK(d && d->offset == 8 && d->flags == FORMAT_SIGNED && !strcmp(d->type, "int"));
+	d = format_field(f, "grid");
+	CHECK(d && d->elem_size == 4 && d->nr_elems == 6);
+	d = format_field(f, "flags");
+	CHECK(d && d->offset == 36 && !strcmp(d->type, "unsigned int"));
+	d = format_field(f, "comm");
+	CHECK(d && d->nr_elems == 16);
+	format_free(f);
+}
+
 static int refused(const char *text)
 {
 	struct format_error err = {0, NULL};

@@ -106,8 +106,19 @@ static void trim_right(char *begin, char *end)
 	*end = 0;
 }
 
+/* Before the ":4" of "flags:4", if it is there. */
+static char *bit_field(char *s, char *end)
+{
+	char *at = end;
+
+	while (at > s && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at > s && at < end && at[-1] == ':' ? at - 1 : end;
+}
+
 /* "TYPE name[n]" in [s, end): cut into f->type and f->name; *dim is the n text or NULL. */
-static int declaration(struct parse *p, char *s, char *end, struct format_field *f, char **dim)
+static int declaration(struct parse *p, char *s, char *end, struct format_field *f,
+		       const char **dim)
 {
 	char *name_end = end, *name;
 
@@ -116,13 +127,17 @@ static int declaration(struct parse *p, char *s, char *end, struct format_field 
 		s++;
 	while (name_end > s && (name_end[-1] == ' ' || name_end[-1] == '\t'))
 		name_end--;
-	if (name_end > s && name_end[-1] == ']') {
-		name_end[-1] = 0;
+	name_end = bit_field(s, name_end);
+	while (name_end > s && name_end[-1] == ']') {
+		int inner = *dim !=
+			    NULL; /* of several dimensions none tells how many elements there are */
+
+		*--name_end = 0;
 		while (name_end > s && *name_end != '[')
 			name_end--;
 		if (name_end == s)
 			return fail(p, s, "a field's [ is missing");
-		*dim = name_end + 1;
+		*dim = inner ? "" : name_end + 1;
 	}
 	for (name = name_end; name > s && is_word(name[-1]);)
 		name--;
@@ -212,7 +227,7 @@ static int field_line(struct parse *p, struct line *l, struct format_field *f)
 	char *colon = memchr(l->at, ':', (size_t)(l->end - l->at));
 	char *semi = memchr(l->at, ';', (size_t)(l->end - l->at));
 	uint32_t is_signed = 0;
-	char *dim;
+	const char *dim;
 
 	if (!colon || !semi || semi < colon)
 		return fail(p, l->at, "expected field:TYPE NAME;");
@@ -236,7 +251,7 @@ static uint32_t count_fields(const char *s, const char *end)
 	uint32_t n = 0;
 
 	for (; s + 6 <= end; s++)
-		n += !memcmp(s, "field:", 6);
+		n += !memcmp(s, "field:", 6) || !memcmp(s, "field ", 6);
 	return n;
 }
 
@@ -304,7 +319,7 @@ static int parse_lines(struct parse *p, struct format *f, int *has_id)
 	struct line l;
 
 	while (next_line(p, &l)) {
-		if (starts(&l, "field:")) {
+		if (starts(&l, "field:") || starts(&l, "field special:")) {
 			struct format_field *field = &f->fields[f->nr_fields];
 
 			if (field_line(p, &l, field))

@@ -21,6 +21,8 @@ static const char *line_value(const char *text, size_t bytes, const char *key, s
 		if ((size_t)(stop - p) >= key_bytes && !memcmp(p, key, key_bytes)) {
 			for (p += key_bytes; p < stop && *p == ' ';)
 				p++;
+			if (stop > p && stop[-1] == '\r')
+				stop--;
 			*value_bytes = (size_t)(stop - p);
 			return p;
 		}
@@ -108,6 +110,20 @@ const struct schema *source_schema(const struct source *s, uint32_t id)
 	return NULL;
 }
 
+/* A format file does not tell how long a long is; arrays of them whose number is not told were taken as of 8 bytes. */
+static void shorten_longs(struct format *f)
+{
+	for (uint32_t i = 0; i < f->nr_fields; i++) {
+		struct format_field *d = &f->fields[i];
+		bool array = d->flags & (FORMAT_ARRAY | FORMAT_DYNAMIC);
+
+		if (!array || d->elem_size != 8 || !(d->flags & (FORMAT_LONG | FORMAT_POINTER)))
+			continue;
+		d->elem_size = 4;
+		d->nr_elems = d->flags & FORMAT_DYNAMIC ? 0 : d->size / 4;
+	}
+}
+
 const struct format *source_format(struct source *s, uint32_t id)
 {
 	struct schema *k = (struct schema *)source_schema(s, id);
@@ -125,6 +141,8 @@ const struct format *source_format(struct source *s, uint32_t id)
 
 		f = format_parse(k->text, k->text_bytes, k->system, &err);
 		k->broken = !f;
+		if (f && s->long_bytes == 4)
+			shorten_longs(f);
 		__atomic_store_n(&k->format, f, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(s->lock);

@@ -385,7 +385,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 				p->print = print_format;
 		}
 		if (o->raw)
-			p->print = p->fmt && !printfmt_error(p->fmt) ? print_fields : print_broken;
+			p->print = print_fields;
 		if (o->filter)
 			p->filter = filter_compile(o->filter, p->format, long_bytes);
 	}
