@@ -78,6 +78,12 @@ static int dead_below(const struct fathom_shadow *e, uintptr_t slot)
 	return !e->ret || (e->slot <= slot && slot - e->slot < FATHOM_STACK_BYTES);
 }
 
+/* Its frame lay below `sp`, on what must be the same stack. */
+static int dead_left(const struct fathom_shadow *e, uintptr_t sp)
+{
+	return e->slot < sp && sp - e->slot < FATHOM_STACK_BYTES;
+}
+
 void fathom_shadow_refresh(struct fathom_task *task)
 {
 	if (task->plain == fathom_load(&fathom_graph_plain) || fathom_guard_is_nested(task))
@@ -145,6 +151,40 @@ void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy)
 	/* If it is not on top, it leaves a hole below another stack's calls; compacted later. */
 	task->shadow[i].slot = task->shadow[i].ret = 0; /* G1 */
 	fathom_task_move(task, depth == i + 1 ? i : depth, busy);
+}
+
+/* A tail call has its caller's slot, and what it replaced is the replaced one: so the innermost goes first, or comes last. */
+void fathom_returns_put_back(void)
+{
+	const struct fathom_task *task = fathom_port_task_state();
+
+	for (uint32_t i = task ? task->depth : 0; i-- > 0;) {
+		const struct fathom_shadow *e = &task->shadow[i];
+		volatile uintptr_t *slot = (uintptr_t *)e->slot;
+
+		if (e->ret && *slot == fathom_arch_return_address())
+			*slot = e->ret;
+	}
+}
+
+void fathom_returns_replace(uintptr_t sp)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t outer, depth = task ? task->depth : 0;
+
+	if (!depth)
+		return;
+	outer = fathom_guard_enter(task, fathom_port_context());
+	shadow_compact(task, 0, dead_left, sp);
+	fathom_counts()->unwound += depth - task->depth;
+	for (uint32_t i = 0; i < task->depth; i++) {
+		const struct fathom_shadow *e = &task->shadow[i];
+		volatile uintptr_t *slot = (uintptr_t *)e->slot;
+
+		if (e->ret && *slot == e->ret)
+			*slot = fathom_arch_return_address();
+	}
+	fathom_guard_leave(task, outer);
 }
 
 /* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */

@@ -62,6 +62,14 @@ struct fathom_task {
 void fathom_task_init(struct fathom_task *task);
 
 /*
+ * C++ exceptions find their way by the return addresses on the stack. Where function_graph has replaced those of the running
+ * task they are put back before an exception is raised or resumed, and once it was caught, replaced again for the calls
+ * whose frames lie above `sp`: the others are gone. Return addresses on the stack only (x86_64). Context: the task.
+ */
+void fathom_returns_put_back(void);
+void fathom_returns_replace(uintptr_t sp);
+
+/*
  * Moments. Each is one relaxed load and a branch while no tracer wants it. Context: where the kernel does the thing.
  */
 enum fathom_want {
