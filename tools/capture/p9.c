@@ -21,10 +21,11 @@ static void qid_get(struct p9_call *m, struct p9_stat *st)
 	st->is_stream = type & WIRE_P9_QID_STREAM;
 }
 
-int p9_clunk(struct p9 *c, uint32_t fid)
+/* A message of a fid and nothing else. */
+static int call_fid(struct p9 *c, uint8_t type, uint32_t fid)
 {
 	struct p9_call m;
-	int ret = p9_call_begin(&m, c, WIRE_P9_TCLUNK);
+	int ret = p9_call_begin(&m, c, type);
 
 	if (ret)
 		return ret;
@@ -32,6 +33,11 @@ int p9_clunk(struct p9 *c, uint32_t fid)
 	ret = p9_call_run(&m, false);
 	p9_call_end(&m);
 	return ret;
+}
+
+int p9_clunk(struct p9 *c, uint32_t fid)
+{
+	return call_fid(c, WIRE_P9_TCLUNK, fid);
 }
 
 /* Up to 16 names of a path from one fid to a new one; *path goes on behind them. */
@@ -321,19 +327,10 @@ int p9_mkdir(struct p9 *c, const char *path)
 /* Tremove drops the fid whatever it answers. */
 int p9_rmdir(struct p9 *c, const char *path)
 {
-	struct p9_call m;
 	uint32_t fid;
 	int ret = walk(c, path, &fid);
 
-	if (ret)
-		return ret;
-	ret = p9_call_begin(&m, c, WIRE_P9_TREMOVE);
-	if (ret)
-		return ret;
-	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, false);
-	p9_call_end(&m);
-	return ret;
+	return ret ? ret : call_fid(c, WIRE_P9_TREMOVE, fid);
 }
 
 int p9_store(struct p9 *c, const char *path, int flags, const void *data, size_t bytes)

@@ -99,18 +99,16 @@ const char *conv_parse(const char *s, const char *end, uint8_t long_bytes, struc
 /* Digits in base 10, 8 or 16 to d, which has room for 24; how many. */
 static unsigned digits(char *d, uint64_t v, char conv)
 {
-	const char *hex = conv == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-	unsigned n = 0, bits = conv == 'o' ? 3 : 4;
-	char t[24];
+	unsigned n = 1;
 
 	if (conv == 'd' || conv == 'u')
 		return out_digits(d, v);
-	do {
-		t[n++] = hex[v & ((1u << bits) - 1)];
-		v >>= bits;
-	} while (v);
-	for (unsigned i = 0; i < n; i++)
-		d[i] = t[n - 1 - i];
+	if (conv != 'o')
+		return out_hex_digits(d, v, 1, conv == 'X');
+	while (n < 22 && v >> 3 * n)
+		n++;
+	for (unsigned i = n; i--; v >>= 3)
+		d[i] = (char)('0' + (v & 7));
 	return n;
 }
 

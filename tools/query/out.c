@@ -83,21 +83,22 @@ void out_s64(struct out *o, int64_t v)
 	out_u64(o, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper)
+{
+	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+	unsigned n = v < 16 ? 1 : (67 - (unsigned)__builtin_clzll(v)) / 4;
+
+	if (n < width)
+		n = width;
+	for (unsigned i = n; i--; v >>= 4)
+		to[i] = digits[v & 15];
+	return n;
+}
+
 void out_hex(struct out *o, uint64_t v)
 {
-	static const char digits[] = "0123456789abcdef";
-	unsigned n;
-
-	if (!out_room(o, 16))
-		return;
-	if (v < 16) {
-		*o->at++ = digits[v];
-		return;
-	}
-	n = (67 - (unsigned)__builtin_clzll(v)) / 4;
-	for (unsigned i = n; i--; v >>= 4)
-		o->at[i] = digits[v & 15];
-	o->at += n;
+	if (out_room(o, 16))
+		o->at += out_hex_digits(o->at, v, 1, false);
 }
 
 void out_printf(struct out *o, const char *fmt, ...)

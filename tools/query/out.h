@@ -92,6 +92,8 @@ static inline void out_str(struct out *o, const char *s)
 extern const char out_pairs[201];
 /* Digits of v to `to`, which has room for 20; the number of them. */
 unsigned out_digits(char *to, uint64_t v);
+/* The same in base 16, zeros in front up to `width` (16 at the most). */
+unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper);
 void out_u64(struct out *o, uint64_t v);
 void out_s64(struct out *o, int64_t v);
 void out_hex(struct out *o, uint64_t v);

@@ -26,13 +26,8 @@ static void put_char(struct aside *a, char c)
 static void put_hex(struct aside *a, uint64_t v, unsigned width, bool upper)
 {
 	char d[16];
-	unsigned n = 0;
 
-	do {
-		d[15 - n++] = upper ? "0123456789ABCDEF"[v & 15] : "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v || n < width);
-	put(a, d + 16 - n, n);
+	put(a, d, out_hex_digits(d, v, width, upper));
 }
 
 static void put_dec(struct aside *a, uint64_t v)

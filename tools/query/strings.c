@@ -36,13 +36,8 @@ static void put_char(struct maker *m, char c)
 static void put_hex(struct maker *m, uint64_t v, unsigned width)
 {
 	char d[16];
-	unsigned n = 0;
 
-	do {
-		d[15 - n++] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v || n < width);
-	put(m, d + 16 - n, n);
+	put(m, d, out_hex_digits(d, v, width, false));
 }
 
 static void put_dec(struct maker *m, uint64_t v)

@@ -4,6 +4,7 @@
 #include "control/files.h"
 #include "control/pool.h"
 #include "control/str.h"
+#include "wire/tracedat_write.h"
 
 static int event_in(const struct fathom_file *f, uint32_t event)
 {
@@ -81,25 +82,14 @@ const struct ctl_file_ops fathom_ctl_event_id = {.show = event_id_show};
 static int header_page_show(struct fathom_file *f, struct fathom_text *t)
 {
 	(void)f;
-	fathom_text_str(t, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-			   "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-			   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-			   "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fathom_text_str(t, fathom_dat_header_page);
 	return 0;
 }
 
 static int header_event_show(struct fathom_file *f, struct fathom_text *t)
 {
 	(void)f;
-	fathom_text_str(t, "# compressed entry header\n"
-			   "\ttype_len    :    5 bits\n"
-			   "\ttime_delta  :   27 bits\n"
-			   "\tarray       :   32 bits\n"
-			   "\n"
-			   "\tpadding     : type == 29\n"
-			   "\ttime_extend : type == 30\n"
-			   "\ttime_stamp : type == 31\n"
-			   "\tdata max type_len  == 28\n");
+	fathom_text_str(t, fathom_dat_header_event);
 	return 0;
 }
 

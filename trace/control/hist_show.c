@@ -2,6 +2,7 @@
 /* hist_show.c -- a histogram as text: the spec as it is kept, and one line per entry, in Linux's columns. */
 #include "control/hist.h"
 #include "control/str.h"
+#include "wire/format.h"
 
 static const char *const hist_suffix[] = {
 	[HIST_PLAIN] = "",
@@ -68,26 +69,12 @@ void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 	fathom_hist_actions_spec(h, t);
 }
 
-/* `name+0x10/0x30` or the bare name; the address if there is no symbol. How many characters. */
+/* `name+0x10/0x30` or the bare name; the address if there is no symbol. */
 static void hist_symbol(struct fathom_text *t, uint64_t at, int offset, size_t width)
 {
-	const struct fathom_config *c = &fathom_core.config;
-	uintptr_t off = 0, size = 0;
-	const char *name = c->symbol ? c->symbol((uintptr_t)at, &off, &size) : 0;
 	size_t start = t->len;
 
-	if (name) {
-		fathom_text_str(t, name);
-		if (offset) {
-			fathom_text_str(t, "+0x");
-			fathom_text_hex(t, off, 0, ' ');
-			fathom_text_str(t, "/0x");
-			fathom_text_hex(t, size, 0, ' ');
-		}
-	} else {
-		fathom_text_str(t, "0x");
-		fathom_text_hex(t, at, 0, ' ');
-	}
+	fathom_text_printf(t, offset ? "%pS" : "%ps", (void *)(uintptr_t)at);
 	if (t->len - start < width)
 		fathom_text_fill(t, ' ', width - (t->len - start));
 }
@@ -101,9 +88,7 @@ static void hist_stack_text(const uint8_t *key, struct fathom_text *t)
 		__builtin_memcpy(&at, key + i * 8, 8);
 		if (!at)
 			break;
-		fathom_text_fill(t, ' ', 9);
-		hist_symbol(t, at, 1, 0);
-		fathom_text_char(t, '\n');
+		fathom_text_printf(t, "         %pS\n", (void *)(uintptr_t)at);
 	}
 }
 

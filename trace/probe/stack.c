@@ -4,6 +4,7 @@
 #include "fathom/unwind.h"
 #include "probe/sites.h"
 #include "probe/tracers.h"
+#include "wire/format.h"
 
 #define STACK_FRAMES 64 /* in a record */
 
@@ -172,35 +173,18 @@ void fathom_stack_copy(struct fathom_stack_seen *out)
 
 static void stack_line(struct fathom_text *out, const struct fathom_stack_seen *s, uint32_t i)
 {
-	uintptr_t offset = 0, size = 0, end = i + 1 < s->nr ? s->at[i + 1] : s->top;
-	const char *name = 0;
+	uintptr_t end = i + 1 < s->nr ? s->at[i + 1] : s->top;
 
-	if (fathom_core.config.symbol)
-		name = fathom_core.config.symbol(s->ip[i], &offset, &size);
-	fathom_text_u64(out, i, 3, ' ');
-	fathom_text_str(out, ") ");
-	fathom_text_u64(out, s->top - s->at[i], 8, ' ');
-	fathom_text_str(out, "   ");
-	fathom_text_u64(out, end - s->at[i], 5, ' ');
-	fathom_text_str(out, "   ");
-	if (name) {
-		fathom_text_str(out, name);
-		fathom_text_str(out, "+0x");
-		fathom_text_hex(out, offset, 0, ' ');
-		fathom_text_str(out, "/0x");
-		fathom_text_hex(out, size, 0, ' ');
-	} else {
-		fathom_text_str(out, "0x");
-		fathom_text_hex(out, s->ip[i], 0, ' ');
-	}
-	fathom_text_char(out, '\n');
+	fathom_text_printf(out, "%3u) %8lu   %5lu   %pS\n", i, (unsigned long)(s->top - s->at[i]),
+			   (unsigned long)(end - s->at[i]), (void *)s->ip[i]);
 }
 
 void fathom_stack_text(struct fathom_text *out, const struct fathom_stack_seen *s)
 {
-	fathom_text_str(out, "        Depth    Size   Location    (");
-	fathom_text_u64(out, s->nr, 0, ' ');
-	fathom_text_str(out, " entries)\n        -----    ----   --------\n");
+	fathom_text_printf(out,
+			   "        Depth    Size   Location    (%u entries)\n"
+			   "        -----    ----   --------\n",
+			   s->nr);
 	if (!s->bytes && !deepest_on) {
 		fathom_text_str(out,
 				"#\n#  Stack tracer disabled\n#\n"
