@@ -1,33 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* eventlist.h -- a source whose events are few and read at once: lists in memory, one per stream. */
+/* eventlist.h -- a source whose events are read at once into lists, one per stream, and kept in a spool. */
 #ifndef DECODE_EVENTLIST_H
 #define DECODE_EVENTLIST_H
 
+#include "base/spool.h"
 #include "decode/source.h"
 
-#define EVENTLIST_BYTES 40u   /* of a record, common fields included */
-#define EVENTLIST_BLOCK 4096u /* events */
+#define EVENTLIST_BYTES 40u  /* of a record, common fields included */
+#define EVENTLIST_BLOCK 256u /* events */
 
 struct listed {
 	uint64_t time;
 	uint64_t offset; /* in the file */
 	uint64_t lost;	 /* before it */
 	uint8_t record[EVENTLIST_BYTES];
-	uint8_t *more; /* the whole record, if it is larger than that; its owner is who set it */
-	uint32_t more_bytes;
+	uint32_t
+		more_bytes; /* not 0: the record is larger than that and lies at `more` of the spool */
+	uint64_t more;
 };
 
+/* Blocks that are full are in the spool; the last one of a stream is in memory until all are read. */
 struct eventlist {
 	struct events {
-		struct listed *list;
-		size_t nr, room;
+		uint64_t *blocks; /* in the spool */
+		size_t nr_blocks, cap_blocks;
+		struct listed *last; /* the block that is not full */
+		uint64_t nr;	     /* of all events */
 	} * streams;
 	size_t nr_streams;
+	struct spool spool;
 };
 
-/* Room for one more event of a stream, zeroed but for the common fields; NULL when out of memory. */
+/* One more event of a stream, zeroed but for the common fields, to be filled before the next is added; NULL: no room. */
 struct listed *eventlist_add(struct eventlist *l, size_t stream, uint16_t id, int32_t pid);
-/* Tell the source of the streams: one per list, on CPU i. 0 or -ENOMEM. */
+/* Give the event its whole record. 0 or a negative errno. */
+int eventlist_record(struct eventlist *l, struct listed *e, const void *record, uint32_t bytes);
+/* The events of a stream that have the pid `from`, up to the first that has another, get `to`. 0 or a negative errno. */
+int eventlist_set_pid(struct eventlist *l, size_t stream, int32_t from, int32_t to);
+/* All are read. Tell the source of the streams: one per list, on CPU i. 0 or a negative errno. */
 int eventlist_streams(struct source *s);
 /* A made-up schema: fields at offsets 8, 16 ... of the record, all u64 and named; print fmt given. */
 int eventlist_schema(struct source *s, const char *system, const char *name, uint32_t id,

@@ -12,7 +12,8 @@
 #include <string.h>
 
 /*
- * The text is read at once into lists: a return is told by its depth only, so it needs the calls before it. Functions get
+ * The text is read at once into lists: a return is told by its depth only, so it needs the calls before it. What does not
+ * fit into memory goes to a nameless file. Functions get
  * made-up addresses and a symbol each, so that every view takes the events for what the kernel records.
  *
  *   G1  A line's time is the one it tells. Where the text has none, time is counted in the order of the lines, which it keeps:
@@ -32,9 +33,10 @@ struct open_call {
 	uint64_t since;
 };
 
-/* Calls that are open, by task: a CPU's, until its task is known. */
+/* Calls that are open, by depth, of a task: of a CPU, until its task is known. */
 struct task_calls {
-	struct open_call calls[GRAPH_DEPTH_MAX];
+	struct open_call *calls;
+	uint32_t nr;
 };
 
 struct graphtext {
@@ -46,8 +48,6 @@ struct graphtext {
 	uint64_t *lost;	    /* by CPU: to be told with the next event */
 	uint64_t now;
 	uint8_t *record;
-	uint8_t **texts; /* records of events between the calls */
-	size_t nr_texts, cap_texts;
 };
 
 /* ---- functions ---- */
@@ -84,36 +84,54 @@ static struct task_calls *calls_of(struct graphtext *g, int32_t pid, uint32_t cp
 	return at ? *at : NULL;
 }
 
-/* G2: what was read of the CPU before its task was told belongs to that task. */
-static void settle_task(struct graphtext *g, uint32_t cpu, int32_t pid)
+/* The open call of a depth, made if `make`; NULL: there is none, it is too deep, or memory is gone. */
+static struct open_call *call_at(struct task_calls *t, uint32_t depth, bool make)
 {
-	struct task_calls *from = calls_of(g, UNKNOWN_PID, cpu), *to = calls_of(g, pid, cpu);
-	struct events *v = cpu < g->events.nr_streams ? &g->events.streams[cpu] : NULL;
+	uint32_t nr = t->nr ? t->nr : 16;
+	struct open_call *calls;
 
-	for (size_t i = 0; v && i < v->nr; i++) {
-		int32_t was;
-
-		memcpy(&was, v->list[i].record + 4, 4);
-		if (was != UNKNOWN_PID)
-			break;
-		memcpy(v->list[i].record + 4, &pid, 4);
-		if (v->list[i].more)
-			memcpy(v->list[i].more + 4, &pid, 4);
-	}
-	if (from && to)
-		memcpy(to->calls, from->calls, sizeof(to->calls));
+	if (depth < t->nr)
+		return &t->calls[depth];
+	if (!make || depth >= GRAPH_DEPTH_MAX)
+		return NULL;
+	while (nr <= depth)
+		nr *= 2;
+	calls = realloc(t->calls, nr * sizeof(*calls));
+	if (!calls)
+		return NULL;
+	memset(calls + t->nr, 0, (nr - t->nr) * sizeof(*calls));
+	t->calls = calls;
+	t->nr = nr;
+	return &calls[depth];
 }
 
-static void set_task(struct source *s, const struct text_line *l, uint32_t cpu)
+/* G2: what was read of the CPU before its task was told belongs to that task. */
+static int settle_task(struct graphtext *g, uint32_t cpu, int32_t pid)
+{
+	struct task_calls *from = calls_of(g, UNKNOWN_PID, cpu), *to = calls_of(g, pid, cpu);
+
+	if (pid == UNKNOWN_PID)
+		return 0;
+	if (!from || !to)
+		return -ENOMEM;
+	free(to->calls);
+	*to = *from;
+	*from = (struct task_calls){0};
+	return eventlist_set_pid(&g->events, cpu, UNKNOWN_PID, pid);
+}
+
+static int set_task(struct source *s, const struct text_line *l, uint32_t cpu)
 {
 	struct graphtext *g = s->priv;
+	int err = 0;
 
 	/* Names are cut to seven characters in this text: one that is known from elsewhere is not replaced. */
 	if (l->pid && !strcmp(source_comm(s, l->pid), "<...>"))
 		tasks_set_comm(s->tasks, l->pid, l->comm.p, l->comm.n);
 	if (g->pids[cpu] == UNKNOWN_PID)
-		settle_task(g, cpu, l->pid);
+		err = settle_task(g, cpu, l->pid);
 	g->pids[cpu] = l->pid;
+	return err;
 }
 
 /* ---- events ---- */
@@ -159,6 +177,7 @@ static int entry(struct source *s, const struct graph_line *l, uint64_t offset)
 	struct task_calls *t = calls_of(g, g->pids[l->event.cpu], l->event.cpu);
 	uint32_t function = function_of(s, l->name);
 	uint64_t end = g->now + l->duration_ns;
+	struct open_call *c;
 	int err;
 
 	if (!t)
@@ -167,8 +186,8 @@ static int entry(struct source *s, const struct graph_line *l, uint64_t offset)
 	if (l->kind == GRAPH_LEAF && !err) {
 		err = add_call(s, l, ID_EXIT, function, end, g->now, offset);
 		g->now = end;
-	} else if (l->depth < GRAPH_DEPTH_MAX) {
-		t->calls[l->depth] = (struct open_call){function + 1, g->now};
+	} else if ((c = call_at(t, l->depth, true))) {
+		*c = (struct open_call){function + 1, g->now};
 	}
 	return err;
 }
@@ -177,7 +196,7 @@ static int leave(struct source *s, const struct graph_line *l, uint64_t offset)
 {
 	struct graphtext *g = s->priv;
 	struct task_calls *t = calls_of(g, g->pids[l->event.cpu], l->event.cpu);
-	struct open_call *c = t && l->depth < GRAPH_DEPTH_MAX ? &t->calls[l->depth] : NULL;
+	struct open_call *c = t ? call_at(t, l->depth, false) : NULL;
 	uint32_t function = c && c->function ? c->function - 1 : 0;
 
 	if (!t)
@@ -198,38 +217,23 @@ static int comment(struct source *s, struct graph_line *l, uint64_t offset)
 	struct graphtext *g = s->priv;
 	const struct text_type *k = text_type_of(&g->types, l->event.name, false);
 	struct listed *e;
-	uint8_t *copy;
+	uint32_t bytes;
 
 	if (!k)
 		return 0;
-	if (g->nr_texts == g->cap_texts) {
-		size_t cap = g->cap_texts ? g->cap_texts * 2 : 256;
-		uint8_t **texts = realloc(g->texts, cap * sizeof(*texts));
-
-		if (!texts)
-			return -ENOMEM;
-		g->texts = texts;
-		g->cap_texts = cap;
-	}
 	e = add(s, l, (uint16_t)k->id, g->now, offset);
 	if (!e)
 		return -ENOMEM;
 	l->event.pid = g->pids[l->event.cpu];
-	e->more_bytes =
-		text_make_record(g->record, k, &l->event, l->event.info.p + l->event.info.n);
-	copy = malloc(e->more_bytes);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, g->record, e->more_bytes);
-	g->texts[g->nr_texts++] = copy;
-	e->more = copy;
-	return 0;
+	bytes = text_make_record(g->record, k, &l->event, l->event.info.p + l->event.info.n);
+	return eventlist_record(&g->events, e, g->record, bytes);
 }
 
 static int take_line(struct source *s, struct graph_line *l, uint64_t offset)
 {
 	struct graphtext *g = s->priv;
 	uint32_t cpu = l->event.cpu;
+	int err = 0;
 
 	if (l->kind == GRAPH_OTHER)
 		return 0;
@@ -238,9 +242,11 @@ static int take_line(struct source *s, struct graph_line *l, uint64_t offset)
 		return 0;
 	}
 	if (l->kind == GRAPH_SWITCH && g->pids[cpu] == UNKNOWN_PID)
-		set_task(s, &l->before, cpu);
-	if (l->has_task)
-		set_task(s, &l->event, cpu);
+		err = set_task(s, &l->before, cpu);
+	if (l->has_task && !err)
+		err = set_task(s, &l->event, cpu);
+	if (err)
+		return err;
 	g->now = l->has_time ? l->event.time : g->now + 1;
 	switch (l->kind) {
 	case GRAPH_ENTRY:
@@ -362,12 +368,13 @@ static void graph_close(struct source *s)
 
 	if (!g)
 		return;
-	for (size_t i = 0; i < g->tasks.cap; i++)
-		free(g->tasks.slots[i].value);
-	for (size_t i = 0; i < g->nr_texts; i++)
-		free(g->texts[i]);
+	for (size_t i = 0; i < g->tasks.cap; i++) {
+		struct task_calls *t = g->tasks.slots[i].value;
+
+		free(t ? t->calls : NULL);
+		free(t);
+	}
 	idmap_free(&g->tasks);
-	free(g->texts);
 	wordlist_free(&g->functions);
 	text_types_free(&g->types);
 	free(g->pids);
