@@ -97,6 +97,9 @@ with Traces() as t:
     check("a_device", rc == 1 and "a device, not a trace" in err, err)
     r = subprocess.run(f"{FATHOM} stat {trace} > /dev/full", shell=True, capture_output=True)
     check("full_disk", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
+    for out in ("/dev/full", "- > /dev/full"):
+        r = subprocess.run(f"{FATHOM} convert {trace} -t csv {out}", shell=True, capture_output=True)
+        check(f"full_disk_{out[0]}", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
 
     # Colours on a terminal, and only there.
     lost = t.path("lost_v6.dat")

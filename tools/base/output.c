@@ -107,12 +107,19 @@ static int settle(const struct output *o)
 	return err ? -errno : 0;
 }
 
+/* stdio forgets why an earlier write failed: one byte more, of a file that is lost anyway, tells. */
+static int why_not(FILE *f)
+{
+	clearerr(f);
+	return fputc('\n', f) == EOF || fflush(f) ? -errno : -EIO;
+}
+
 int output_close(struct output *o, int err)
 {
 	if (!err && fflush(o->f))
 		err = -errno;
 	if (!err && ferror(o->f))
-		err = -EIO;
+		err = why_not(o->f);
 	if (o->f == stdout)
 		return err;
 	if (fclose(o->f) && !err)
@@ -148,10 +155,13 @@ bool output_is_input(const char *path, const char *in)
 
 char *output_beside(const char *in, const char *suffix)
 {
+	bool stream = !strcmp(in, "-") || !strncmp(in, "/dev/", 5);
 	const char *slash = strrchr(in, '/'), *name = slash ? slash + 1 : in;
 	const char *dot = strrchr(name, '.');
 	int stem = (int)(dot && dot > name ? (size_t)(dot - in) : strlen(in));
 	char *out;
 
+	if (stream)
+		return asprintf(&out, "trace.%s", suffix) < 0 ? NULL : out;
 	return asprintf(&out, "%.*s.%s", stem, in, suffix) < 0 ? NULL : out;
 }

@@ -26,7 +26,7 @@ int output_error(const char *path, int err);
 /* Is it the file that is read? Says so: a command does not replace its input. */
 bool output_is_input(const char *path, const char *in);
 
-/* DIR/NAME.SUFFIX for DIR/NAME.dat; to be freed. */
+/* DIR/NAME.SUFFIX for DIR/NAME.dat, trace.SUFFIX for a stream; to be freed. */
 char *output_beside(const char *in, const char *suffix);
 
 #endif

@@ -258,6 +258,8 @@ static int convert_sel4(struct job *j, const char *form)
 
 static int convert_any(struct job *j, const char *form)
 {
+	int rc;
+
 	if (sel4_convert_takes(j->source, form))
 		return convert_sel4(j, form);
 	if (!form_known(form)) {
@@ -265,7 +267,9 @@ static int convert_any(struct job *j, const char *form)
 			   j->source->ops->name);
 		return EXIT_FAIL;
 	}
-	return convert(j, form);
+	rc = convert(j, form);
+	options_tell_damage(j->source);
+	return rc;
 }
 
 int cmd_convert(int argc, char **argv)

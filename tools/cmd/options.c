@@ -406,6 +406,13 @@ struct source *options_open(struct options *o)
 	return s;
 }
 
+void options_tell_damage(const struct source *s)
+{
+	if (s->damage_total)
+		diag_warn("%s: parts of it are damaged and left out; `fathom verify` tells which",
+			  s->path);
+}
+
 void options_close(struct options *o)
 {
 	free(o->cpus);

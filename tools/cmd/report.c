@@ -113,6 +113,7 @@ int cmd_report(int argc, char **argv)
 	if (!written_given)
 		report.written = UINT64_MAX;
 	rc = print(s, &o);
+	options_tell_damage(s);
 	filter_free(filter);
 	options_close(&o);
 	source_close(s);

@@ -395,8 +395,10 @@ static void put_page(struct timeline *t, const struct timeline_options *o,
 		",\"events\":%" PRIu64 ",\n\"lanes\":[",
 		t->start, t->end - t->start, t->s->unit == CLOCK_NS ? "true" : "false", r->left_out,
 		r->events);
-	qsort(t->cpus.v, t->cpus.n, sizeof(struct lane *), by_id);
-	qsort(t->tasks.v, t->tasks.n, sizeof(struct lane *), by_id);
+	if (t->cpus.n)
+		qsort(t->cpus.v, t->cpus.n, sizeof(struct lane *), by_id);
+	if (t->tasks.n)
+		qsort(t->tasks.v, t->tasks.n, sizeof(struct lane *), by_id);
 	for (size_t i = 0; i < t->cpus.n; i++)
 		put_lane(t, t->cpus.v[i], true, !i, out);
 	for (size_t i = 0; i < t->tasks.n; i++)
