@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs.c -- fathom fs */
+/* fs.c -- fathom fs: files of a target's control tree, without a mount. */
 #include "cmd/cmd.h"
 
 #include <errno.h>

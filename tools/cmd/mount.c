@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mount.c -- fathom mount */
+/* mount.c -- fathom mount: the control tree of a target as a file system. */
 #include "cmd/cmd.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* version.c -- fathom version */
+/* version.c -- fathom version: print the version. */
 #include "cmd/cmd.h"
 
 #include <stdio.h>

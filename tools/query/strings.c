@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strings.c -- __print_flags() and its family, and globs: strings made while a program runs, in bounded scratch. */
+/* strings.c -- __print_flags() and its family: strings made while a program runs, in bounded scratch. */
 #include "query/strings.h"
 #include "query/out.h"
 

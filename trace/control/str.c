@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* str.c -- numbers and globs of the control files. */
+/* str.c -- numbers as the control files read them. */
 #include "control/str.h"
-
-#define ERR_INVAL -22
-#define ERR_RANGE -34
+#include "fathom/errno.h"
 
 static unsigned int number_digit(char c)
 {
@@ -33,16 +31,16 @@ int fathom_ctl_number(const char *s, size_t n, unsigned int base, uint64_t *out)
 		base = n - i > 1 && s[i] == '0' ? 8 : 10;
 	}
 	if (i >= n)
-		return ERR_INVAL;
+		return -FATHOM_EINVAL;
 	for (; i < n; i++) {
 		unsigned int d = number_digit(s[i]);
 
 		if (d >= base)
-			return ERR_INVAL;
+			return -FATHOM_EINVAL;
 		/* v * base + d must fit: checked without a 64-bit division. */
 		if (v >> 60 &&
 		    (base == 16 || v > 0x1999999999999999u || (v == 0x1999999999999999u && d > 5)))
-			return ERR_RANGE;
+			return -FATHOM_ERANGE;
 		v = v * base + d;
 	}
 	*out = v;
