@@ -267,6 +267,8 @@ static int convert_any(struct job *j, const char *form)
 			   j->source->ops->name);
 		return EXIT_FAIL;
 	}
+	if (strcmp(form, "txt") && strcmp(form, "text") && options_only_text(j->source))
+		return EXIT_FAIL;
 	rc = convert(j, form);
 	options_tell_damage(j->source);
 	return rc;

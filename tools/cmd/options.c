@@ -413,6 +413,16 @@ void options_tell_damage(const struct source *s)
 			  s->path);
 }
 
+bool options_only_text(const struct source *s)
+{
+	if (!source_is_text(s))
+		return false;
+	diag_warn(
+		"%s: the text of a latency tracer is in it, not events: `fathom report` prints it",
+		s->path);
+	return true;
+}
+
 void options_close(struct options *o)
 {
 	free(o->cpus);

@@ -87,6 +87,8 @@ struct source *options_open(struct options *o);
 int options_settle(struct options *o, const struct source *s);
 /* The trace was read: a word if parts of it could not be. Which these are is the business of fathom verify. */
 void options_tell_damage(const struct source *s);
+/* True, with a word, if the trace is the text of a latency tracer: there are no events to ask about. */
+bool options_only_text(const struct source *s);
 /* Frees what options_parse() made. */
 void options_close(struct options *o);
 

@@ -304,6 +304,7 @@ int cmd_query(int argc, char **argv)
 	q.source = options_open(&o);
 	if (!q.source)
 		return EXIT_FAIL;
+	options_only_text(q.source);
 	q.colour = colour_wanted(STDOUT_FILENO);
 	q.select = select_open(q.source, &o);
 	q.line = eventline_new(q.source);

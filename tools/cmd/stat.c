@@ -324,6 +324,7 @@ int cmd_stat(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
+	options_only_text(s);
 	if (colour_wanted(STDOUT_FILENO)) {
 		bold = COLOUR_BOLD;
 		red = COLOUR_RED;

@@ -270,6 +270,17 @@ int source_open(const char *path, const struct source_options *o, struct source 
 	return 0;
 }
 
+bool source_is_text(const struct source *s)
+{
+	bool text = false;
+
+	for (size_t i = 0; i < s->nr_buffers; i++)
+		text |= s->buffers[i].text != NULL;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		text &= !s->streams[i].nr_blocks;
+	return text;
+}
+
 static void free_tables(struct source *s)
 {
 	for (size_t i = 0; i < s->nr_schemas; i++) {

@@ -316,6 +316,8 @@ struct cursor {
 /* 0, or a negative errno with a message printed: missing, a directory, empty, unknown format. `o` may be NULL. */
 int source_open(const char *path, const struct source_options *o, struct source **out);
 void source_close(struct source *s);
+/* Is it the text of a latency tracer, without events? */
+bool source_is_text(const struct source *s);
 
 /* A source that is made of others instead of a file: fill it as open() would, then finish it. NULL: out of memory. */
 struct source *source_new(const char *path, const struct source_ops *ops);

@@ -44,7 +44,45 @@ static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t
 	return p != NULL;
 }
 
-bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out)
+/* u32 chunks; each u32 compressed size, u32 size, data. With `to`, they are unpacked there. The size of all, 0 if one is bad. */
+static uint64_t chunks_of(struct source *s, struct reader r, uint8_t *to)
+{
+	struct tracedat *t = s->priv;
+	uint32_t count = reader_u32(&r);
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t in = reader_u32(&r), out = reader_u32(&r);
+		const void *data = reader_bytes(&r, in);
+
+		if (!data || all + out > TRACEDAT_META_MAX ||
+		    (to && decompress(t->ring.compression, data, in, to + all, out)))
+			return 0;
+		all += out;
+	}
+	return all;
+}
+
+/* The text of a buffer is packed as pages are. */
+static bool unpack_text(struct source *s, struct reader *r, uint64_t offset)
+{
+	struct tracedat *t = s->priv;
+	uint64_t bytes = chunks_of(s, *r, NULL);
+	uint8_t *p = bytes ? memory_large(bytes + 1) : NULL;
+
+	if (!p || !chunks_of(s, *r, p)) {
+		source_damage(s, offset, r->size, "the text of a buffer does not decompress");
+		free(p);
+		return false;
+	}
+	p = keep(t, p);
+	reader_init(r, p, bytes, s->big_endian);
+	return p != NULL;
+}
+
+/* What a section holds, as it stands in the file; whether that is compressed. */
+static bool find_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out,
+			 bool *packed)
 {
 	struct reader r;
 	uint16_t got, flags;
@@ -68,7 +106,15 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 		bytes = reader_left(&r);
 	}
 	reader_init(out, r.base + r.at, bytes, s->big_endian);
-	return flags & TRACEDAT_SECTION_COMPRESSED ? unpack(s, out, offset, id) : true;
+	*packed = flags & TRACEDAT_SECTION_COMPRESSED;
+	return true;
+}
+
+bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out)
+{
+	bool packed;
+
+	return find_section(s, offset, id, out, &packed) && (!packed || unpack(s, out, offset, id));
 }
 
 /* ---- the pages of a buffer ---- */
@@ -128,6 +174,7 @@ static void text_option(struct source *s, const uint8_t *data, uint32_t bytes, u
 	struct reader r, text;
 	uint64_t section;
 	const char *name, *clock;
+	bool packed;
 
 	reader_init(&r, data, bytes, s->big_endian);
 	section = reader_u64(&r);
@@ -138,7 +185,9 @@ static void text_option(struct source *s, const uint8_t *data, uint32_t bytes, u
 		return;
 	}
 	b = source_add_buffer(s, name, clock);
-	if (b && tracedat_section(s, section, OPT_BUFFER_TEXT, &text)) {
+	tracedat_saw(s->priv, section);
+	if (b && find_section(s, section, OPT_BUFFER_TEXT, &text, &packed) &&
+	    (!packed || unpack_text(s, &text, section))) {
 		b->text_bytes = text.size;
 		b->text = (const char *)text.base;
 	}

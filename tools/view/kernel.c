@@ -325,9 +325,12 @@ static int print_all(struct kernel_view *k)
 
 int report_kernel(struct source *s, const struct report_options *o)
 {
-	struct kernel_view *k = view_new(s, o);
+	struct kernel_view *k;
 	int rc = -EINVAL;
 
+	if (source_is_text(s))
+		return report_texts(s, o->fd);
+	k = view_new(s, o);
 	if (!k)
 		return -ENOMEM;
 	if (kernel_settle(k)) {

@@ -38,5 +38,7 @@ struct report_options {
 /* 0, -EPIPE if the reader is gone, or another negative errno with the message printed. */
 int report_trace_cmd(struct source *s, const struct report_options *o);
 int report_kernel(struct source *s, const struct report_options *o);
+/* Buffers of a latency tracer that were saved as text, as they are. 0 or a negative errno. */
+int report_texts(const struct source *s, int fd);
 
 #endif

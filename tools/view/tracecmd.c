@@ -246,6 +246,16 @@ static int print_head(struct source *s, const struct report_options *o)
 	return write_all(o->fd, line, (size_t)n);
 }
 
+int report_texts(const struct source *s, int fd)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->nr_buffers && !rc; i++)
+		if (s->buffers[i].text)
+			rc = write_all(fd, s->buffers[i].text, s->buffers[i].text_bytes);
+	return rc;
+}
+
 int report_trace_cmd(struct source *s, const struct report_options *o)
 {
 	struct crew c = {.source = s, .o = o};
@@ -262,6 +272,10 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 		rc = -ENOMEM;
 	} else {
 		rc = print_head(s, o);
+		if (!rc && source_is_text(s)) {
+			rc = report_texts(s, o->fd);
+			rc = rc ? rc : write_all(o->fd, "\n", 1);
+		}
 		if (!rc)
 			rc = run(&c, w, threads);
 		writer_free(w);
