@@ -40,7 +40,7 @@ def names(d):
 def files(i):
     check("files", sorted(os.listdir(i)) == sorted(FILES.split()), os.listdir(i))
     check("options", sorted(os.listdir(i + "/options")) == sorted(OPTIONS.split()), os.listdir(i + "/options"))
-    check("tracers", read(i + "/available_tracers") == "function nop\n")
+    check("tracers", read(i + "/available_tracers") == "wakeup_dl wakeup_rt wakeup preemptirqsoff preemptoff irqsoff function nop\n")
     check("no_graph", error_of(lambda: write(i + "/current_tracer", "function_graph\n")) == errno.EINVAL)
     check("no_such_function", error_of(lambda: write(i + "/set_ftrace_filter", "no_such\n")) == errno.EINVAL)
     check("no_pid", read(i + "/set_ftrace_pid") == "no pid\n")
@@ -96,6 +96,26 @@ def probes(d, a):
     check("stack", wait_for(lambda: " => machine_work" in read(a + "/trace")) and read(d + "/options/func_stack_trace") == "0\n")
 
 
+def latency(d, a, b):
+    """A latency tracer in one instance keeps the worst case there, and is the only one."""
+    write(a + "/options/func_stack_trace", "0\n")
+    write(a + "/current_tracer", "irqsoff\n")
+    check("latency_is_on", read(a + "/current_tracer") == "irqsoff\n" and read(a + "/options/latency-format") == "1\n")
+    check("latency_not_here", read(d + "/current_tracer") == "nop\n" and read(d + "/options/latency-format") == "0\n")
+    for where in (b, d):
+        check(f"latency_busy_{'b' if where == b else 'top'}", error_of(lambda: write(where + "/current_tracer", "wakeup\n")) == errno.EBUSY)
+    check("latency_snapshot_busy", error_of(lambda: write(a + "/snapshot", "1\n")) == errno.EBUSY)
+    check("latency_found", wait_for(lambda: "latency trace v1.1.5" in read(a + "/trace")), read(a + "/trace"))
+    text = read(a + "/trace")
+    check("latency_text", "#  => started at: worker\n#  => ended at:   worker\n" in text and " : machine_work <-worker\n" in text, text)
+    check("latency_max", read(d + "/tracing_max_latency") == "0\n")
+    check("latency_top_is_clean", "latency trace" not in read(d + "/trace") and calls(d) == [])
+    write(a + "/current_tracer", "nop\n")
+    check("latency_put_back", read(a + "/options/latency-format") == "0\n")
+    write(b + "/current_tracer", "preemptirqsoff\n")  # it is removed while that runs
+    check("latency_other", wait_for(lambda: read(b + "/tracing_max_latency") != "0\n"))
+
+
 def come_and_go(d):
     """Made, traced and removed while every CPU calls: memory is used again only when nobody looks at it."""
     for n in range(60):
@@ -103,8 +123,8 @@ def come_and_go(d):
         os.mkdir(i)
         write(i + "/set_ftrace_filter", "*sched*\n")
         write(i + "/set_ftrace_filter", "schedule:stacktrace\n", os.O_WRONLY | os.O_APPEND)
-        write(i + "/current_tracer", "function\n")
-        if n % 10 == 0:
+        write(i + "/current_tracer", "irqsoff\n" if n % 3 == 1 else "function\n")
+        if n % 10 == 0 and n % 3 != 1:
             check(f"go_{n}", wait_for(lambda: calls(i)), read(i + "/trace")[-300:])
         os.rmdir(i)
     check("gone", read(d + "/enabled_functions") == "", read(d + "/enabled_functions"))
@@ -125,6 +145,7 @@ def main():
             two_at_once(d, a, b)
             tasks(a)
             probes(d, a)
+            latency(d, a, b)
             os.rmdir(a)
             os.rmdir(b)
             come_and_go(d)

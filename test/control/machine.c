@@ -78,7 +78,9 @@ static void *worker(void *arg)
 	prctl(PR_SET_NAME, name);
 	fathom_user_stack_init();
 	for (unsigned int n = 0;; n++) {
+		fathom_note_irqs(1, (uintptr_t)machine_work, (uintptr_t)worker);
 		machine_work(n);
+		fathom_note_irqs(0, (uintptr_t)machine_work, (uintptr_t)worker);
 		usleep(2000);
 	}
 	return NULL;

@@ -152,6 +152,21 @@ static int buffer_exchange_try(struct ctl_instance *tr)
 	return 0;
 }
 
+int fathom_ctl_keep(struct fathom_listener *l, uint32_t cpu)
+{
+	struct ctl_instance *tr = l->owner;
+	int err = fathom_swap_try(&tr->swap);
+
+	if (err)
+		return err;
+	buffer_exchange(tr, cpu);
+	for (uint32_t i = 0; i < fathom_core.nr_cpus && cpu != FATHOM_SNAPSHOT_ALL; i++)
+		if (i != cpu)
+			fathom_ring_reset(tr->spare[i]);
+	fathom_swap_release(&tr->swap);
+	return 0;
+}
+
 /*
  * If two CPUs ask at once, one exchange serves both. If the tree's lock is held, its holder makes up for it when it lets
  * go; the second try is for a holder that let go between the first one and the note.

@@ -62,8 +62,10 @@ struct ctl_instance {
 	uint32_t trace_open; /* `trace` handles: the size may not change */
 	uint32_t options;    /* bits in the order of the option table; the event path reads them */
 	uint64_t cpu_mask;
-	uint64_t start;	      /* when it was last cleared */
-	uint64_t max_latency; /* of an instance, in ns: kept for who wrote it */
+	uint64_t start;		 /* when it was last cleared */
+	uint64_t max_latency;	 /* in ns, while no latency tracer runs here: file_main.c */
+	uint32_t options_before; /* options.c: what a latency tracer found */
+	uint32_t was_latency;
 	uint32_t buffer_percent;
 	uint32_t clock_at;	   /* which of clock.c's table, and ... */
 	struct fathom_clock clock; /* ... how it shows ring time */
@@ -117,8 +119,11 @@ const char *fathom_ctl_option_name(uint32_t option);
 uint32_t fathom_ctl_text_options(const struct ctl_instance *tr);
 struct fathom_tracer;
 int fathom_ctl_draws_graph(const struct fathom_tracer *t);
-/* The tracer of the top, or an instance's: `function` or `nop`. */
+/* The tracer of the top, or an instance's. */
 const struct fathom_tracer *fathom_ctl_tracer(const struct ctl_instance *tr);
+int fathom_ctl_is_latency(const struct ctl_instance *tr); /* it is a latency tracer */
+void fathom_ctl_latency_end(struct ctl_instance *tr);	  /* of an instance, if one runs there */
+void fathom_ctl_options_follow(struct ctl_instance *tr);  /* its tracer may have changed */
 int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t);
 enum ctl_option {
 	CTL_OPT_PRINT_PARENT,
@@ -171,6 +176,7 @@ void fathom_ctl_snapshot_free(struct ctl_instance *tr);
 int fathom_ctl_snapshot_take(struct ctl_instance *tr, uint32_t cpu); /* lock held; cpu ~0: all */
 void fathom_ctl_snapshot_ask(struct ctl_instance *tr);		     /* any context */
 int fathom_ctl_has_snapshot(const struct ctl_instance *tr);
+int fathom_ctl_keep(struct fathom_listener *l, uint32_t cpu); /* struct fathom_listener's keep */
 struct fathom_ring **fathom_ctl_spares(const struct ctl_instance *tr);
 int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pages);
 

@@ -76,16 +76,26 @@ static const struct fathom_tracer *tracer_named(const char *name)
 
 const struct fathom_tracer *fathom_ctl_tracer(const struct ctl_instance *tr)
 {
+	const struct fathom_listener *l = tr->functions;
+
 	if (!tr->index)
 		return fathom_tracer_current();
-	return tracer_named(tr->functions && tr->functions->on ? "function" : "nop");
+	if (l && l->latency)
+		return l->latency;
+	return tracer_named(l && l->on ? "function" : "nop");
 }
 
-/* An instance has those that keep nothing outside its rings. */
+int fathom_ctl_is_latency(const struct ctl_instance *tr)
+{
+	return (fathom_ctl_tracer(tr)->flags & FATHOM_TRACER_LATENCY) != 0;
+}
+
+/* An instance has those that keep nothing outside its rings and their spares. */
 int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t)
 {
 	return !tr->index || ctl_same(t->name, "nop") ||
-	       (tr->functions && ctl_same(t->name, "function"));
+	       (tr->functions &&
+		(t->flags & FATHOM_TRACER_LATENCY || ctl_same(t->name, "function")));
 }
 
 static int available_tracers_show(struct fathom_file *f, struct fathom_text *t)
@@ -110,12 +120,47 @@ static int current_tracer_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
+/* tracing_max_latency is the tracers' own where one runs, or at the top if none does. */
+static int has_live_latency(const struct ctl_instance *tr)
+{
+	return fathom_ctl_is_latency(tr) || (!tr->index && !fathom_latency_is_elsewhere());
+}
+
+void fathom_ctl_latency_end(struct ctl_instance *tr)
+{
+	if (!tr->functions->latency)
+		return;
+	fathom_listener_latency(tr->functions, 0);
+	tr->max_latency = fathom_max_latency();
+	fathom_max_latency_set(fathom_ctl.top.max_latency);
+}
+
+/* The top's maximum is kept meanwhile. */
+static int instance_latency_begin(struct ctl_instance *tr, const struct fathom_tracer *t)
+{
+	uint64_t before = fathom_max_latency();
+	int err = fathom_ctl_snapshot_alloc(tr);
+
+	if (err)
+		return err;
+	fathom_ctl_clear(tr, tr->spare, ~0u);
+	err = fathom_listener_latency(tr->functions, t);
+	if (err)
+		fathom_max_latency_set(before);
+	else
+		fathom_ctl.top.max_latency = before;
+	return err;
+}
+
 static int instance_tracer_set(struct ctl_instance *tr, const struct fathom_tracer *t)
 {
 	int err = fathom_function_prepare();
 
 	if (err)
 		return err;
+	fathom_ctl_latency_end(tr);
+	if (t->flags & FATHOM_TRACER_LATENCY)
+		return instance_latency_begin(tr, t);
 	__atomic_store_n(&tr->functions->on, (uint32_t)ctl_same(t->name, "function"),
 			 __ATOMIC_SEQ_CST);
 	return fathom_tracer_refresh();
@@ -142,9 +187,8 @@ static int current_tracer_write(struct fathom_file *f, const char *buf, size_t b
 		return (int)bytes;
 	if (tr->raw_open || tr->pipe_open)
 		return -FATHOM_EBUSY;
-	if (t->flags & FATHOM_TRACER_LATENCY)
-		fathom_ctl_snapshot_alloc(tr);
 	err = tr->index ? instance_tracer_set(tr, t) : fathom_tracer_set(t->name);
+	fathom_ctl_options_follow(tr);
 	fathom_ctl_clear(tr, tr->ring, ~0u);
 	return err ? err : (int)bytes;
 }
@@ -173,7 +217,7 @@ static uint64_t number_get(const struct ctl_instance *tr, uint32_t which)
 	switch (which) {
 	case CTL_NUMBER_THRESH: return number_us(fathom_thresh());
 	case CTL_NUMBER_MAX_LATENCY:
-		return number_us(tr->index ? tr->max_latency : fathom_max_latency());
+		return number_us(has_live_latency(tr) ? fathom_max_latency() : tr->max_latency);
 	case CTL_NUMBER_GRAPH_DEPTH: return fathom_graph_depth();
 	case CTL_NUMBER_PERCENT: return tr->buffer_percent;
 	case CTL_NUMBER_STACK_MAX: return fathom_stack_max();
@@ -190,10 +234,10 @@ static int number_set(struct ctl_instance *tr, uint32_t which, uint64_t v)
 	switch (which) {
 	case CTL_NUMBER_THRESH: fathom_thresh_set(v * 1000); return 0;
 	case CTL_NUMBER_MAX_LATENCY:
-		if (tr->index)
-			tr->max_latency = v * 1000;
-		else
+		if (has_live_latency(tr))
 			fathom_max_latency_set(v * 1000);
+		else
+			tr->max_latency = v * 1000;
 		return 0;
 	case CTL_NUMBER_GRAPH_DEPTH: fathom_graph_depth_set((uint32_t)v); return 0;
 	case CTL_NUMBER_PERCENT:

@@ -31,13 +31,12 @@ static int32_t trace_cpu(const struct fathom_file *f)
 	return f->node.dir == CTL_DIR_CPU ? (int32_t)f->node.at : -1;
 }
 
-/* What a latency tracer kept of the worst case is shown by `trace`: the top's, from where that began. */
+/* What a latency tracer kept of the worst case is shown by `trace`, from where that began. */
 static int trace_is_worst(const struct fathom_file *f)
 {
 	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
 
-	return f->node.entry->ops == &fathom_ctl_trace && !tr->index &&
-	       fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY &&
+	return f->node.entry->ops == &fathom_ctl_trace && fathom_ctl_is_latency(tr) &&
 	       fathom_ctl_has_snapshot(tr);
 }
 
@@ -67,12 +66,14 @@ static const char *trace_symbol(uintptr_t at, char *buf, size_t size)
 	return fathom_text_cstr(&t);
 }
 
-static const struct fathom_text_banner *trace_banner(struct trace_view *v)
+static const struct fathom_text_banner *trace_banner(const struct ctl_instance *tr,
+						     struct trace_view *v)
 {
-	struct fathom_latency_report r;
+	struct fathom_latency_report r = {0};
 	uint64_t us;
 
-	fathom_latency_report(&r);
+	if (fathom_ctl_is_latency(tr))
+		fathom_latency_report(&r);
 	us = ctl_div(r.latency_ns, 1000);
 	fathom_ctl_comm(r.pid, v->comm);
 	v->banner = (struct fathom_text_banner){
@@ -114,7 +115,7 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 		fathom_latency_report(&r);
 		c->start = c->from = r.start;
 	}
-	c->banner = trace_banner(v);
+	c->banner = trace_banner(tr, v);
 	c->comm = fathom_ctl_saved_comm;
 	c->tgid = fathom_ctl_saved_tgid;
 }
@@ -376,7 +377,7 @@ static int snapshot_write(struct fathom_file *f, const char *buf, size_t bytes)
 
 	if (err)
 		return err;
-	if (!tr->index && fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
+	if (fathom_ctl_is_latency(tr))
 		return -FATHOM_EBUSY;
 	if (v == 0) {
 		if (cpu != ~0u)

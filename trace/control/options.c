@@ -123,21 +123,19 @@ static void option_put(struct ctl_instance *tr, uint32_t option, int on)
  * A latency tracer turns latency-format and overwrite on when it starts, and puts them back when it ends. Tracers are
  * set in more than one place, so this looks whether the one of last time still runs.
  */
-static void option_follow_tracer(void)
+void fathom_ctl_options_follow(struct ctl_instance *tr)
 {
 	static const enum ctl_option forced[] = {CTL_OPT_LATENCY_FORMAT, CTL_OPT_OVERWRITE};
-	static uint32_t saved;
-	static int was_latency;
-	int is_latency = (fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY) != 0;
+	uint32_t is_latency = (uint32_t)fathom_ctl_is_latency(tr);
 
-	if (is_latency == was_latency)
+	if (is_latency == tr->was_latency)
 		return;
-	was_latency = is_latency;
+	tr->was_latency = is_latency;
 	if (is_latency)
-		saved = fathom_ctl.top.options;
+		tr->options_before = tr->options;
 	for (uint32_t i = 0; i < sizeof(forced) / sizeof(forced[0]); i++)
-		option_put(&fathom_ctl.top, forced[i],
-			   is_latency ? 1 : (int)(saved >> forced[i] & 1));
+		option_put(tr, forced[i],
+			   is_latency ? 1 : (int)(tr->options_before >> forced[i] & 1));
 }
 
 /* The tracers' bit of an option; 0 if it is none of theirs. */
@@ -147,15 +145,21 @@ static uint32_t option_tracer_bit(uint32_t option)
 				       : option_table[option].tracer;
 }
 
+static int option_is_of_functions(const struct ctl_instance *tr, uint32_t option, uint32_t bit)
+{
+	return option >= OPTION_TRACER ||
+	       (bit & (FATHOM_OPT_FUNCTION_FORK | FATHOM_OPT_FUNCTION_TRACE) && tr->functions);
+}
+
 /* An instance's function tracer has some of its own; of what only other tracers look at, an instance keeps what it is told. */
 static int option_is_on(const struct ctl_instance *tr, uint32_t option)
 {
 	uint32_t bit = option_tracer_bit(option);
 
-	option_follow_tracer();
+	fathom_ctl_options_follow(&fathom_ctl.top);
 	if (bit && !tr->index)
 		return !!(fathom_tracer_options() & bit);
-	if (option >= OPTION_TRACER || (bit & FATHOM_OPT_FUNCTION_FORK && tr->functions))
+	if (option_is_of_functions(tr, option, bit))
 		return !!(tr->functions->options & bit);
 	return tr->options >> option & 1;
 }
@@ -189,7 +193,7 @@ uint32_t fathom_ctl_text_options(const struct ctl_instance *tr)
 	};
 	uint32_t bits = 0, of_tracers = fathom_tracer_options();
 
-	option_follow_tracer();
+	fathom_ctl_options_follow(&fathom_ctl.top);
 	for (uint32_t i = 0; i < CTL_OPT_NR; i++)
 		if (tr->options >> i & 1)
 			bits |= option_table[i].text;
@@ -227,7 +231,7 @@ static int option_set_instance(struct fathom_listener *l, uint32_t bit, int on)
 
 	__atomic_store_n(&l->options, bits, __ATOMIC_RELAXED);
 	fathom_function_forks_changed();
-	return 0;
+	return l->latency && bit == FATHOM_OPT_FUNCTION_TRACE ? l->latency->changed(bit) : 0;
 }
 
 static int option_set(struct ctl_instance *tr, uint32_t option, int on)
@@ -236,12 +240,11 @@ static int option_set(struct ctl_instance *tr, uint32_t option, int on)
 
 	if (bit && !tr->index)
 		return fathom_tracer_option_set(bit, on);
-	if (option >= OPTION_TRACER || (bit & FATHOM_OPT_FUNCTION_FORK && tr->functions))
+	if (option_is_of_functions(tr, option, bit))
 		return option_set_instance(tr->functions, bit, on);
-	option_follow_tracer();
+	fathom_ctl_options_follow(&fathom_ctl.top);
 	if (option == CTL_OPT_TEST_REFUSE ||
-	    (option == CTL_OPT_OVERWRITE && !on && !tr->index &&
-	     fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY))
+	    (option == CTL_OPT_OVERWRITE && !on && fathom_ctl_is_latency(tr)))
 		return -FATHOM_EINVAL;
 	option_put(tr, option, on);
 	return 0;

@@ -100,6 +100,22 @@ static void pool_reap(void)
 	}
 }
 
+size_t fathom_pool_room(void)
+{
+	struct pool_block *b = (struct pool_block *)(void *)pool.base;
+	size_t most = 0;
+
+	if (b)
+		pool_reap();
+	for (; b; b = pool_next(b)) {
+		if (b->used)
+			continue;
+		pool_join(b);
+		most = b->bytes > most ? b->bytes : most;
+	}
+	return most > sizeof(*b) ? most - sizeof(*b) : 0;
+}
+
 void *fathom_pool_get(size_t bytes)
 {
 	struct pool_block *b = (struct pool_block *)(void *)pool.base;

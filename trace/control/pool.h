@@ -16,6 +16,7 @@
 void fathom_pool_init(void *mem, size_t bytes);
 void *fathom_pool_get(size_t bytes); /* zeroed, 16-aligned; NULL if there is none */
 void fathom_pool_put(void *block);   /* NULL is fine */
+size_t fathom_pool_room(void);	     /* of the largest block that there is */
 void fathom_pool_retire(void *block);
 
 /* Any context, NMI included. Nests. */

@@ -141,12 +141,18 @@ int fathom_ctl_feature(uint32_t flags)
 	return 1;
 }
 
-/* Each ring gets the pages of the top's with room for twice as many, or less if the memory is short. */
+/*
+ * Each ring gets the pages of the top's with room for twice as many, or less if the memory is short: no more than a quarter
+ * of it goes, for there are snapshots, and others to come.
+ */
 static int state_instance_rings(struct ctl_instance *tr)
 {
 	uint32_t pages = fathom_ring_pages(fathom_core.ring[0]), room = 2 * pages;
+	size_t share = fathom_pool_room() / 4 / fathom_core.nr_cpus;
 	int err = -FATHOM_ENOMEM;
 
+	while (room / 2 >= FATHOM_RING_PAGES_MIN && fathom_ring_bytes(room) > share)
+		room /= 2;
 	for (; err && room >= FATHOM_RING_PAGES_MIN; room /= 2)
 		err = fathom_ctl_rings_new(&tr->ring, &tr->rings, room);
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus && !err; cpu++)
@@ -179,6 +185,7 @@ static int state_instance_functions(struct ctl_instance *tr)
 	tr->functions->ring = tr->ring;
 	tr->functions->off = &tr->off;
 	tr->functions->owner = tr;
+	tr->functions->keep = fathom_ctl_keep;
 	/* Pairs with the acquire in listener_at(). */
 	__atomic_store_n(&fathom_listeners[tr->index - 1], tr->functions, __ATOMIC_RELEASE);
 	return 0;
@@ -188,6 +195,7 @@ static void state_functions_end(struct ctl_instance *tr)
 {
 	if (!tr->functions)
 		return;
+	fathom_ctl_latency_end(tr);
 	fathom_probe_clear_of(tr->functions);
 	fathom_waiting_clear(tr->functions, FATHOM_SET_FILTER);
 	fathom_waiting_clear(tr->functions, FATHOM_SET_NOTRACE);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* latency.c -- irqsoff, preemptoff, preemptirqsoff, wakeup, wakeup_rt, wakeup_dl: the worst case, with its trace. */
 #include "fathom/errno.h"
+#include "fathom/event.h"
 #include "fathom/snapshot.h"
+#include "probe/listeners.h"
 #include "probe/tracers.h"
 
 /*
@@ -36,6 +38,14 @@ static struct {
 static uint32_t wakeup_lock;
 static uint8_t wakeup_rt_only, wakeup_dl_only;
 
+/*
+ * The instance that a latency tracer runs in, or last ran in; NULL: the top. Who records looks at it inside fathom_gate, and
+ * there only after seeing that the tracer still listens: then the instance is there until the gate is left.
+ */
+static struct fathom_listener *latency_in;
+static uint8_t latency_elsewhere; /* it runs there now. Task context */
+static int (*latency_gate)(void);
+
 static struct fathom_latency_report report;
 static uint64_t max_latency_ns;
 
@@ -62,13 +72,67 @@ static int latency_counts(uint64_t ns)
 	return thresh ? ns >= thresh : ns > fathom_load(&max_latency_ns);
 }
 
-/* function-trace: functions, or with display-graph calls and returns, are recorded while the gate is open. */
+static void latency_enter(uint32_t cpu)
+{
+	if (fathom_gate.enter)
+		fathom_gate.enter(cpu);
+}
+
+static void latency_leave(uint32_t cpu)
+{
+	if (fathom_gate.leave)
+		fathom_gate.leave(cpu);
+}
+
+/* The ring of this CPU where it runs, NULL if there is none. */
+static struct fathom_ring *latency_ring(void)
+{
+	const struct fathom_listener *l = fathom_load(&latency_in);
+	uint32_t cpu = fathom_port_cpu();
+
+	if (!l)
+		return fathom_tracer_ring();
+	return cpu < fathom_core.nr_cpus ? fathom_load(&l->ring[cpu]) : 0;
+}
+
+static int latency_is_recording(void)
+{
+	const struct fathom_listener *l = fathom_load(&latency_in);
+
+	return l ? fathom_listener_is_recording(l) : fathom_tracing_is_on();
+}
+
+/* Exchange the rings with the spares: of one CPU, which is all that is kept then, or of all. */
+static int latency_keep(uint32_t cpu)
+{
+	struct fathom_listener *l = fathom_load(&latency_in);
+
+	if (l)
+		return l->keep(l, cpu);
+	return cpu == FATHOM_SNAPSHOT_ALL ? fathom_snapshot_take(cpu)
+					  : fathom_snapshot_take_alone(cpu);
+}
+
+/* Functions of an instance: its own choice of them, and no graph. */
+static int latency_functions_in(struct fathom_listener *l, int (*gate)(void))
+{
+	uint32_t on = gate && l->options & FATHOM_OPT_FUNCTION_TRACE;
+
+	fathom_store(&l->gate, gate);
+	fathom_store(&l->on, on);
+	return fathom_tracer_refresh();
+}
+
+/* function-trace: functions, or with display-graph calls and returns, are recorded while the gate is open. NULL: none. */
 static int latency_functions(int (*gate)(void))
 {
-	uint32_t options = fathom_tracer_option_bits;
+	uint32_t options = gate ? fathom_tracer_option_bits : 0;
 	uint8_t graph = (options & FATHOM_OPT_DISPLAY_GRAPH) != 0, on;
 	int err;
 
+	latency_gate = gate;
+	if (latency_elsewhere)
+		return latency_functions_in(latency_in, gate);
 	on = (options & FATHOM_OPT_FUNCTION_TRACE) != 0;
 	err = fathom_tracer_want_sites(on && !graph, on && graph, gate);
 	return err == -FATHOM_ENOSYS ? 0 : err; /* a kernel without sites has latencies too */
@@ -77,10 +141,11 @@ static int latency_functions(int (*gate)(void))
 /* A function that stands at one end of the section: in the graph a call that took no time, as in Linux. */
 static void latency_mark(uintptr_t ip, uintptr_t parent_ip)
 {
-	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
+	if (!fathom_load(&latency_in) &&
+	    fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
 		fathom_graph_record(ip, fathom_port_context());
 	else
-		fathom_function_record(ip, parent_ip, fathom_port_context());
+		fathom_function_record_in(latency_ring(), ip, parent_ip, fathom_port_context());
 }
 
 /* An option of a latency tracer that runs was turned: it starts over in another layout, or its functions go on or off. */
@@ -89,7 +154,7 @@ int fathom_latency_changed(uint32_t bit)
 	const struct fathom_tracer *now = fathom_tracer_current();
 
 	if (bit == FATHOM_OPT_FUNCTION_TRACE)
-		return latency_functions(fathom_tracer_wants.gate);
+		return latency_functions(latency_gate);
 	if (bit != FATHOM_OPT_DISPLAY_GRAPH)
 		return 0;
 	now->stop();
@@ -98,16 +163,18 @@ int fathom_latency_changed(uint32_t bit)
 
 static int latency_begin(uint32_t want, int (*gate)(void))
 {
-	int err = fathom_snapshot_alloc();
-	uint32_t options = fathom_tracer_option_bits;
+	int err = latency_elsewhere ? 0 : fathom_snapshot_alloc();
 
 	if (err)
 		return err;
-	fathom_snapshot_clear();
 	report = (struct fathom_latency_report){0};
 	max_latency_ns = 0;
-	if (options & FATHOM_OPT_DISPLAY_GRAPH)
-		fathom_graph_reset();
+	if (!latency_elsewhere) {
+		fathom_store(&latency_in, (struct fathom_listener *)0);
+		fathom_snapshot_clear();
+		if (fathom_tracer_option_bits & FATHOM_OPT_DISPLAY_GRAPH)
+			fathom_graph_reset();
+	}
 	err = latency_functions(gate);
 	if (err)
 		return err;
@@ -119,7 +186,46 @@ static int latency_begin(uint32_t want, int (*gate)(void))
 static void latency_end(void)
 {
 	fathom_want_change(0, FATHOM_WANT_WAKEUP | FATHOM_WANT_IRQS | FATHOM_WANT_PREEMPT);
-	fathom_tracer_want_sites(0, 0, 0);
+	latency_functions(0);
+	fathom_want_switches();
+}
+
+static void latency_stop_in(struct fathom_listener *l)
+{
+	l->latency->stop();
+	l->latency = 0;
+	latency_elsewhere = 0;
+}
+
+int fathom_listener_latency(struct fathom_listener *l, const struct fathom_tracer *t)
+{
+	int err;
+
+	if (l->latency)
+		latency_stop_in(l);
+	if (!t)
+		return 0;
+	if (latency_elsewhere || fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
+		return -FATHOM_EBUSY;
+	l->latency = t;
+	fathom_store(&latency_in, l);
+	latency_elsewhere = 1;
+	err = t->start();
+	if (err)
+		latency_stop_in(l);
+	return err;
+}
+
+int fathom_latency_is_elsewhere(void)
+{
+	return latency_elsewhere;
+}
+
+void fathom_latency_exit(void)
+{
+	if (latency_elsewhere)
+		latency_stop_in(latency_in);
+	latency_in = 0;
 }
 
 /* ---- interrupts or preemption off ---- */
@@ -178,8 +284,8 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	if (!latency_counts(ns) || __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (latency_counts(ns)) { /* still, now that nobody else reports */
-		fathom_stack_event(0);
-		if (!fathom_snapshot_take_alone(cpu)) { /* only this CPU's part belongs to it */
+		fathom_stack_event_in(latency_ring());
+		if (!latency_keep(cpu)) { /* only this CPU's part belongs to it */
 			report = (struct fathom_latency_report){
 				.latency_ns = ns,
 				.start = critical[cpu].start,
@@ -200,7 +306,7 @@ static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
 	uint32_t before = critical[cpu].causes;
 
 	critical[cpu].causes = off ? before | cause : before & ~cause;
-	if (!fathom_tracing_is_on()) /* a section that is not recorded is not reported */
+	if (!latency_is_recording()) /* a section that is not recorded is not reported */
 		critical[cpu].open = 0;
 	else if (!before && critical[cpu].causes)
 		critical_open(cpu, ip, parent_ip);
@@ -213,8 +319,12 @@ static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t paren
 	uintptr_t pin = fathom_port_pin();
 	uint32_t cpu = fathom_port_cpu();
 
-	if (cpu < fathom_core.nr_cpus && critical_watch & cause)
-		critical_change(cpu, cause, off, ip, parent_ip);
+	if (cpu < fathom_core.nr_cpus) {
+		latency_enter(cpu);
+		if (fathom_load(&critical_watch) & cause)
+			critical_change(cpu, cause, off, ip, parent_ip);
+		latency_leave(cpu);
+	}
 	fathom_port_unpin(pin);
 }
 
@@ -267,7 +377,7 @@ void fathom_wakeup_stop(void)
 static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 			 const struct fathom_sched_task *next, uint32_t next_cpu)
 {
-	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_ring *ring = latency_ring();
 	struct fathom_slot slot;
 	uint8_t *to = ring ? fathom_ring_reserve(ring, SWITCH_BYTES, &slot) : 0;
 
@@ -282,6 +392,31 @@ static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 	to[22] = (uint8_t)next->prio;
 	to[23] = next->state;
 	fathom_ring_commit(ring, &slot);
+}
+
+static void wakeup_ends(uintptr_t pin)
+{
+	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+	latency_leave(fathom_port_cpu());
+	fathom_port_unpin(pin);
+}
+
+/* 1 if nobody else is at it and a tracer listens; then wakeup_ends() must follow. */
+static int wakeup_begins(uintptr_t *pin)
+{
+	uint32_t cpu;
+
+	*pin = fathom_port_pin();
+	cpu = fathom_port_cpu();
+	if (cpu < fathom_core.nr_cpus && !__atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE)) {
+		latency_enter(cpu);
+		if (fathom_wanted(FATHOM_WANT_WAKEUP))
+			return 1;
+		wakeup_ends(*pin);
+		return 0;
+	}
+	fathom_port_unpin(*pin);
+	return 0;
 }
 
 /* A task with a deadline counts whatever runs, others if they are better than what runs and than who is followed. */
@@ -301,21 +436,18 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 {
 	uintptr_t here = (uintptr_t)__builtin_return_address(0), pin;
 
-	if (!wakeup_follows(current, woken) ||
-	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+	if (!wakeup_follows(current, woken) || !wakeup_begins(&pin))
 		return;
-	pin = fathom_port_pin();
 	if (wakeup_follows(current, woken)) {
 		waking.task = *woken;
 		waking.start = fathom_port_clock();
 		fathom_store(&waking.cpu, cpu);
 		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
-		fathom_stack_event(0);
+		fathom_stack_event_in(latency_ring());
 		latency_mark(here, 0);
 		fathom_store(&waking.active, 1);
 	}
-	fathom_port_unpin(pin);
-	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+	wakeup_ends(pin);
 }
 
 /* Linux's numbers of its classes, and what each counts. */
@@ -343,10 +475,9 @@ static void wakeup_done(const struct fathom_sched_task *prev, const struct fatho
 
 	latency_mark((uintptr_t)__builtin_return_address(0), 0);
 	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
-	fathom_stack_event(0);
+	fathom_stack_event_in(latency_ring());
 	ns = fathom_to_ns(fathom_port_clock() - waking.start);
-	if (fathom_tracing_is_on() && latency_counts(ns) &&
-	    !fathom_snapshot_take(FATHOM_SNAPSHOT_ALL)) {
+	if (latency_is_recording() && latency_counts(ns) && !latency_keep(FATHOM_SNAPSHOT_ALL)) {
 		report = (struct fathom_latency_report){
 			.latency_ns = ns, .start = waking.start, .pid = next->pid, .cpu = cpu};
 		report_class(next);
@@ -379,12 +510,9 @@ void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 	uintptr_t pin;
 
 	switch_sleep_time(prev, next);
-	if (!fathom_load(&waking.active) || waking.task.pid != next->pid ||
-	    __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+	if (!fathom_load(&waking.active) || waking.task.pid != next->pid || !wakeup_begins(&pin))
 		return;
-	pin = fathom_port_pin();
 	if (waking.active && waking.task.pid == next->pid)
 		wakeup_done(prev, next);
-	fathom_port_unpin(pin);
-	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+	wakeup_ends(pin);
 }

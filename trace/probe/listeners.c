@@ -25,6 +25,8 @@ struct fathom_listener *fathom_listener_init(void *memory)
 	struct fathom_listener *l = memory;
 	uint8_t *bits = (uint8_t *)memory + listener_head();
 
+	l->options = FATHOM_OPT_FUNCTION_TRACE;
+
 	for (uint32_t i = 0; i <= FATHOM_SET_NOTRACE; i++)
 		l->set[i].word = (uint32_t *)(void *)(bits + i * fathom_function_set_bytes());
 	return l;
@@ -46,6 +48,14 @@ int fathom_listeners_want(uint32_t site)
 	return 0;
 }
 
+static int listener_hears(const struct fathom_listener *l, uint32_t site)
+{
+	int (*gate)(void) = fathom_load(&l->gate);
+
+	return listener_wants(l, site) && (!gate || gate()) &&
+	       fathom_pids_pass(l->pids, fathom_port_task());
+}
+
 /* Pairs with the release store of who makes an instance. */
 static struct fathom_listener *listener_at(uint32_t i)
 {
@@ -64,8 +74,7 @@ void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uin
 		const struct fathom_listener *l = listener_at(i);
 		struct fathom_ring *ring;
 
-		if (!l || !listener_wants(l, site) ||
-		    !fathom_pids_pass(l->pids, fathom_port_task()))
+		if (!l || !listener_hears(l, site))
 			continue;
 		ring = fathom_load(&l->ring[cpu]);
 		fathom_function_record_in(ring, ip, parent_ip, context);

@@ -54,8 +54,12 @@ struct fathom_listener {
 	struct fathom_ring **ring; /* by CPU */
 	uint32_t *off;		   /* 1: it does not record */
 	void *owner;
-	uint32_t on;	  /* its tracer is `function` */
+	uint32_t on; /* functions are recorded: its tracer is `function`, or a latency tracer */
 	uint32_t options; /* FATHOM_OPT_FUNC_STACK, FATHOM_OPT_FUNCTION_FORK, ... */
+	const struct fathom_tracer *latency; /* the latency tracer that runs in it; NULL: none */
+	int (*gate)(void);		     /* asked per call: 0: not this one. NULL: always */
+	/* Keep what its rings hold in the spares: of one CPU alone, or of all. 0 or -errno. Any context. */
+	int (*keep)(struct fathom_listener *l, uint32_t cpu);
 	struct function_set set[FATHOM_SET_NOTRACE + 1];
 	struct function_pids pids[FATHOM_PIDS_NR];
 };
@@ -76,6 +80,12 @@ void fathom_listeners_fork(fork_lists_fn fork_lists, int32_t parent, int32_t chi
 int fathom_listeners_follow_forks(void);
 /* function-fork was turned, by the top or a listener. */
 void fathom_function_forks_changed(void);
+
+/*
+ * Run a latency tracer in it, or stop the one that runs (NULL). Its spares are there. -EBUSY: one runs already, in another
+ * or at the top; as in Linux, but there one of the wakeup tracers and one of the others may run.
+ */
+int fathom_listener_latency(struct fathom_listener *l, const struct fathom_tracer *t);
 
 /* What it does with tracing_on, in any context. */
 void fathom_listener_turn(struct fathom_listener *l, int on);

@@ -232,6 +232,8 @@ int fathom_tracer_set(const char *name)
 		return -FATHOM_EINVAL;
 	if (t == tracer_now)
 		return 0;
+	if (t->flags & FATHOM_TRACER_LATENCY && fathom_latency_is_elsewhere())
+		return -FATHOM_EBUSY;
 	tracer_now->stop();
 	tracer_now = NOP;
 	err = t->start();
@@ -308,6 +310,7 @@ void fathom_tracer_exit(void)
 {
 	tracer_now->stop();
 	tracer_now = NOP;
+	fathom_latency_exit();
 	__builtin_memset(fathom_listeners, 0, sizeof(fathom_listeners));
 	fathom_probe_clear();
 	fathom_waiting_exit();

@@ -262,6 +262,8 @@ int fathom_wakeup_rt_start(void);
 int fathom_wakeup_dl_start(void);
 void fathom_wakeup_stop(void);
 int fathom_latency_changed(uint32_t bit);
+int fathom_latency_is_elsewhere(void); /* one runs in an instance: none can at the top */
+void fathom_latency_exit(void);
 
 /* ---- unwind.c: whether the port knows the stack that `at` is on; [*lo, *hi) of it ---- */
 
