@@ -274,6 +274,20 @@ static const struct schema *find_type(struct query *q, const char *name)
 	return found;
 }
 
+static void no_such_type(const struct source *s, const char *name)
+{
+	unsigned told = 0;
+
+	diag_error("%s: no event type '%s'", s->path, name);
+	if (strpbrk(name, "*?["))
+		fprintf(stderr, "        --filter '%s' takes patterns\n", name);
+	for (size_t i = 0; i < s->nr_schemas && told < 5; i++)
+		if (guess_similar(name, strlen(name), s->schemas[i].name)) {
+			fprintf(stderr, "        did you mean '%s'?\n", s->schemas[i].name);
+			told++;
+		}
+}
+
 static int run(struct query *q)
 {
 	int rc;
@@ -284,7 +298,7 @@ static int run(struct query *q)
 		return EXIT_USAGE;
 	}
 	if (type_name && !(q->type = find_type(q, type_name))) {
-		diag_error("%s: no event type '%s'", q->source->path, type_name);
+		no_such_type(q->source, type_name);
 		return EXIT_FAIL;
 	}
 	rc = event_given ? by_number(q) : search(q);
