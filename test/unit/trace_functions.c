@@ -10,6 +10,7 @@
 
 #define FUNCTIONS 100000u
 #define TEXT	  0x100000u /* where they are said to be; nothing is ever patched there */
+#define LONG	  77u	    /* the one with a name of 511 characters, the longest that Linux has */
 
 static char memory[32 << 20] __attribute__((aligned(4096)));
 static struct site sites[FUNCTIONS];
@@ -17,15 +18,20 @@ static struct named_site named[FUNCTIONS];
 static uint32_t sets[FATHOM_SET_NR][(FUNCTIONS + 31) / 32];
 static char list[2 << 20];
 
+static int name_of(char name[512], unsigned int i)
+{
+	return snprintf(name, 512, i == LONG ? "fn_%0508u" : "fn_%u", i);
+}
+
 static const char *symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size)
 {
-	static char name[16];
+	static char name[512];
 
 	if (at < TEXT || at >= TEXT + 16ul * FUNCTIONS)
 		return NULL;
 	*offset = (at - TEXT) % 16;
 	*size = 16;
-	snprintf(name, sizeof(name), "fn_%u", (unsigned)((at - TEXT) / 16));
+	name_of(name, (unsigned)((at - TEXT) / 16));
 	return name;
 }
 
@@ -47,10 +53,10 @@ static void start(void)
 
 	CHECK_EQ(fathom_init(&config), 0);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
-		char name[16];
+		char name[512];
 
 		sites[i].at = TEXT + 16ul * i;
-		named[i].hash = fathom_site_hash(name, (size_t)sprintf(name, "fn_%u", i));
+		named[i].hash = fathom_site_hash(name, (size_t)name_of(name, i));
 		named[i].site = i;
 	}
 	qsort(named, FUNCTIONS, sizeof(named[0]), by_hash);
@@ -122,8 +128,11 @@ TEST(all_names_one_by_one)
 	size_t n = 0;
 
 	start();
-	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		n += (size_t)sprintf(list + n, "fn_%u\n", FUNCTIONS - 1 - i);
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		n += (size_t)name_of(list + n, FUNCTIONS - 1 - i);
+		list[n++] = '\n';
+	}
+	list[n] = 0;
 	from = seconds();
 	CHECK_EQ(put("set_ftrace_filter", list, FATHOM_O_TRUNC), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), FUNCTIONS);
@@ -178,6 +187,20 @@ TEST(takes_effect_when_closed)
 	fathom_fs_close(&f);
 	CHECK_EQ(members(FATHOM_SET_GRAPH), 3);
 	CHECK_EQ(fathom_function_set_next(FATHOM_SET_GRAPH, 0), 2);
+}
+
+TEST(long_name)
+{
+	char name[512], line[544];
+
+	name_of(name, LONG);
+	CHECK_EQ(put("set_ftrace_filter", name, FATHOM_O_TRUNC), 0);
+	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), (int)LONG);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
+	snprintf(line, sizeof(line), "%s:traceoff:1\n", name);
+	CHECK_EQ(put("set_ftrace_filter", line, 0), 0);
+	snprintf(line, sizeof(line), "!%s:traceoff:1\n", name);
+	CHECK_EQ(put("set_ftrace_filter", line, 0), 0);
 }
 
 TEST(bad_lines)

@@ -182,7 +182,7 @@ static int set_event_word(struct ctl_instance *tr, const char *s, size_t n)
 static int set_event_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	size_t used;
-	int ret = fathom_ctl_write_word(f, buf, bytes, &used);
+	int ret = fathom_ctl_write_word(f, f->token, sizeof(f->token), buf, bytes, &used);
 
 	if (ret > 0) {
 		ret = set_event_word(fathom_ctl_instance(&f->node), f->token, f->used);

@@ -208,9 +208,22 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 	return 1;
 }
 
+#define FUNCTION_WORD_BYTES 560u /* Linux's: a name of 511 characters, a module, a command */
+
+/* The word that is being written lies in front of the copy. */
+static char *function_word(const struct fathom_file *f)
+{
+	return f->ptr;
+}
+
+static uint32_t *function_copy(const struct fathom_file *f)
+{
+	return (uint32_t *)(void *)((uint8_t *)f->ptr + FUNCTION_WORD_BYTES);
+}
+
 /*
- * As in Linux, whoever writes edits a copy (f->ptr, of u[3] bytes), empty if the file was opened with O_TRUNC, which
- * takes the set's place when the file is closed: text is patched once, whatever the number of names.
+ * As in Linux, whoever writes edits a copy (of u[3] bytes), empty if the file was opened with O_TRUNC, which takes the
+ * set's place when the file is closed: text is patched once, whatever the number of names.
  */
 static int function_set_open(struct fathom_file *f)
 {
@@ -218,15 +231,15 @@ static int function_set_open(struct fathom_file *f)
 
 	if ((f->flags & FATHOM_O_ACCMODE) == FATHOM_O_RDONLY)
 		return 0;
-	f->ptr = fathom_pool_get(bytes ? bytes : 1);
+	f->ptr = fathom_pool_get(FUNCTION_WORD_BYTES + bytes);
 	if (!f->ptr)
 		return -FATHOM_ENOMEM;
 	f->u[3] = bytes;
 	if (fathom_ctl_truncates(f)) {
-		__builtin_memset(f->ptr, 0, bytes);
+		__builtin_memset(function_copy(f), 0, bytes);
 		fathom_waiting_clear(function_instance(f), function_set_of(f));
 	} else {
-		fathom_set_copy(function_members(f), f->ptr);
+		fathom_set_copy(function_members(f), function_copy(f));
 	}
 	return 0;
 }
@@ -235,14 +248,15 @@ static int function_set_open(struct fathom_file *f)
 static int function_set_command(struct fathom_file *f)
 {
 	enum fathom_function_set set = function_set_of(f);
-	size_t colon = ctl_find(f->token, f->used, ':');
+	const char *word = function_word(f);
+	size_t colon = ctl_find(word, f->used, ':');
 	int ret = 0;
 
-	if (set == FATHOM_SET_FILTER && f->token[0] != '!' &&
-	    ctl_starts(f->token + colon, f->used - colon, ":snapshot"))
+	if (set == FATHOM_SET_FILTER && word[0] != '!' &&
+	    ctl_starts(word + colon, f->used - colon, ":snapshot"))
 		ret = fathom_ctl_snapshot_alloc(fathom_ctl_instance(&f->node));
 	if (!ret)
-		ret = fathom_listener_command(function_instance(f), set, f->token, f->used);
+		ret = fathom_listener_command(function_instance(f), set, word, f->used);
 	if (set == FATHOM_SET_FILTER && colon < f->used)
 		fathom_ctl_function_events(fathom_ctl_instance(&f->node));
 	return ret;
@@ -255,8 +269,8 @@ static int function_set_word(struct fathom_file *f)
 	if (!ret && f->u[3] != fathom_function_set_bytes())
 		ret = -FATHOM_EINVAL; /* the table was made after the file was opened */
 	if (!ret)
-		ret = fathom_listener_edit(function_instance(f), function_set_of(f), f->ptr,
-					   f->token, f->used);
+		ret = fathom_listener_edit(function_instance(f), function_set_of(f),
+					   function_copy(f), function_word(f), f->used);
 	f->used = 0;
 	return ret < 0 ? ret : 0;
 }
@@ -264,7 +278,8 @@ static int function_set_word(struct fathom_file *f)
 static int function_set_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	size_t used;
-	int ret = fathom_ctl_write_word(f, buf, bytes, &used);
+	int ret =
+		fathom_ctl_write_word(f, function_word(f), FUNCTION_WORD_BYTES, buf, bytes, &used);
 
 	if (ret > 0)
 		ret = function_set_word(f);
@@ -278,7 +293,7 @@ static void function_set_close(struct fathom_file *f)
 	if (f->used)
 		function_set_word(f);
 	if (f->u[3] == fathom_function_set_bytes()) {
-		fathom_set_put(function_members(f), f->ptr,
+		fathom_set_put(function_members(f), function_copy(f),
 			       fathom_waiting_count(function_instance(f), function_set_of(f)));
 		fathom_tracer_refresh();
 	}

@@ -21,7 +21,8 @@ int fathom_ctl_truncates(const struct fathom_file *f)
 	return f->flags & FATHOM_O_TRUNC && (f->flags & FATHOM_O_ACCMODE) != FATHOM_O_RDONLY;
 }
 
-int fathom_ctl_write_word(struct fathom_file *f, const char *buf, size_t bytes, size_t *used)
+int fathom_ctl_write_word(struct fathom_file *f, char *word, size_t room, const char *buf,
+			  size_t bytes, size_t *used)
 {
 	size_t i = 0;
 
@@ -29,13 +30,13 @@ int fathom_ctl_write_word(struct fathom_file *f, const char *buf, size_t bytes, 
 		while (i < bytes && ctl_space(buf[i]))
 			i++;
 	while (i < bytes && !ctl_space(buf[i])) {
-		if (f->used + 1u >= sizeof(f->token)) {
+		if (f->used + 1u >= room) {
 			f->used = 0;
 			return -FATHOM_EINVAL;
 		}
-		f->token[f->used++] = buf[i++];
+		word[f->used++] = buf[i++];
 	}
-	f->token[f->used] = '\0';
+	word[f->used] = '\0';
 	*used = i;
 	if (i == bytes)
 		return 0;

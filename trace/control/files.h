@@ -72,7 +72,8 @@ int fathom_ctl_write_number(const char *buf, size_t bytes, uint64_t *value);
  * The next word of a list file, collected in f->token over as many writes as it takes. *used is how much of the write
  * belongs to it. 1: a word is complete, 0: more has to come, -EINVAL: it is too long.
  */
-int fathom_ctl_write_word(struct fathom_file *f, const char *buf, size_t bytes, size_t *used);
+int fathom_ctl_write_word(struct fathom_file *f, char *word, size_t room, const char *buf,
+			  size_t bytes, size_t *used);
 /* Is it opened to write, and truncated? */
 int fathom_ctl_truncates(const struct fathom_file *f);
 
