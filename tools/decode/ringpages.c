@@ -62,8 +62,10 @@ void ring_seek(struct cursor *c, uint64_t block)
 
 /* ---- pages ---- */
 
+#define DROP_TOTAL \
+	(64u       \
+	 << 20) /* smaller files are left in memory; of a larger one all streams hold so much together */
 #define DROP_BYTES (8u << 20)
-#define DROP_FROM  (64u << 20) /* smaller files are left in memory */
 
 static void give_back(const uint8_t *from, const uint8_t *to)
 {
@@ -80,13 +82,17 @@ static void give_back(const uint8_t *from, const uint8_t *to)
  */
 static void drop_behind(struct ring_cursor *r, const uint8_t *at)
 {
-	if (r->c.source->map_bytes < DROP_FROM)
+	ptrdiff_t hold = DROP_TOTAL / (ptrdiff_t)r->c.source->nr_streams;
+
+	if (r->c.source->map_bytes < DROP_TOTAL)
 		return;
+	if (hold > (ptrdiff_t)DROP_BYTES)
+		hold = DROP_BYTES;
 	if (!r->kept || at < r->seen || at - r->seen > (ptrdiff_t)DROP_BYTES) {
 		if (r->kept)
 			give_back(r->kept, r->seen);
 		r->kept = at;
-	} else if (at - r->kept >= (ptrdiff_t)DROP_BYTES) {
+	} else if (at - r->kept >= hold) {
 		give_back(r->kept, at);
 		r->kept = at;
 	}

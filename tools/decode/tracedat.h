@@ -64,6 +64,7 @@ struct tracedat {
 	uint64_t *seen; /* version 7: sections that an option led to */
 	size_t nr_seen;
 	uint64_t searched; /* bytes looked through for lost chunks */
+	size_t walked;	   /* of the headers of chunks: file_map_walked() */
 	char *clock;
 	uint64_t header_end; /* version 6: the first byte behind the header, for verify */
 };

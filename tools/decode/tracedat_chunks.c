@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracedat_chunks.c -- the compressed chunks of a CPU in trace.dat version 7: found by their headers, or in spite of them. */
 #include "decode/tracedat.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -165,6 +166,8 @@ static bool repair(struct walk *w)
 
 static bool walk_counted(struct walk *w)
 {
+	struct tracedat *t = w->s->priv;
+
 	while (w->stream->nr_chunks < w->count && w->at < w->limit && w->limit - w->at > HEAD) {
 		bool last = w->stream->nr_chunks + 1 == w->count;
 		struct head h = head_at(w, w->at);
@@ -177,6 +180,7 @@ static bool walk_counted(struct walk *w)
 		if (!add(w, w->at, h))
 			return false;
 		w->at += HEAD + h.bytes;
+		file_map_walked(w->s->map, w->s->map_bytes, HEAD + h.bytes, &t->walked);
 	}
 	return true;
 }

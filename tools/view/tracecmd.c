@@ -13,6 +13,8 @@
 #define THREADS_MAX 8
 #define BATCHES	    2 /* of each thread: one to fill, one that waits to be sent */
 #define SPINS	    2000u
+#define HELPS \
+	64u /* looks at the turn between two at what can be helped with: there may be many streams */
 
 /*
  * Every thread does the same: take one of its batches, fill it when it is its turn to read, make the text, send it if it is
@@ -122,7 +124,7 @@ static struct batch *take_free(struct crew *c, unsigned owner)
 static void take_turn(struct crew *c)
 {
 	for (unsigned looks = 0; pthread_mutex_trylock(&c->turn);) {
-		if (reader_help(c->reader))
+		if (looks % HELPS == 0 && reader_help(c->reader))
 			continue;
 		if (++looks == SPINS) {
 			pthread_mutex_lock(&c->turn);
