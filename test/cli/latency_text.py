@@ -7,7 +7,7 @@ import sys
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tracedata import Traces, check, done, fathom
+from tracedata import Traces, check, done, fathom, options_v7
 
 TEXT = b"# tracer: wakeup\n#\n" + b"".join(b"  <idle>-0       0dNh4 %4dus+: 0:120:R + [000] 57: 98:R kworker\n" % n for n in range(200))
 OPTIONS, BUFFER, BUFFER_TEXT, COMPRESSED = 0, 3, 22, 1
@@ -26,16 +26,10 @@ def chunks():
 
 def version_7(data, compressed):
     """The buffer's option is made an unknown one; another list of options at the end tells where the text is."""
-    data, at = bytearray(data), data.index(b"7\0") + 2 + 6
-    at = data.index(b"\0", data.index(b"\0", at) + 1) + 1
-    option = struct.unpack_from("<Q", data, at)[0] + 16
-    while True:
-        kind, size = struct.unpack_from("<HI", data, option)
-        if kind == 0:
-            break
+    data = bytearray(data)
+    for kind, option, _ in list(options_v7(data)):
         if kind == BUFFER:
             struct.pack_into("<H", data, option, 99)
-        option += 6 + size
     text, section = chunks() if compressed else TEXT, len(data)
     data += struct.pack("<HHIQ", BUFFER_TEXT, COMPRESSED if compressed else 0, 0, len(text)) + text
     struct.pack_into("<Q", data, option + 6, len(data))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """text.py -- the text of a trace is a source: it holds the events that the trace holds, and its fields can be asked for."""
+import gzip
 import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tracedata import Traces, check, done, fathom
+from tracedata import TOP, Traces, check, done, fathom
 
 
 def rows(path, *args):
@@ -83,6 +84,16 @@ with Traces() as t:
         (0, -1, "funcgraph_entry"), (0, -1, "funcgraph_exit")], got)
     check("graph_text_event", got[3]["fields"]["next_pid"] == 57 and got[3]["lost"] == 3 and got[3]["text"].endswith("flags=A|B"), got[3])
     check("graph_text_filter", [e["time"] for e in rows(txt, "-F", 'func == "tick_nohz"')] == [got[1]["time"], got[2]["time"]])
+    with open(txt, "w", newline="") as f:
+        f.write("bash-5 [001] 12.5: hello: a=1 b=2\r\nbash-5 [001] 12.6: hello: a=2 b=x\r\n")
+    check("text_of_windows", [e["text"] for e in rows(txt)] == ["a=1 b=2", "a=2 b=x"], rows(txt))
+
+    # irqsoff with display-graph: its calls, though its head names another tracer.
+    with gzip.open(os.path.join(TOP, "test/data/linux/latency/11_irqsoff/trace.graph1.ft1.txt.gz"), "rt") as f:
+        text = f.read()
+    open(txt, "w").write(text)
+    calls = [e for e in rows(txt) if e["event"] == "funcgraph_entry"]
+    check("graph_text_of_irqsoff", len(calls) == text.count("();\n") + text.count("() {\n") > 10 and calls[1]["time"] == 11763000, calls[:2])
     open(txt, "w").write("# tracer: function_graph\n#\n# CPU\n")
     rc, out, err = fathom("stat", txt)
     check("graph_text_empty", rc == 1 and "no line of it is a call" in err, err)

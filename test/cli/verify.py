@@ -6,7 +6,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tracedata import Traces, check, done, fathom
+from tracedata import Traces, check, done, fathom, options_v7
 
 
 def pages_at(path):
@@ -56,4 +56,16 @@ with Traces() as t:
         rc, out, err = fathom(*args)
         check(f"damage_is_told_by_{'_'.join(a.strip('-') for a in args if a != path and a != '-')}",
               rc == 0 and "parts of it are damaged and left out; `fathom verify` tells which" in err and len(out.splitlines()) > 100, err)
+
+    # A CPU that cannot be: the others come out, and nothing is as large as the number.
+    data = bytearray(open(t.path("events_v7_zstd.dat"), "rb").read())
+    option, size = next((at, n) for kind, at, n in options_v7(data) if kind == 3)
+    cpus = data.index(b"\0", data.index(b"\0", option + 14) + 1) + 1 + 4  # behind the section, two names and the page's size
+    struct.pack_into("<I", data, cpus + 4 + 20, 0xFFFFFFF0)  # of the second CPU
+    path = t.path("cpu.dat")
+    open(path, "wb").write(data)
+    rc, out, err = fathom("verify", path)
+    check("verify_cpu_that_cannot_be", rc == 1 and "there is no CPU 4294967280" in out and f"0x{option:010x}" in out, (option, out))
+    rc, out, err = fathom("report", path)
+    check("report_cpu_that_cannot_be", rc == 0 and out.count("[000]") > 1000 and "[001]" not in out, (len(out), err))
 done()

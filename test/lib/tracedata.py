@@ -3,6 +3,7 @@ import glob
 import gzip
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,21 @@ def fathom(*args, **kw):
     """(exit code, stdout, stderr) as text."""
     r = subprocess.run([FATHOM, *args], capture_output=True, timeout=120, **kw)
     return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
+
+
+def options_v7(data):
+    """The options of a version 7 file: (id, offset of the option, bytes of its data), up to the one that ends them."""
+    at = data.index(b"7\0") + 2 + 6
+    at = data.index(b"\0", data.index(b"\0", at) + 1) + 1
+    at = struct.unpack_from("<Q", data, at)[0] + 16
+    while True:
+        kind, size = struct.unpack_from("<HI", data, at)
+        more = 0 if kind else struct.unpack_from("<Q", data, at + 6)[0]
+        if not more:
+            yield kind, at, size
+        if not kind and not more:
+            return
+        at = more + 16 if more else at + 6 + size
 
 
 def check(name, cond, why=""):

@@ -130,50 +130,65 @@ static int add_schemas(struct source *s)
 	return err ? err : add_schema(s, "btb", "stats", ID_STATS, stats_format);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
+#define CPUS_MAX 4096u /* more is a damaged entry */
 
-	return (*x > *y) - (*x < *y);
+/* Room for the entries of each CPU that occurs, in the order of CPUs; slot[cpu] is its stream. */
+static int make_streams(struct source *s, struct btb_priv *p, const size_t *count, uint32_t *slot)
+{
+	uint32_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
+		n += count[cpu] != 0;
+	p->streams = calloc(n + 1, sizeof(*p->streams));
+	if (!p->streams || !source_add_buffer(s, "", "tsc"))
+		return -ENOMEM;
+	s->info.nr_cpus = n;
+	for (uint32_t cpu = 0, k = 0; cpu < CPUS_MAX; cpu++) {
+		struct stream *stream;
+
+		if (!count[cpu])
+			continue;
+		stream = source_add_stream(s, cpu);
+		p->streams[k].entries = malloc(count[cpu] * sizeof(*p->streams[k].entries));
+		if (!stream || !p->streams[k].entries)
+			return -ENOMEM;
+		stream->nr_blocks = (count[cpu] + BLOCK_ENTRIES - 1) / BLOCK_ENTRIES;
+		slot[cpu] = k++;
+	}
+	return 0;
 }
 
-/* The CPUs that occur, in order; a buffer names at most so many as it has entries. */
 static int add_streams(struct source *s, struct btb_priv *p)
 {
 	const struct btb *b = &p->file.btb;
-	uint64_t *cpus = malloc((b->nr_entries + 1) * sizeof(*cpus));
-	size_t n = 0;
+	size_t count[CPUS_MAX] = {0};
+	uint32_t slot[CPUS_MAX];
+	const struct btb_entry *odd = NULL;
 
-	if (!cpus)
-		return -ENOMEM;
-	for (size_t i = 0; i < b->nr_entries; i++)
-		cpus[i] = btb_entry_cpu(b, &b->entries[i]);
-	qsort(cpus, b->nr_entries, sizeof(*cpus), by_number);
-	for (size_t i = 0; i < b->nr_entries; i++)
-		if (!n || cpus[n - 1] != cpus[i])
-			cpus[n++] = cpus[i];
-	p->streams = calloc(n + 1, sizeof(*p->streams));
-	if (!p->streams || !source_add_buffer(s, "", "tsc"))
-		n = 0;
-	for (size_t k = 0; k < n; k++) {
-		struct btb_stream *v = &p->streams[k];
-		struct stream *stream = source_add_stream(s, (uint32_t)cpus[k]);
+	for (size_t i = 0; i < b->nr_entries; i++) {
+		uint64_t cpu = btb_entry_cpu(b, &b->entries[i]);
 
-		v->entries = malloc((b->nr_entries + 1) * sizeof(*v->entries));
-		if (!stream || !v->entries) {
-			free(cpus);
-			return -ENOMEM;
-		}
-		for (size_t i = 0; i < b->nr_entries; i++)
-			if (btb_entry_cpu(b, &b->entries[i]) == cpus[k])
-				v->entries[v->nr++] = &b->entries[i];
-		stream->nr_blocks = (v->nr + BLOCK_ENTRIES - 1) / BLOCK_ENTRIES;
-		for (size_t i = 0; i < v->nr; i++)
-			stream->bytes += 8 * btb_entry_words(b, v->entries[i])[1];
+		if (cpu < CPUS_MAX)
+			count[cpu]++;
+		else
+			odd = odd ? odd : &b->entries[i];
 	}
-	s->info.nr_cpus = (uint32_t)n;
-	free(cpus);
-	return n || !b->nr_entries ? 0 : -ENOMEM;
+	if (odd)
+		source_damage(s, 8 * (uint64_t)(btb_entry_words(b, odd) - b->w), 0,
+			      "an entry of CPU %llu, which cannot be",
+			      (unsigned long long)btb_entry_cpu(b, odd));
+	if (make_streams(s, p, count, slot))
+		return -ENOMEM;
+	for (size_t i = 0; i < b->nr_entries; i++) {
+		uint64_t cpu = btb_entry_cpu(b, &b->entries[i]);
+		struct btb_stream *v = cpu < CPUS_MAX ? &p->streams[slot[cpu]] : NULL;
+
+		if (!v)
+			continue;
+		v->entries[v->nr++] = &b->entries[i];
+		s->streams[slot[cpu]].bytes += 8 * btb_entry_words(b, &b->entries[i])[1];
+	}
+	return 0;
 }
 
 static int btb_source_open(struct source *s, const struct source_options *o)

@@ -398,6 +398,9 @@ static int graph_probe(const struct source_probe *p)
 	for (; at < end && lines < 300; lines++) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
 
+		/* The head of the columns, which irqsoff and its kind print too with display-graph. */
+		if (*at == '#' && memmem(at, (size_t)(stop - at), "FUNCTION CALLS", 14))
+			return 75;
 		graph_parse_line(at, stop, &l);
 		calls += l.has_cpu && l.kind != GRAPH_OTHER && l.kind != GRAPH_COMMENT;
 		at = stop + 1;

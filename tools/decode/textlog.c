@@ -254,6 +254,7 @@ static bool text_next(struct cursor *c, struct event *e)
 		const char *line = r->at, *stop = line_end(line, end);
 		uint64_t block = (uint64_t)(line - map) / BLOCK;
 		const struct text_type *k;
+		const char *text_end;
 		struct text_line l;
 
 		if (block != c->next.block)
@@ -270,7 +271,9 @@ static bool text_next(struct cursor *c, struct event *e)
 		k = text_type_of(s->priv, l.name, false);
 		if (!k)
 			continue;
-		e->size = text_make_record(r->record, k, &l, event_end(stop, end));
+		text_end = event_end(stop, end);
+		text_end -= text_end > l.info.p && text_end[-1] == '\r';
+		e->size = text_make_record(r->record, k, &l, text_end);
 		e->data = r->record;
 		e->type = k->id;
 		e->time = l.time;

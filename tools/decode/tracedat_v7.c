@@ -159,6 +159,10 @@ static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, 
 			source_damage(s, at, bytes, "option BUFFER is cut: %u CPUs", cpus);
 			return 0;
 		}
+		if (cpu >= TRACEDAT_CPUS_MAX) {
+			source_damage(s, at, n, "option BUFFER: there is no CPU %u", cpu);
+			continue;
+		}
 		err = packed ? tracedat_add_chunks(s, cpu, offset, n, page)
 			     : tracedat_add_pages(s, cpu, offset, n, page);
 		if (err)
