@@ -99,7 +99,7 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "--version"))
 		argv[1] = "version";
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		if (argc < 3) {
+		if (argc < 3 || !strcmp(argv[2], "help")) {
 			usage(stdout);
 			return EXIT_OK;
 		}

@@ -36,14 +36,16 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
+/* Rounded, as lines of report are. */
 static const char *when(const struct source *s, uint64_t t)
 {
 	static char ring[8][40];
 	static unsigned next;
 	char *out = ring[next++ % 8];
+	uint64_t us = t / 1000 + (t % 1000 >= 500);
 
 	if (s->unit == CLOCK_NS)
-		snprintf(out, 40, "%" PRIu64 ".%06" PRIu64, t / 1000000000, t % 1000000000 / 1000);
+		snprintf(out, 40, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 	else
 		snprintf(out, 40, "%" PRIu64, t);
 	return out;

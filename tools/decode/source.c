@@ -142,10 +142,36 @@ static const struct source_ops *pick(const struct source_probe *p, const char *a
 	return best;
 }
 
-static int unknown_format(const struct source_options *o, const char *path, bool directory)
+/* The program that unpacks it, if it looks packed. */
+static const char *unpacker(const struct source_probe *p)
 {
+	static const struct {
+		const char *magic, *program;
+	} known[] = {{"\x1f\x8b\x08", "gzip"},
+		     {"\x28\xb5\x2f\xfd", "zstd"},
+		     {"\xfd"
+		      "7zXZ",
+		      "xz"},
+		     {"BZh", "bzip2"}};
+
+	for (size_t i = 0; p->head && i < sizeof(known) / sizeof(known[0]); i++)
+		if (p->head_bytes > 6 && !memcmp(p->head, known[i].magic, strlen(known[i].magic)))
+			return known[i].program;
+	return NULL;
+}
+
+static int unknown_format(const struct source_options *o, const struct source_probe *p)
+{
+	const char *path = p->path, *packed = unpacker(p);
+	bool directory = p->directory;
+
 	if (o && o->quiet)
 		return -EINVAL;
+	if (packed && !o->as) {
+		diag_error("%s: it is packed; `%s -dc %s | fathom report -` reads it", path, packed,
+			   path);
+		return -EINVAL;
+	}
 	if (o && o->as)
 		diag_error("'%s' is not a trace format; known are:", o->as);
 	else if (directory)
@@ -256,7 +282,7 @@ int source_open(const char *path, const struct source_options *o, struct source 
 
 		s->ops = pick(&p, o->as);
 		if (!s->ops)
-			err = unknown_format(o, path, directory);
+			err = unknown_format(o, &p);
 	}
 	if (!err)
 		err = s->ops->open(s, o);
