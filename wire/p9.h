@@ -45,7 +45,6 @@ enum wire_p9_type {
 #define WIRE_P9_NOTAG	   0xffffu
 #define WIRE_P9_NOFID	   0xffffffffu
 #define WIRE_P9_WALK_MAX   16u
-#define WIRE_P9_QID	   13u
 #define WIRE_P9_MSIZE_MIN  256u
 #define WIRE_P9_READ_HEAD  11u /* Rread before its data */
 #define WIRE_P9_WRITE_HEAD 23u /* Twrite before its data */

@@ -103,7 +103,7 @@ static void text_right(struct fathom_text *t, const char *s, uint32_t width, uin
 	fathom_text_bytes(t, s, n);
 }
 
-void fathom_text_prefix_normal(struct fathom_text *t, const struct fathom_text_view *view,
+static void text_prefix_normal(struct fathom_text *t, const struct fathom_text_view *view,
 			       const struct fathom_text_entry *e)
 {
 	text_right(t, fathom_text_comm(e->pid, e->comm), 16, 16);
@@ -156,7 +156,7 @@ static void text_verbose(struct fathom_text *t, const struct fathom_text_view *v
 	fathom_text_str(t, "): ");
 }
 
-void fathom_text_prefix_latency(struct fathom_text *t, const struct fathom_text_view *view,
+static void text_prefix_latency(struct fathom_text *t, const struct fathom_text_view *view,
 				const struct fathom_text_entry *e)
 {
 	uint64_t since = e->time - view->start, delta = e->next_time - e->time;
@@ -194,9 +194,9 @@ void fathom_text_prefix(struct fathom_text *t, const struct fathom_text_view *vi
 	else if (view->options & FATHOM_TEXT_RAW)
 		fathom_text_printf(t, "%d %u %llu ", e->pid, e->cpu, e->time);
 	else if (view->options & FATHOM_TEXT_LATENCY)
-		fathom_text_prefix_latency(t, view, e);
+		text_prefix_latency(t, view, e);
 	else
-		fathom_text_prefix_normal(t, view, e);
+		text_prefix_normal(t, view, e);
 }
 
 void fathom_text_symbol_at(struct fathom_text_symbol *sym, uintptr_t at)

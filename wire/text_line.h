@@ -80,11 +80,6 @@ char fathom_text_mark(uint64_t ns);
 /* All that stands before the event's own text, in the form the options ask for; nothing without context-info. */
 void fathom_text_prefix(struct fathom_text *t, const struct fathom_text_view *view,
 			const struct fathom_text_entry *e);
-/* The normal, latency and verbose forms alone. */
-void fathom_text_prefix_normal(struct fathom_text *t, const struct fathom_text_view *view,
-			       const struct fathom_text_entry *e);
-void fathom_text_prefix_latency(struct fathom_text *t, const struct fathom_text_view *view,
-				const struct fathom_text_entry *e);
 
 /* A symbol as sym-offset and sym-addr ask; name NULL prints the address. */
 struct fathom_text_symbol {

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MSR_EFER	   0xc0000080u
 #define MSR_STAR	   0xc0000081u
 #define MSR_LSTAR	   0xc0000082u
 #define MSR_FMASK	   0xc0000084u

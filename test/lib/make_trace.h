@@ -13,8 +13,6 @@
 #include "wire/ringpage.h"
 #include "wire/tracedat_write.h"
 
-#define MADE_PAGE_MAX (1u << 20)
-
 struct made_event {
 	uint64_t time;
 	uint32_t cpu, type, n;

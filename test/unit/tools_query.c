@@ -364,23 +364,10 @@ TEST(filter_wrong)
 		}
 }
 
-TEST(filter_constants)
+TEST(filter_of_one_event)
 {
-	struct filter *f = filter_new("sched_switch: prev_pid == 1", NULL);
-	struct filter_event *e;
-
-	prepare();
-	e = filter_compile(f, format, 8);
-	CHECK_EQ(filter_constant(e), 0);
-	filter_event_free(e);
-	filter_free(f);
-	f = filter_new("neg == 1", NULL);
-	e = filter_compile(f, format, 8);
-	CHECK_EQ(filter_constant(e), -1);
-	filter_event_free(e);
-	filter_free(f);
-	format_free(format);
-	format = NULL;
+	CHECK_EQ(keeps("sched_switch: neg == -5"), 0);
+	CHECK_EQ(keeps("thing: neg == -5"), 1);
 }
 
 TEST_MAIN

@@ -66,7 +66,6 @@ struct sel4_cursor {
 	uint64_t gap_word; /* the gap whose cut words were given already */
 	uint64_t began;	   /* time where the walk began */
 	int32_t pid;
-	uint32_t nr_calls;		    /* open ones; those past SEL4_CALLS_MAX have no time */
 	const struct sel4_posting *posting; /* the next event is this one of a list */
 	uint32_t posting_type;
 	uint32_t *at; /* for scanning */

@@ -106,7 +106,7 @@ struct sel4_index {
 
 /* Walk the stream and make the index in memory. 0 or a negative errno. */
 int sel4_index_build(const struct sel4_input *in, struct sel4_index **out);
-/* Count the events by type, nothing else: what `stat` needs of a file without an index. */
+/* Count the events by type, nothing else: the scan as it is measured, and what the index's counts are checked with. */
 int sel4_count(const struct sel4_input *in, uint64_t count[WIRE_SEL4_NR_TYPES]);
 /* Put it beside the file, under a temporary name first. 0 or a negative errno. */
 int sel4_index_write(const struct sel4_index *ix, const char *path);

@@ -141,7 +141,7 @@ static uint32_t record_function(const struct sel4_event *e, uint8_t *out)
 	put(out, 40, e->number, 8);
 	put(out, 48, (uint32_t)e->vmid, 4);
 	put(out, 52, 0, 4);
-	return 56;
+	return SEL4_RECORD_BYTES;
 }
 
 /* The one small number and the one or two large ones of a marker. */

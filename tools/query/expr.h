@@ -81,7 +81,6 @@ enum op {
 	OP_BITMASK,   /* bytes as `hex,hex` words; b: as a list `0-3,8` */
 	OP_NS_SECS,   /* a / 1e9 */
 	OP_NS_REST,   /* a % 1e9 */
-	OP_SOCKADDR,  /* bytes that are a sockaddr */
 	OP_SWAP,      /* a: bytes of the value in reverse order */
 	OP_LE16,      /* the first two of bytes, the low one first */
 	OP_DEVICE,    /* a dev_t as `major:minor` */
@@ -165,7 +164,6 @@ struct program {
 	void **regexes; /* regex_t, of filters */
 	uint32_t nr_regexes, cap_regexes;
 	char *strings; /* the block the literals point into */
-	size_t strings_cap;
 };
 
 /* A compiled expression: [begin, end) of the code; its result has the type. */

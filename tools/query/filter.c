@@ -34,7 +34,7 @@ struct filter {
 struct filter_event {
 	struct program *programs; /* of the clauses that depend on the record */
 	uint32_t nr_programs;
-	int constant; /* filter_constant() */
+	int constant; /* the answer of every record: 0 no, 1 yes, -1 it depends */
 };
 
 static bool compile(struct program *p, const char *text, const struct format *format,
@@ -196,7 +196,7 @@ static int constant(const struct program *p)
 	return expr_run(p, 0, p->nr_code, &none).n != 0;
 }
 
-/* As filter_constant(), of one clause; *p is left only where it depends on the record. */
+/* What every record gets from one clause, or -1; *p is left only where it depends on the record. */
 static int compile_clause(const struct clause *c, const struct format *f, uint8_t long_bytes,
 			  struct program *p)
 {
@@ -249,11 +249,6 @@ void filter_event_free(struct filter_event *e)
 		program_free(&e->programs[i]);
 	free(e->programs);
 	free(e);
-}
-
-int filter_constant(const struct filter_event *e)
-{
-	return e->constant;
 }
 
 bool filter_match(const struct filter_event *e, struct expr_record *r)

@@ -30,8 +30,6 @@ struct filter_event *filter_compile(const struct filter *filter, const struct fo
 				    uint8_t long_bytes);
 void filter_event_free(struct filter_event *e);
 bool filter_match(const struct filter_event *e, struct expr_record *r);
-/* Every record gives this same answer: 0 no, 1 yes, -1 it depends. */
-int filter_constant(const struct filter_event *e);
 
 /*
  * A filter that fits nothing is most often misspelt: a name in it that no event has, of those that next() gives until NULL.

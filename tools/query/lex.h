@@ -17,8 +17,7 @@ enum token_kind {
 };
 
 /* Two- and three-character operators as one number. */
-#define PUNCT2(a, b)	((uint32_t)(a) | (uint32_t)(b) << 8)
-#define PUNCT3(a, b, c) (PUNCT2(a, b) | (uint32_t)(c) << 16)
+#define PUNCT2(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
 
 struct token {
 	enum token_kind kind;

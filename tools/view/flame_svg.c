@@ -16,8 +16,7 @@
 #define TOP	   62
 #define BOTTOM	   36
 #define SIDE	   10
-#define FONT	   12
-#define CHAR_PX	   7.23 /* of the monospaced font at FONT px */
+#define CHAR_PX	   7.23 /* of the monospaced font at 12 px */
 #define DETAIL	   16
 #define FRAMES_MAX 24000
 

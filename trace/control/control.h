@@ -85,8 +85,7 @@ struct ctl_instance {
 
 struct ctl_state {
 	uint32_t nr_events;
-	uint16_t *system_of;	  /* first event of the same system, by event */
-	uint64_t event_instances; /* which instances exist, for the event path */
+	uint16_t *system_of; /* first event of the same system, by event */
 	struct ctl_instance *instance[FATHOM_INSTANCES_MAX + 1];
 	struct ctl_instance top;
 	char *scratch;

@@ -383,7 +383,6 @@ static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
 	return f->piece < f->u[0];
 }
 
-const struct ctl_file_ops fathom_ctl_profile_stat = {
+static const struct ctl_file_ops profile_stat_ops = {
 	.open = profile_stat_open, .show = profile_stat_show, .close = copy_close};
-const struct fathom_fs_entry fathom_ctl_stat_file = {"function", 0440, 0, &fathom_ctl_profile_stat,
-						     0};
+const struct fathom_fs_entry fathom_ctl_stat_file = {"function", 0440, 0, &profile_stat_ops, 0};

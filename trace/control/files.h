@@ -10,8 +10,7 @@ extern const struct ctl_file_ops fathom_ctl_error_log;
 
 /* file_main.c: switches of the tracer */
 extern const struct ctl_file_ops fathom_ctl_tracing_on, fathom_ctl_current_tracer,
-	fathom_ctl_available_tracers, fathom_ctl_readme, fathom_ctl_timestamp_mode,
-	fathom_ctl_number_file;
+	fathom_ctl_available_tracers, fathom_ctl_timestamp_mode, fathom_ctl_number_file;
 enum ctl_number_file {
 	CTL_NUMBER_THRESH,
 	CTL_NUMBER_MAX_LATENCY,
@@ -61,7 +60,7 @@ extern const struct ctl_file_ops fathom_ctl_event_trigger, fathom_ctl_event_hist
 /* file_function.c */
 extern const struct ctl_file_ops fathom_ctl_function_set, fathom_ctl_available_functions,
 	fathom_ctl_kallsyms, fathom_ctl_enabled_functions, fathom_ctl_function_info,
-	fathom_ctl_stack_trace, fathom_ctl_tracer_stats, fathom_ctl_profile_stat;
+	fathom_ctl_stack_trace, fathom_ctl_tracer_stats;
 
 /* options.c */
 extern const struct ctl_file_ops fathom_ctl_trace_options, fathom_ctl_option_ops;

@@ -67,12 +67,12 @@ static int readme_show(struct fathom_file *f, struct fathom_text *t)
 	return f->piece + 1 < sizeof(readme_text) / sizeof(readme_text[0]);
 }
 
-const struct ctl_file_ops fathom_ctl_readme = {.show = readme_show};
+static const struct ctl_file_ops readme_ops = {.show = readme_show};
 
 #define FN CTL_IF_FUNCTION
 
 const struct fathom_fs_entry fathom_ctl_root_files[] = {
-	{"README", 0440, CTL_TOP_ONLY, &fathom_ctl_readme, 0},
+	{"README", 0440, CTL_TOP_ONLY, &readme_ops, 0},
 	{"available_events", 0440, CTL_TOP_ONLY, &fathom_ctl_available_events, 0},
 	{"available_filter_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_available_functions, 0},
 	{"available_tracers", 0440, 0, &fathom_ctl_available_tracers, 0},

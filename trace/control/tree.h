@@ -41,9 +41,7 @@ enum ctl_entry_flags {
 	CTL_IF_FUNCTION = 2,  /* only where functions can be traced */
 	CTL_NOT_INTERNAL = 4, /* not for events of the `ftrace` system */
 	CTL_PRINT_ONLY = 8,   /* of the `ftrace` system for `print` only */
-	CTL_IF_STACK = 16,    /* only with a stack tracer */
 	CTL_IF_PROFILE = 32,
-	CTL_IF_LATENCY = 64,
 };
 
 struct fathom_fs_entry {

@@ -26,8 +26,6 @@ enum fathom_field_kind {
 	FATHOM_FIELD_REL_STRING, /* __rel_loc char[]: the offset counts from the end of the field */
 	FATHOM_FIELD_PTR_STRING, /* char *: in the kernel's memory, not in the record */
 	FATHOM_FIELD_FUNCTION,	 /* an address shown as a symbol */
-	FATHOM_FIELD_CPU,
-	FATHOM_FIELD_COMM,
 };
 
 /* From the type's text and the hint, by Linux's rules. */
