@@ -154,7 +154,11 @@ TEST(printfmt_helpers)
 		    "__print_ns_without_secs(5000000001)"),
 		  "5.1");
 	CHECK_STR(p("\"%s\", __print_hex_dump(\"<\", 1, 16, 1, REC->ip, 3, 1)"),
-		  "<00000000: 20 01 0d                                          ..");
+		  "\n<00000000: 20 01 0d                                          ..\n");
+	CHECK_STR(as("\"%s\", __print_hex_dump(\"<\", 0, 16, 1, REC->ip, 3, 0)", PRINTFMT_TRACE_CMD,
+		     sizeof(record)),
+		  "<20 01 0d");
+	CHECK_STR(p("\"%s\", __print_untrusted_str(__get_str(msg))"), "hello");
 }
 
 TEST(printfmt_conversions)

@@ -52,6 +52,7 @@ static const struct call {
 	{"__get_rel_cpumask", CALL_BITMASK, 1},
 	{"__get_sockaddr", CALL_SOCKADDR, 0},
 	{"__get_rel_sockaddr", CALL_SOCKADDR, 0},
+	{"__print_untrusted_str", CALL_SAME, 0},
 	{"jiffies_to_msecs", CALL_SAME, 0},
 	{"jiffies_to_usecs", CALL_SAME, 0},
 	{"__builtin_constant_p", CALL_ZERO, 0},
@@ -199,7 +200,7 @@ static bool call_hex_dump(struct compiler *c, uint8_t *type)
 	for (int i = 0; i < 6; i++)
 		if (!compiler_expect(c, ',') || !(i == 3 ? bytes_argument(c) : number_argument(c)))
 			return false;
-	emit(c, (struct insn){OP_HEX_DUMP, 0, 0, prefix, 0}, 6, 1);
+	emit(c, (struct insn){OP_HEX_DUMP, 0, !c->trace_cmd, prefix, 0}, 6, 1);
 	*type = TYPE_STRING;
 	return compiler_expect(c, ')');
 }

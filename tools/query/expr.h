@@ -76,14 +76,14 @@ enum op {
 	OP_SYMBOLIC, /* c table */
 	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
 	OP_ARRAY,    /* pop element size, pop count, pop bytes; b: libtraceevent's form */
-	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix */
-	OP_CDB,	      /* pop length, pop bytes: a SCSI command as text */
-	OP_BITMASK,   /* bytes as `hex,hex` words; b: as a list `0-3,8` */
-	OP_NS_SECS,   /* a / 1e9 */
-	OP_NS_REST,   /* a % 1e9 */
-	OP_SWAP,      /* a: bytes of the value in reverse order */
-	OP_LE16,      /* the first two of bytes, the low one first */
-	OP_DEVICE,    /* a dev_t as `major:minor` */
+	OP_HEX_DUMP, /* pop ascii, length, bytes, groupsize, rowsize, prefix type; c literal of the prefix, b lines of its own */
+	OP_CDB,	     /* pop length, pop bytes: a SCSI command as text */
+	OP_BITMASK,  /* bytes as `hex,hex` words; b: as a list `0-3,8` */
+	OP_NS_SECS,  /* a / 1e9 */
+	OP_NS_REST,  /* a % 1e9 */
+	OP_SWAP,     /* a: bytes of the value in reverse order */
+	OP_LE16,     /* the first two of bytes, the low one first */
+	OP_DEVICE,   /* a dev_t as `major:minor` */
 	OP_HYPERCALL, /* of Xen, its name in parentheses; nothing if it has none */
 	OP_STRLEN,    /* length of bytes */
 	OP_CPU,	      /* of the event, here and below */

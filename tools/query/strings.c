@@ -228,7 +228,7 @@ static void dump_line(struct maker *m, const uint8_t *s, uint32_t n, uint32_t ro
 }
 
 struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
-			      const struct value *args)
+			      const struct value *args, bool own_lines)
 {
 	uint64_t kind = args[0].n, row = args[1].n == 32 ? 32 : 16, group = args[2].n;
 	const struct value *v = &args[3];
@@ -240,7 +240,7 @@ struct value strings_hex_dump(struct expr_record *r, const struct literal *prefi
 	for (uint32_t k = 0; k < len; k += (uint32_t)row) {
 		uint32_t n = len - k < row ? len - k : (uint32_t)row;
 
-		if (k)
+		if (k || own_lines)
 			put_char(&m, '\n');
 		put(&m, prefix->s, prefix->len);
 		if (kind) { /* an offset; the address of the kernel's copy means nothing here */
@@ -250,5 +250,7 @@ struct value strings_hex_dump(struct expr_record *r, const struct literal *prefi
 		dump_line(&m, (const uint8_t *)v->s + k, n, (uint32_t)row, (uint32_t)group,
 			  args[5].n != 0, r->env->swap);
 	}
+	if (own_lines)
+		put_char(&m, '\n');
 	return made(&m);
 }

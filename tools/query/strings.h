@@ -23,8 +23,11 @@ struct value strings_cdb(struct expr_record *r, const struct value *v);
 /* As libtraceevent's plugins for jbd2 and xen print them. */
 struct value strings_device(struct expr_record *r, uint64_t dev);
 struct value strings_hypercall(struct expr_record *r, uint64_t op);
-/* args: prefix type, rowsize, groupsize, bytes, length, ascii. */
+/*
+ * args: prefix type, rowsize, groupsize, bytes, length, ascii. `own_lines`: a line end before, and behind every line, as
+ * the kernel has it.
+ */
 struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,
-			      const struct value *args);
+			      const struct value *args, bool own_lines);
 
 #endif

@@ -290,7 +290,7 @@ struct value expr_run(const struct program *p, uint32_t begin, uint32_t end, str
 			break;
 		case OP_HEX_DUMP:
 			top -= 5;
-			top[-1] = strings_hex_dump(r, &p->literals[i->c], top - 1);
+			top[-1] = strings_hex_dump(r, &p->literals[i->c], top - 1, i->b);
 			break;
 		case OP_CONST:
 		case OP_LOAD:
