@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#define OWN_PLACE (64u << 10) /* trace-cmd's chunks are 40 KB */
 
 enum compression compress_named(const char *name)
 {
@@ -31,36 +34,53 @@ const char *compress_version(enum compression c)
 	return c == COMPRESS_ZLIB ? zlibVersion() : c == COMPRESS_ZSTD ? ZSTD_versionString() : "";
 }
 
-/* A context is some hundred kilobytes of tables: each thread keeps one, in the cache of its CPU. */
-static pthread_key_t context_key;
-static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+/* What each thread keeps, in the cache of its CPU: some hundred kilobytes of tables, and a place to unpack. */
+struct own {
+	ZSTD_DCtx *zstd;
+	uint8_t place[OWN_PLACE];
+};
 
-static void free_context(void *p)
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void own_free(void *p)
 {
-	ZSTD_freeDCtx(p);
+	struct own *o = p;
+
+	ZSTD_freeDCtx(o->zstd);
+	free(o);
 }
 
-static void make_context_key(void)
+static void own_make_key(void)
 {
-	pthread_key_create(&context_key, free_context);
+	pthread_key_create(&own_key, own_free);
 }
 
-static ZSTD_DCtx *zstd_context(void)
+/* NULL: out of memory. */
+static struct own *own_get(void)
 {
-	ZSTD_DCtx *d;
+	struct own *o;
 
-	pthread_once(&context_once, make_context_key);
-	d = pthread_getspecific(context_key);
-	if (!d && (d = ZSTD_createDCtx()))
-		pthread_setspecific(context_key, d);
-	return d;
+	pthread_once(&own_once, own_make_key);
+	o = pthread_getspecific(own_key);
+	if (o)
+		return o;
+	o = malloc(sizeof(*o));
+	if (o && !(o->zstd = ZSTD_createDCtx())) {
+		free(o);
+		return NULL;
+	}
+	pthread_setspecific(own_key, o);
+	return o;
 }
 
 static int unpack_zstd(const void *in, size_t in_bytes, void *out, size_t out_bytes)
 {
-	ZSTD_DCtx *d = zstd_context();
+	struct own *o = own_get();
 
-	return d && ZSTD_decompressDCtx(d, out, out_bytes, in, in_bytes) == out_bytes ? 0 : -EINVAL;
+	return o && ZSTD_decompressDCtx(o->zstd, out, out_bytes, in, in_bytes) == out_bytes
+		       ? 0
+		       : -EINVAL;
 }
 
 int decompress(enum compression c, const void *in, size_t in_bytes, void *out, size_t out_bytes)
@@ -78,6 +98,17 @@ int decompress(enum compression c, const void *in, size_t in_bytes, void *out, s
 		return 0;
 	default: return -EINVAL;
 	}
+}
+
+int decompress_apart(enum compression c, const void *in, size_t in_bytes, void *out,
+		     size_t out_bytes)
+{
+	struct own *o = out_bytes <= OWN_PLACE ? own_get() : NULL;
+	int err = decompress(c, in, in_bytes, o ? o->place : out, out_bytes);
+
+	if (o && !err)
+		memcpy(out, o->place, out_bytes);
+	return err;
 }
 
 bool compress_begins(enum compression c, const uint8_t *p)

@@ -93,6 +93,8 @@ void ring_window_widen(struct ring_window *w, unsigned slots)
 static bool unpack(struct ring_window *w, struct slot *s, size_t n)
 {
 	const struct ring_chunk *k = &w->stream->chunks[n];
+	const uint8_t *in = w->source->map + k->offset;
+	int err;
 
 	if (k->out_bytes > s->cap) {
 		uint8_t *p = realloc(s->data, k->out_bytes);
@@ -102,8 +104,11 @@ static bool unpack(struct ring_window *w, struct slot *s, size_t n)
 		s->data = p;
 		s->cap = k->out_bytes;
 	}
-	if (decompress(w->set->compression, w->source->map + k->offset, k->bytes, s->data,
-		       k->out_bytes)) {
+	if (w->nr_slots > 1)
+		err = decompress_apart(w->set->compression, in, k->bytes, s->data, k->out_bytes);
+	else
+		err = decompress(w->set->compression, in, k->bytes, s->data, k->out_bytes);
+	if (err) {
 		source_damage(w->source, k->offset, k->out_bytes,
 			      "cpu %u: a compressed chunk of %u bytes does not decompress to %u",
 			      w->cpu, k->bytes, k->out_bytes);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define THREADS_MAX 8
-#define BATCHES	    2 /* of each thread: one to fill, one that waits to be sent */
-#define SPINS	    2000u
+#define BATCHES	    2	   /* of each thread: one to fill, one that waits to be sent */
+#define SPINS	    10000u /* some 200 us, which is a turn */
 #define HELPS \
 	64u /* looks at the turn between two at what can be helped with: there may be many streams */
 
