@@ -6,6 +6,7 @@ Scenes are in test/data/linux/tracefs; with FATHOM_FIXTURES=DIR also all of DIR/
 import glob
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
@@ -65,6 +66,15 @@ def check(base, folder):
     return failed
 
 
+def bare(folder):
+    """The folder alone is enough: formats and symbols are found in 00_static beside it."""
+    want = dict(texts(folder))[""]
+    got = subprocess.run([FATHOM, "report", "--trace", folder], capture_output=True)
+    good = got.stdout == want and not got.stderr
+    print("ok report_trace_of_a_folder" if good else "not ok report_trace_of_a_folder: %s %r" % (difference(got.stdout, want), got.stderr))
+    return not good
+
+
 def main():
     only = sys.argv[1] if len(sys.argv) > 1 else ""
     bases = [os.path.join(ROOT, "test/data/linux/tracefs")]
@@ -76,7 +86,7 @@ def main():
         for folder in sorted(glob.glob(base + "/*")):
             if glob.glob(folder + "/cpu*.raw*") and os.path.exists(folder + "/tracer_clock") and only in folder:
                 failed |= check(base, folder)
-    return failed
+    return failed | bare(os.path.join(bases[0], "03_function_filtered"))
 
 
 sys.exit(main())

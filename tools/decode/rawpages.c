@@ -35,6 +35,7 @@ struct rawpages {
 	struct raw_file *files;
 	size_t nr_files;
 	char *dir;
+	char *shared; /* what captures of one kernel have in common lies beside them: 00_static */
 	const struct source_options *o; /* while opening */
 	char *symbols, *cmdlines;	/* given by option */
 };
@@ -109,6 +110,7 @@ static void rawpages_close(struct source *s)
 	free(t->files);
 	ring_set_free(&t->ring);
 	free(t->dir);
+	free(t->shared);
 	free(t->symbols);
 	free(t->cmdlines);
 	free(t);
@@ -217,12 +219,26 @@ static void set_from(struct rawpages *t, const char *name, char **to)
 	*to = text;
 }
 
-/* Formats: where the option says, else `events` or `formats` beside the pages. */
+static int formats_in(struct source *s, const char *dir)
+{
+	static const char *const names[] = {"events", "events.tar.gz", "all_formats.tar.gz",
+					    "formats.tar.gz", "formats"};
+	struct rawpages *t = s->priv;
+	int n = 0;
+
+	for (size_t i = 0; n <= 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = file_join(dir, names[i]);
+
+		n = path ? formatdir_load(s, path, &t->ring.page) : 0;
+		free(path);
+	}
+	return n;
+}
+
+/* Formats: where the option says, else beside the pages, else in the folder that several captures share. */
 static void load_formats(struct source *s)
 {
 	struct rawpages *t = s->priv;
-	static const char *const beside[] = {"events", "formats", "events.tar.gz", "formats.tar.gz",
-					     "all_formats.tar.gz"};
 	int n = 0;
 
 	if (t->o->formats) {
@@ -230,12 +246,10 @@ static void load_formats(struct source *s)
 		if (n < 0)
 			diag_warn("%s: no format files: %s", t->o->formats, strerror(-n));
 	}
-	for (size_t i = 0; n <= 0 && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		char *path = file_join(t->dir, beside[i]);
-
-		n = path ? formatdir_load(s, path, &t->ring.page) : 0;
-		free(path);
-	}
+	if (n <= 0)
+		n = formats_in(s, t->dir);
+	if (n <= 0 && t->shared)
+		n = formats_in(s, t->shared);
 	if (n <= 0)
 		diag_warn("%s: no format files beside the pages: give their directory with "
 			  "--formats; event names are not known",
@@ -329,6 +343,7 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	t->o = o;
 	t->ring.page = page;
 	t->dir = single ? dir_of(s->path) : strdup(s->path);
+	t->shared = t->dir ? file_join(t->dir, "../00_static") : NULL;
 	t->symbols = o->symbols ? strdup(o->symbols) : NULL;
 	t->cmdlines = o->cmdlines ? strdup(o->cmdlines) : NULL;
 	cpu = cpu_of(base ? base + 1 : s->path);
@@ -386,6 +401,8 @@ static void rawpages_symbols(struct source *s)
 	size_t n;
 	char *text = side_text(t, t->symbols, "kallsyms", &n);
 
+	if (!text && !t->symbols && t->shared)
+		text = file_load_in(t->shared, "kallsyms", SIDE_FILE_MAX, &n);
 	if (text)
 		symbols_add_kallsyms(s->symbols, text, n);
 	free(text);
