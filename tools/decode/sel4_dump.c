@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4_dump.c -- find seL4 trace dumps in a console log and decode their blocks. */
 #include "decode/sel4_dump.h"
+#include "decode/sel4_line.h"
 #include "wire/sel4.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
  * with other output. A dump is read by a machine with one state per part; lines that mean nothing in a state are other
  * output. Every decision to drop something is reported with its place.
  */
-#define PREFIX_MAX    128u
 /* An LZ4 byte stands for at most 255 bytes: a larger claim is damage, and nothing is allocated for it. */
 #define LZ4_RATIO_MAX 255u
 
@@ -26,12 +26,6 @@ enum part {
 	PART_BODY,
 	PART_TRAILER,
 	PART_FOREIGN, /* another TYPE: skip to END */
-};
-
-struct line {
-	const char *text;
-	size_t len;
-	uint64_t offset;
 };
 
 struct block {
@@ -49,8 +43,7 @@ struct parser {
 	struct sel4_dump *d; /* the open one */
 	enum part part;
 	bool base91;
-	char prefix[PREFIX_MAX];
-	size_t prefix_len;
+	struct sel4_prefix prefix; /* of the lines of the open dump */
 	struct block block;
 	struct sel4_body body;
 	uint64_t next_block;
@@ -73,102 +66,6 @@ static void problem(struct parser *p, uint64_t offset, uint64_t bytes, const cha
 		p->d->nr_problems++;
 	if (p->report && p->report->problem)
 		p->report->problem(p->report->arg, offset, bytes, what);
-}
-
-/* ---- lines ---- */
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\0';
-}
-
-/* The prefix of the START line, with any numbers for its numbers and any blanks for its blanks. Its length in this line. */
-static size_t prefix_length(const struct parser *p, const char *s, size_t len)
-{
-	size_t i = 0, k = 0;
-
-	while (i < p->prefix_len) {
-		if (is_digit(p->prefix[i])) {
-			if (k >= len || !is_digit(s[k]))
-				return 0;
-			while (i < p->prefix_len && is_digit(p->prefix[i]))
-				i++;
-			while (k < len && is_digit(s[k]))
-				k++;
-		} else if (is_blank(p->prefix[i])) {
-			while (i < p->prefix_len && is_blank(p->prefix[i]))
-				i++;
-			while (k < len && is_blank(s[k]))
-				k++;
-		} else if (k >= len || s[k++] != p->prefix[i++]) {
-			return 0;
-		}
-	}
-	return k;
-}
-
-static void trim(struct line *l)
-{
-	while (l->len && is_blank(l->text[0])) {
-		l->text++;
-		l->len--;
-	}
-	while (l->len && is_blank(l->text[l->len - 1]))
-		l->len--;
-}
-
-static void strip(const struct parser *p, struct line *l)
-{
-	size_t n = prefix_length(p, l->text, l->len);
-
-	l->text += n;
-	l->len -= n;
-	trim(l);
-}
-
-static bool line_is(const struct line *l, const char *s)
-{
-	return l->len == strlen(s) && !memcmp(l->text, s, l->len);
-}
-
-static bool line_starts(const struct line *l, const char *s)
-{
-	return l->len >= strlen(s) && !memcmp(l->text, s, strlen(s));
-}
-
-static const char *line_find(const struct line *l, const char *s)
-{
-	return l->len >= strlen(s) ? memmem(l->text, l->len, s, strlen(s)) : NULL;
-}
-
-/* A number up to 2^63 at *s; false if there is none. *s is moved behind it. */
-static bool number(const char **s, const char *end, unsigned base, uint64_t *out)
-{
-	const char *p = *s;
-	uint64_t v = 0;
-
-	if (base == 16 && end - p > 2 && p[0] == '0' && (p[1] | 32) == 'x')
-		p += 2;
-	for (*s = p; p < end; p++) {
-		unsigned d = is_digit(*p) ? (unsigned)(*p - '0')
-			     : (*p | 32) >= 'a' && (*p | 32) <= 'f'
-				     ? (unsigned)((*p | 32) - 'a' + 10)
-				     : 99;
-
-		if (d >= base || v > UINT64_MAX / base - 1)
-			break;
-		v = v * base + d;
-	}
-	if (p == *s)
-		return false;
-	*s = p;
-	*out = v;
-	return true;
 }
 
 /* ---- the stream that comes out ---- */
@@ -272,14 +169,14 @@ static void open_block(struct parser *p, const struct block *b)
 	p->body.nr_lines = 0;
 }
 
-static bool block_line(struct parser *p, const struct line *l)
+static bool block_line(struct parser *p, const struct sel4_log_line *l)
 {
 	struct block b = {.sized = true, .offset = l->offset};
 	const char *s = l->text + 6, *end = l->text + l->len;
 
-	if (!line_starts(l, "BLOCK:") || !number(&s, end, 10, &b.number) || s >= end ||
-	    *s++ != ':' || !number(&s, end, 10, &b.packed) || s >= end || *s++ != ':' ||
-	    !number(&s, end, 10, &b.unpacked) || s != end)
+	if (!sel4_line_starts(l, "BLOCK:") || !sel4_number(&s, end, 10, &b.number) || s >= end ||
+	    *s++ != ':' || !sel4_number(&s, end, 10, &b.packed) || s >= end || *s++ != ':' ||
+	    !sel4_number(&s, end, 10, &b.unpacked) || s != end)
 		return false;
 	close_block(p);
 	if (b.number > p->next_block && b.number - p->next_block < 1u << 24) {
@@ -294,17 +191,17 @@ static bool block_line(struct parser *p, const struct line *l)
 	return true;
 }
 
-static bool tail_line(struct parser *p, const struct line *l)
+static bool tail_line(struct parser *p, const struct sel4_log_line *l)
 {
 	struct block b = {.raw = true, .sized = true, .offset = l->offset};
 	const char *s = l->text + 17, *end = l->text + l->len;
 	uint64_t words;
 
-	if (!line_starts(l, "TAIL_RAW_ENTRIES:"))
+	if (!sel4_line_starts(l, "TAIL_RAW_ENTRIES:"))
 		return false;
-	while (s < end && is_blank(*s))
+	while (s < end && sel4_is_blank(*s))
 		s++;
-	if (!number(&s, end, 10, &words) || s != end || words > p->bytes)
+	if (!sel4_number(&s, end, 10, &words) || s != end || words > p->bytes)
 		return false;
 	close_block(p);
 	if (p->d->meta.header[SEL4_KEY_BLOCKS].given &&
@@ -320,11 +217,11 @@ static bool tail_line(struct parser *p, const struct line *l)
 	return true;
 }
 
-static bool is_body_text(const struct parser *p, const struct line *l)
+static bool is_body_text(const struct parser *p, const struct sel4_log_line *l)
 {
 	for (size_t i = 0; i < l->len; i++) {
 		unsigned char c = (unsigned char)l->text[i];
-		bool alnum = is_digit((char)c) || ((c | 32) >= 'a' && (c | 32) <= 'z');
+		bool alnum = sel4_is_digit((char)c) || ((c | 32) >= 'a' && (c | 32) <= 'z');
 
 		if (alnum)
 			continue;
@@ -335,7 +232,7 @@ static bool is_body_text(const struct parser *p, const struct line *l)
 	return l->len > 0;
 }
 
-static void body_line(struct parser *p, const struct line *l)
+static void body_line(struct parser *p, const struct sel4_log_line *l)
 {
 	struct sel4_body *b = &p->body;
 
@@ -363,23 +260,23 @@ static void set_checksum(struct parser *p, const char *s, const char *end)
 
 	if (end - s > 6 && !memcmp(s, "crc32:", 6))
 		s += 6;
-	if (number(&s, end, 16, &v) && v <= UINT32_MAX) {
+	if (sel4_number(&s, end, 16, &v) && v <= UINT32_MAX) {
 		p->d->meta.checksum = (uint32_t)v;
 		p->d->meta.has_checksum = true;
 	}
 }
 
 /* At the end of a dump it is no header key: ftrace.meta calls it expected_checksum. */
-static void checksum_line(struct parser *p, const struct line *l)
+static void checksum_line(struct parser *p, const struct sel4_log_line *l)
 {
 	const char *s = l->text + strlen("CHECKSUM:"), *end = l->text + l->len;
 
-	while (s < end && is_blank(*s))
+	while (s < end && sel4_is_blank(*s))
 		s++;
 	set_checksum(p, s, end);
 }
 
-static bool header_line(struct parser *p, const struct line *l)
+static bool header_line(struct parser *p, const struct sel4_log_line *l)
 {
 	const char *colon = memchr(l->text, ':', l->len), *end = l->text + l->len, *s;
 	struct sel4_meta *m = &p->d->meta;
@@ -393,10 +290,10 @@ static bool header_line(struct parser *p, const struct line *l)
 		if (strlen(name) != (size_t)(colon - l->text) ||
 		    memcmp(name, l->text, strlen(name)) != 0)
 			continue;
-		for (s = colon + 1; s < end && is_blank(*s); s++)
+		for (s = colon + 1; s < end && sel4_is_blank(*s); s++)
 			;
 		if (kind == SEL4_KIND_INT &&
-		    (!number(&s, end, 10, &n) || s != end || n > INT64_MAX)) {
+		    (!sel4_number(&s, end, 10, &n) || s != end || n > INT64_MAX)) {
 			problem(p, l->offset, l->len, "expected a number behind %s:", name);
 			return true;
 		}
@@ -414,15 +311,15 @@ static bool header_line(struct parser *p, const struct line *l)
 	return false;
 }
 
-static bool dict_line(struct parser *p, const struct line *l)
+static bool dict_line(struct parser *p, const struct sel4_log_line *l)
 {
 	const char *s = l->text, *end = l->text + l->len;
 	struct sel4_meta *m = &p->d->meta;
 	struct sel4_function *f;
 	uint64_t index, addr;
 
-	if (!number(&s, end, 10, &index) || s >= end || *s++ != ':' ||
-	    !number(&s, end, 16, &addr) || s != end)
+	if (!sel4_number(&s, end, 10, &index) || s >= end || *s++ != ':' ||
+	    !sel4_number(&s, end, 16, &addr) || s != end)
 		return false;
 	if (index > WIRE_SEL4_FUNC_LAST) {
 		problem(p, l->offset, l->len, "function index %" PRIu64 " is not possible", index);
@@ -529,7 +426,7 @@ static void close_dump(struct parser *p, bool cut, uint64_t offset)
 	p->d = NULL;
 }
 
-static void open_dump(struct parser *p, const struct line *l, const char *at)
+static void open_dump(struct parser *p, const struct sel4_log_line *l, const char *at)
 {
 	struct sel4_dump *d = realloc(p->dumps, (p->nr_dumps + 1) * sizeof(*d));
 
@@ -544,15 +441,15 @@ static void open_dump(struct parser *p, const struct line *l, const char *at)
 	p->next_block = 0;
 	p->raw_room = 0;
 	p->block.open = false;
-	p->prefix_len = (size_t)(at - l->text);
-	if (p->prefix_len > PREFIX_MAX)
-		p->prefix_len = 0;
-	memcpy(p->prefix, l->text, p->prefix_len);
+	p->prefix.len = (size_t)(at - l->text);
+	if (p->prefix.len > SEL4_PREFIX_MAX)
+		p->prefix.len = 0;
+	memcpy(p->prefix.text, l->text, p->prefix.len);
 }
 
-static void in_header(struct parser *p, const struct line *l)
+static void in_header(struct parser *p, const struct sel4_log_line *l)
 {
-	if (line_is(l, WIRE_SEL4_DUMP_RULE))
+	if (sel4_line_is(l, WIRE_SEL4_DUMP_RULE))
 		enter_dict(p);
 	else if (dict_line(p, l))
 		p->part = PART_DICT;
@@ -562,12 +459,12 @@ static void in_header(struct parser *p, const struct line *l)
 	}
 }
 
-static void in_body(struct parser *p, const struct line *l)
+static void in_body(struct parser *p, const struct sel4_log_line *l)
 {
-	if (line_is(l, WIRE_SEL4_DUMP_RULE)) {
+	if (sel4_line_is(l, WIRE_SEL4_DUMP_RULE)) {
 		close_block(p);
 		p->part = PART_TRAILER;
-	} else if (line_starts(l, "CHECKSUM:")) {
+	} else if (sel4_line_starts(l, "CHECKSUM:")) {
 		close_block(p);
 		p->part = PART_TRAILER;
 		checksum_line(p, l);
@@ -576,37 +473,38 @@ static void in_body(struct parser *p, const struct line *l)
 	}
 }
 
-static void dump_line(struct parser *p, struct line *l)
+static void dump_line(struct parser *p, struct sel4_log_line *l)
 {
-	strip(p, l);
+	sel4_line_strip(l, &p->prefix);
 	switch (p->part) {
 	case PART_HEADER: in_header(p, l); break;
 	case PART_DICT:
-		if (line_is(l, WIRE_SEL4_DUMP_RULE))
+		if (sel4_line_is(l, WIRE_SEL4_DUMP_RULE))
 			enter_body(p, l->offset);
 		else if (!dict_line(p, l) && (block_line(p, l) || tail_line(p, l)))
 			p->part = PART_BODY;
 		break;
 	case PART_BODY: in_body(p, l); break;
 	case PART_TRAILER:
-		if (line_starts(l, "CHECKSUM:"))
+		if (sel4_line_starts(l, "CHECKSUM:"))
 			checksum_line(p, l);
 		break;
 	case PART_FOREIGN: break;
 	}
 }
 
-static void one_line(struct parser *p, struct line *l)
+static void one_line(struct parser *p, struct sel4_log_line *l)
 {
-	const char *at = line_find(l, WIRE_SEL4_DUMP_START), *at91 = NULL;
+	const char *at = sel4_line_find(l, WIRE_SEL4_DUMP_START), *at91 = NULL;
 
 	if (!at)
-		at91 = line_find(l, WIRE_SEL4_DUMP91_START);
+		at91 = sel4_line_find(l, WIRE_SEL4_DUMP91_START);
 	if (at || at91) {
 		close_dump(p, true, l->offset);
 		p->base91 = !at;
 		open_dump(p, l, at ? at : at91);
-	} else if (p->d && line_find(l, p->base91 ? WIRE_SEL4_DUMP91_END : WIRE_SEL4_DUMP_END)) {
+	} else if (p->d &&
+		   sel4_line_find(l, p->base91 ? WIRE_SEL4_DUMP91_END : WIRE_SEL4_DUMP_END)) {
 		close_dump(p, false, l->offset);
 	} else if (p->d) {
 		dump_line(p, l);
@@ -615,9 +513,10 @@ static void one_line(struct parser *p, struct line *l)
 
 bool sel4_dump_start(const char *text, size_t bytes)
 {
-	const struct line all = {.text = text, .len = bytes};
+	const struct sel4_log_line all = {.text = text, .len = bytes};
 
-	return line_find(&all, WIRE_SEL4_DUMP_START) || line_find(&all, WIRE_SEL4_DUMP91_START);
+	return sel4_line_find(&all, WIRE_SEL4_DUMP_START) ||
+	       sel4_line_find(&all, WIRE_SEL4_DUMP91_START);
 }
 
 int sel4_dumps_read(const char *text, size_t bytes, const struct sel4_report *report,
@@ -629,7 +528,7 @@ int sel4_dumps_read(const char *text, size_t bytes, const struct sel4_report *re
 	while (at < bytes && !p.error) {
 		const char *end = memchr(text + at, '\n', bytes - at);
 		size_t len = end ? (size_t)(end - text) - at : bytes - at;
-		struct line l = {.text = text + at, .len = len, .offset = at};
+		struct sel4_log_line l = {.text = text + at, .len = len, .offset = at};
 
 		one_line(&p, &l);
 		at += len + 1;
