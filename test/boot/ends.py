@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A machine that ends by itself: the test log, and fathom record, say why."""
+"""ends.py -- a machine that ends by itself: the test log, and fathom record, say why."""
 import contextlib
 import io
 import os

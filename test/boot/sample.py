@@ -14,11 +14,7 @@ import demo  # noqa: E402
 demo.need_qemu("sample")
 os.chdir(demo.TOP)
 work = tempfile.mkdtemp()
-
-
-def check(name, good, what=""):
-    print(f"ok {name}" if good else f"not ok {name}: {what}")
-
+check = demo.Checks()
 
 # Instructions are the clock (icount), so that a busy machine does not cost the guest its ticks. `many` prints meanwhile.
 SMP, INTERVAL_US = 4, 4000
@@ -53,7 +49,7 @@ with open(f"{work}/binaries.list", "w") as f:
 
 
 def flame(*args):
-    r = subprocess.run(["build/fathom", "flame", f"{work}/demo.traced", "-o", "-", *args], capture_output=True, text=True)
+    r = subprocess.run([demo.FATHOM, "flame", f"{work}/demo.traced", "-o", "-", *args], capture_output=True, text=True)
     return r.stdout
 
 
@@ -65,7 +61,7 @@ check("ipc_paths_of_the_kernel", re.search(r"rom/ipc[^;]*;.*KERNEL`syscall.*ipc"
 check("idle_paths_of_the_kernel", "KERNEL`sched_idle" in folded)
 check("all_frames_have_names", not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
 # START to STOP, as the capture itself tells it, on every CPU one sample an interval.
-info = subprocess.run(["build/fathom", "report", f"{work}/demo.traced"], capture_output=True, text=True).stdout
+info = subprocess.run([demo.FATHOM, "report", f"{work}/demo.traced"], capture_output=True, text=True).stdout
 times = [float(x) for x in re.findall(r"(\d+\.\d+): *control:.*(?:START|STOP)", info)]
 if len(times) == 2:
     want = (times[1] - times[0]) * 1e6 / INTERVAL_US * SMP
@@ -100,3 +96,4 @@ check("nmi_samples_see_code_with_interrupts_off", blind.search(folded) is not No
 check("timer_and_ipc_paths_of_the_kernel", re.search(r"KERNEL`trap;.*(tick|apic_eoi|interrupt)", folded) is not None and
       re.search(r"KERNEL`syscall;KERNEL`sys_(call|reply_recv);KERNEL`ipc", folded) is not None, folded[:500])
 check("an_export_goes_on_with_the_samples", "no room 0" in text, text[-400:])
+check.done()

@@ -5,18 +5,17 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-FATHOM = os.environ.get("FATHOM", "build/fathom")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
+
+os.chdir(TOP)
 tmp = tempfile.TemporaryDirectory()
 A, B, OUT = f"{tmp.name}/a.dat", "test/data/sel4/ftrace.bin", f"{tmp.name}/m.dat"
 with gzip.open("test/data/tracedat/events_v7_zstd.dat.gz") as f, open(A, "wb") as g:
     shutil.copyfileobj(f, g)
-
-
-def check(name, cond, why=""):
-    print(f"ok {name}" if cond else f"not ok {name}: {str(why)[:400]}")
 
 
 def run(*args):
@@ -59,3 +58,4 @@ j = run("query", OUT, "--type", "funcgraph_exit", "--limit", "1", "--json")
 x = json.loads(j.stdout.splitlines()[0]) if j.stdout else {}
 x = x.get("fields", x)
 check("times inside records move too", int(x.get("rettime", 0)) > 284 * 10**9, j.stdout[:300] + j.stderr)
+done()

@@ -11,16 +11,14 @@ import sys
 import tempfile
 import zlib
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-FATHOM = os.environ.get("FATHOM", "build/fathom")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
+
+os.chdir(TOP)
 TMP = tempfile.mkdtemp()
 LENGTHS = {0xfffe: 4, 0xfffc: 2, 0xfffa: 4, 0xfff8: 4, 0xfff6: 5, 0xfff4: 5, 0xfff2: 5, 0xfff0: 8, 0xffee: 4, 0xffec: 2,
            0xffea: 3, 0xffe8: 5, 0xffe6: 4, 0xffe4: 5}
 B91 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,./:;<=>?@[]^_`{|}~\""
-
-
-def check(name, cond, why=""):
-    print(f"ok {name}" if cond else f"not ok {name}: {str(why)[:300]}")
 
 
 def stream(r, words):
@@ -212,4 +210,4 @@ with open(f"{TMP}/x.bin", "wb") as f:
 p = subprocess.run([FATHOM, "verify", "--as", "sel4", f"{TMP}/x.bin"], capture_output=True, text=True)
 check("odd length", p.returncode == 1 and "00006  " in p.stdout + p.stderr, p.stdout + p.stderr)
 shutil.rmtree(TMP)
-sys.exit(0)
+done()

@@ -4,15 +4,14 @@ import json
 import os
 import struct
 import subprocess
+import sys
 import tempfile
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-FATHOM = os.environ.get("FATHOM", "build/fathom")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
+
+os.chdir(TOP)
 tmp = tempfile.TemporaryDirectory()
-
-
-def check(name, cond, why=""):
-    print(f"ok {name}" if cond else f"not ok {name}: {str(why)[:400]}")
 
 
 def run(*args):
@@ -75,3 +74,4 @@ check("veridian: merged by time", [l.split(": ")[1].strip().split(":")[0] for l 
 check("veridian: data", "nr=0x27 arg1=0x0" in p.stdout and "frame=0x1000 cpu=0x1" in p.stdout, p.stdout)
 p = run("verify", ver)
 check("veridian: damage is named", p.returncode == 1 and "no_such_event" in p.stdout, p.stdout)
+done()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instances that trace functions, through the mount of a live process: each its own functions, tasks, probes and options."""
+"""instances.py -- instances that trace functions, through the mount of a live process: each its own functions, tasks, probes and options."""
 import errno
 import os
 import re

@@ -1,16 +1,12 @@
-"""tracedata.py -- what tests of the host program share: the recorded traces, running fathom, ok/not ok."""
+"""tracedata.py -- the recorded traces, for tests of the host program; and what checks.py has."""
 import glob
 import gzip
 import os
 import shutil
 import struct
-import subprocess
-import sys
 import tempfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FATHOM = os.path.join(TOP, "build", "fathom")
-failed = 0
+from checks import FATHOM, TOP, check, done, fathom, need  # noqa: F401
 
 
 class Traces:
@@ -33,12 +29,6 @@ class Traces:
         return os.path.join(self.dir, name)
 
 
-def fathom(*args, **kw):
-    """(exit code, stdout, stderr) as text."""
-    r = subprocess.run([FATHOM, *args], capture_output=True, timeout=120, **kw)
-    return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
-
-
 def options_v7(data):
     """The options of a version 7 file: (id, offset of the option, bytes of its data), up to the one that ends them."""
     at = data.index(b"7\0") + 2 + 6
@@ -52,25 +42,3 @@ def options_v7(data):
         if not kind and not more:
             return
         at = more + 16 if more else at + 6 + size
-
-
-def check(name, cond, why=""):
-    global failed
-    if cond:
-        print(f"ok {name}")
-    else:
-        failed += 1
-        print(f"not ok {name}: {why}")
-    return cond
-
-
-def need(program, package, name):
-    """False, and a skip, if a program of the oracle is not installed."""
-    if shutil.which(program):
-        return True
-    print(f"skip {name}: package {package} missing")
-    return False
-
-
-def done():
-    sys.exit(1 if failed else 0)

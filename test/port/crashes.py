@@ -8,13 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import Checks  # noqa: E402
 
-
-def result(ok, name, why=""):
-    global failed
-    print(f"ok {name}" if ok else f"not ok {name}: {why}")
-    failed |= not ok
+check = Checks()
 
 
 def steps_of(path):
@@ -32,17 +29,18 @@ def ends(prog, how, want, d, threads):
     path = os.path.join(d, how + ".dat")
     r = subprocess.run([prog, how], env={**os.environ, "FATHOM_TRACE": f"events=*,out={path}"},
                        capture_output=True, text=True)
-    result(r.returncode == want, f"crash_{how}_ends", f"exit {r.returncode}, not {want}: {r.stderr[:100]}")
+    check(f"crash_{how}_ends", r.returncode == want, f"exit {r.returncode}, not {want}: {r.stderr[:100]}")
     if not threads:
-        result(not os.path.exists(path), f"crash_{how}_leaves_no_file")
+        check(f"crash_{how}_leaves_no_file", not os.path.exists(path))
         return r
     if not os.path.exists(path):
-        result(False, f"crash_{how}_file", "no file")
+        check(f"crash_{how}_file", False, "no file")
         return r
     got, warnings = steps_of(path)
     once, twice = list(range(1, 1001)), 2 * list(range(1, 1001))
-    result(warnings == "" and len(got) == threads and all(v in (once, twice) for v in got.values()),
-           f"crash_{how}_trace_is_whole", f"{ {k: len(v) for k, v in got.items()} } {warnings[:100]}")
+    check(f"crash_{how}_trace_is_whole",
+          warnings == "" and len(got) == threads and all(v in (once, twice) for v in got.values()),
+          f"{ {k: len(v) for k, v in got.items()} } {warnings[:100]}")
     return r
 
 
@@ -58,8 +56,8 @@ def main():
             ends(prog, how, -sig, d, threads)
         r = ends(prog, "dump-in-handler", -signal.SIGABRT, d, 1)
         tail = [int(n) for n in re.findall(r"step: n=(\d+)", r.stderr)]
-        result(tail == [998, 999, 1000], "crash_dump_prints_the_newest", str(tail))
-    return failed
+        check("crash_dump_prints_the_newest", tail == [998, 999, 1000], str(tail))
+    return check.failed
 
 
 sys.exit(main())

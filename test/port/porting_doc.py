@@ -4,15 +4,10 @@ import os
 import re
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import TOP, check, done  # noqa: E402
+
 os.chdir(TOP)
-failed = 0
-
-
-def check(name, good, why=""):
-    global failed
-    failed += not good
-    print(f"ok {name}" if good else f"not ok {name}: {why}")
 
 
 def squeeze(text):
@@ -39,4 +34,4 @@ hot = len(squeeze(open("demo/fathom_port.h", encoding="utf-8").read()))
 cold = len(squeeze(open("demo/fathom_port.c", encoding="utf-8").read()))
 check("port_hot_40", hot <= 40, f"{hot} lines")
 check("port_all_150", hot + cold <= 150, f"{hot + cold} lines")
-sys.exit(1 if failed else 0)
+done()

@@ -5,7 +5,11 @@ import os
 import re
 import resource
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -58,13 +62,8 @@ int main(int argc, char **argv)
 }
 """
 
-os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+os.chdir(TOP)
 work = tempfile.mkdtemp()
-
-
-def check(name, good, what=""):
-    print(f"ok {name}" if good else f"not ok {name}: {str(what)[-300:]}")
-
 
 with open(f"{work}/prog.c", "w") as f:
     f.write(PROGRAM)
@@ -80,7 +79,7 @@ def run(options, *args):
 
 
 def folded(path, *options):
-    return subprocess.run(["build/fathom", "flame", path, "-o", "-", "--format", "folded", *options],
+    return subprocess.run([FATHOM, "flame", path, "-o", "-", "--format", "folded", *options],
                           capture_output=True, text=True).stdout
 
 
@@ -115,3 +114,4 @@ if tuple(int(n) for n in re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
     check("an_exec_ends_the_timer", r.returncode == 0 and r.stdout == "lived\n", r)
 r, cpu = run("sample=10")
 check("a_wrong_interval_is_told", "100 to 10000000" in r.stderr and r.stdout == "done\n", r)
+done()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # live
-"""user_port -- a traced process: trace-cmd reads its trace.dat without a warning and prints what fathom_dump() prints."""
+"""user_port.py -- a traced process: trace-cmd reads its trace.dat without a warning and prints what fathom_dump() prints."""
 import os
 import re
 import shutil
@@ -9,21 +9,15 @@ import subprocess
 import sys
 import tempfile
 
-failed = 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import Checks  # noqa: E402
+
+check = Checks()
 WORK = "build/port/work-"
 # One line of the dump, and of trace-cmd's report.
 DUMP = re.compile(r"^\s*(\S.*)-(\d+)\s+\[(\d+)\] \S{5}\s+(\d+\.\d+): (.*)$")
 REPORT = re.compile(r"^\s*(\S.*)-(\d+)\s+\[(\d+)\]\s+(\d+\.\d+): (\w+):\s+(.*)$")
 PRINTS = ("bprint", "bputs", "print")
-
-
-def result(ok, name, why=""):
-    global failed
-    if ok:
-        print(f"ok {name}")
-    else:
-        failed = 1
-        print(f"not ok {name}: {why}")
 
 
 def run(kind, options, args=(), env=()):
@@ -59,52 +53,50 @@ def same_as_dump(kind, d):
     path = os.path.join(d, kind + ".dat")
     r = run(kind, f"events=*,dump=1,out={path}")
     if r.returncode or r.stdout != "done\n":
-        return result(False, f"{kind}_runs", f"exit {r.returncode}: {r.stderr[-500:]}")
+        return check(f"{kind}_runs", False, f"exit {r.returncode}: {r.stderr[-500:]}")
     lines, warnings = report(path)
-    result(warnings == "", f"{kind}_no_warning", warnings[:300])
+    check(f"{kind}_no_warning", warnings == "", warnings[:300])
     ours, theirs = parse_dump(r.stderr), parse_report(lines)
     jobs = sum("job_end" in o[4] for o in ours)
-    result(jobs == 200, f"{kind}_every_job_is_there", f"{jobs} of 200")
+    check(f"{kind}_every_job_is_there", jobs == 200, f"{jobs} of 200")
     rings = {}
     for comm, pid, cpu, _, _ in ours:
         rings.setdefault(pid, set()).add(cpu)
-    result(all(len(c) == 1 for c in rings.values()), f"{kind}_a_thread_has_one_ring", str(rings))
+    check(f"{kind}_a_thread_has_one_ring", all(len(c) == 1 for c in rings.values()), str(rings))
     diff = [f"{a} / {b}" for a, b in zip(ours, theirs) if a != b]
-    result(ours == theirs and len(ours) > 600, f"{kind}_report_equals_dump",
-           f"{len(ours)} and {len(theirs)} lines; {diff[:2]}")
+    check(f"{kind}_report_equals_dump", ours == theirs and len(ours) > 600, f"{len(ours)} and {len(theirs)} lines; {diff[:2]}")
 
 
 def crash(kind, arg, sig, d):
     path = os.path.join(d, kind + arg + ".dat")
     r = run(kind, f"out={path}", [arg], {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0"}.items())
-    result(r.returncode == -sig, f"{kind}{arg}_still_dies", f"exit {r.returncode}")
+    check(f"{kind}{arg}_still_dies", r.returncode == -sig, f"exit {r.returncode}")
     lines, warnings = report(path)
-    result(warnings == "" and sum("job_end" in x for x in lines) == 200 and
-           any("sched_process_exit" in x for x in lines), f"{kind}{arg}_trace_is_whole",
-           f"{len(lines)} lines {warnings[:200]}")
+    check(f"{kind}{arg}_trace_is_whole", warnings == "" and sum("job_end" in x for x in lines) == 200 and
+          any("sched_process_exit" in x for x in lines), f"{len(lines)} lines {warnings[:200]}")
 
 
 def refusals(d):
     for text, want in (("nosuch=1", "nosuch"), ("buffer_kb=0", "buffer_kb"), ("events=nosuch:x", "nosuch:x"),
                        ("cpus=65", "cpus"), ("mode=x", "mode"), ("events=", "events"), ("x" * 3000, "longer")):
         r = run("patch", text, env={"HOME": d}.items())
-        result(r.returncode == 0 and want in r.stderr and r.stdout == "done\n",
-               f"bad_option_{want.replace(':', '_')}_is_told", r.stderr[:200])
+        check(f"bad_option_{want.replace(':', '_')}_is_told",
+              r.returncode == 0 and want in r.stderr and r.stdout == "done\n", r.stderr[:200])
     path = os.path.join(d, "none.dat")
     r = run("patch", "0")
-    result(r.stderr == "" and not os.path.exists("trace.dat"), "off_is_silent", r.stderr[:100])
+    check("off_is_silent", r.stderr == "" and not os.path.exists("trace.dat"), r.stderr[:100])
     r = run("patch", f"out=/nonexistent/x.dat")
-    result("could not be written" in r.stderr and r.returncode == 0, "unwritable_out_is_told", r.stderr)
+    check("unwritable_out_is_told", "could not be written" in r.stderr and r.returncode == 0, r.stderr)
     r = run("patch", f"out={path},cpus=1")
-    result("refused" in r.stderr, "more_threads_than_rings_is_told", r.stderr)
+    check("more_threads_than_rings_is_told", "refused" in r.stderr, r.stderr)
     lines, _ = report(path)
-    result(lines and lines[0] == "cpus=1" and 2 < len(lines) < 100, "the_first_thread_is_traced", f"{len(lines)} lines")
+    check("the_first_thread_is_traced", lines and lines[0] == "cpus=1" and 2 < len(lines) < 100, f"{len(lines)} lines")
     path = os.path.join(d, "small-%p.dat")
     r = run("patch", f"events=work,events=irq:*,out={path},buffer_kb=12")
     made = [f for f in os.listdir(d) if f.startswith("small-") and f[6].isdigit()]
     lines, warnings = report(os.path.join(d, made[0])) if made else ([], "no file")
-    result(made and any("EVENTS DROPPED" in x or "job_end" in x for x in lines) and
-           not any("frame_alloc" in x for x in lines), "two_patterns_and_a_small_ring", warnings)
+    check("two_patterns_and_a_small_ring", made and any("EVENTS DROPPED" in x or "job_end" in x for x in lines) and
+          not any("frame_alloc" in x for x in lines), warnings)
 
 
 def main():
@@ -117,7 +109,7 @@ def main():
         crash("patch", "--segv", signal.SIGSEGV, d)
         crash("load", "--abort", signal.SIGABRT, d)
         refusals(d)
-    return failed
+    return check.failed
 
 
 sys.exit(main())

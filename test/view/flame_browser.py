@@ -15,7 +15,10 @@ if not CHROMIUM:
     print("skip flame_browser: package chromium missing")
     sys.exit(0)
 
-os.chdir(os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
+
+os.chdir(TOP)
 work = tempfile.mkdtemp()
 FOLDED = """main;parse;read_[k] 30
 main;parse;lex 20
@@ -77,7 +80,7 @@ SCRIPT = """
 
 def browse(form, width=1220):
     path = f"{work}/t.{form}"
-    subprocess.run(["build/fathom", "flame", f"{work}/t.folded", "-o", path, "--title", "a title of more than forty characters, as people write"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([FATHOM, "flame", f"{work}/t.folded", "-o", path, "--title", "a title of more than forty characters, as people write"], check=True, stderr=subprocess.DEVNULL)
     text = open(path).read()
     step = f"<script><![CDATA[{SCRIPT}]]></script>" if form == "svg" else f"<script>{SCRIPT}</script>"
     at = text.rindex("</svg>") if form == "svg" else text.rindex("</body>")
@@ -95,10 +98,6 @@ def browse(form, width=1220):
     for a, b in (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
         raw = raw.replace(a, b)
     return json.loads(raw)
-
-
-def check(name, good, what=""):
-    print(f"ok {name}" if good else f"not ok {name}: {what}")
 
 
 for form in ("svg", "html"):
@@ -126,3 +125,4 @@ for form in ("svg", "html"):
 s = browse("svg", 500)
 check("narrow_nothing_overlaps", s and s["apart"] and s["all"] < 500, s)
 shutil.rmtree(work, ignore_errors=True)
+done()

@@ -11,17 +11,15 @@ import subprocess
 import sys
 import tempfile
 
-os.chdir(os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, check, done  # noqa: E402
+
+os.chdir(TOP)
 work = tempfile.mkdtemp()
-failed = 0
-
-
-def check(name, good, what=""):
-    print(f"ok {name}" if good else f"not ok {name}: {str(what)[:300]}")
 
 
 def fathom(*args):
-    return subprocess.run(["build/fathom", *args], capture_output=True, text=True)
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True)
 
 
 def page(path):
@@ -157,3 +155,4 @@ check("arrow_moves", seen.get("moved"), seen)
 check("search_finds", seen.get("found") == "1 found", seen)
 check("a_wrong_expression_is_told", "not a regular" in seen.get("bad", ""), seen)
 check("something_is_drawn", seen.get("inked", 0) > 1000, seen)
+done()

@@ -10,7 +10,9 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
+from checks import FATHOM, TOP, Checks  # noqa: E402,F401
+
 PROMPT = b"\r\n# "
 
 
@@ -144,28 +146,9 @@ EXIT_OK = 33      # isa-debug-exit with 0x10
 EXIT_PANIC = 67   # with 0x21
 
 
-class Checks:
-    """Counts and prints `ok NAME` / `not ok NAME: why`."""
-
-    def __init__(self):
-        self.failed = 0
-
-    def check(self, name, good, why=""):
-        if good:
-            print(f"ok {name}")
-        else:
-            self.failed += 1
-            print(f"not ok {name}: {why}")
-        sys.stdout.flush()
-        return good
-
-    def done(self):
-        sys.exit(1 if self.failed else 0)
-
-
 def record(output, runs, smp=4, extra=(), timeout=120):
     """fathom record --qemu demo --json; the counters, or None with what went wrong printed."""
-    cmd = [os.path.join(TOP, "build/fathom"), "record", "--qemu", "demo", "--json", "-o", output, "-s", str(smp),
+    cmd = [FATHOM, "record", "--qemu", "demo", "--json", "-o", output, "-s", str(smp),
            "-t", str(timeout - 10), "-c", output + ".console"]
     for r in runs:
         cmd += ["-r", r]

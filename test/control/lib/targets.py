@@ -5,23 +5,8 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-FATHOM = os.environ.get("FATHOM", os.path.join(TOP, "build/fathom"))
-sys.path.insert(0, os.path.join(TOP, "test/boot/lib"))
-from demo import Demo  # noqa: E402
-
-
-class Checks:
-    """Prints `ok PREFIX_NAME` / `not ok PREFIX_NAME: why`."""
-
-    def __init__(self, prefix):
-        self.prefix = prefix
-        self.failed = 0
-
-    def __call__(self, name, good, why=""):
-        self.failed |= not good
-        print(f"ok {self.prefix}_{name}" if good else f"not ok {self.prefix}_{name}: {str(why)[:700]}", flush=True)
-        return good
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../boot/lib"))
+from demo import FATHOM, TOP, Checks, Demo  # noqa: E402,F401
 
 
 class Process:
