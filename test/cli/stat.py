@@ -59,6 +59,9 @@ with Traces() as t:
     by_name = {e["name"]: e["count"] for e in whole["types"]}
     got = json.loads(fathom("stat", "-j", "--filter", 'EVENT == "sched_switch"', path)[1])
     check("stat_filter", got["events"] == by_name["sched_switch"], got["events"])
+    quiet = [fathom("stat", "--filter", "CPU == 0", *more, path)[1] for more in ([], ["--top", "0"])]
+    check("stat_cpus_without_events", "without events" in quiet[0] and "without events" not in quiet[1] and
+          re.search(r"^ +0 +1 +- +- +0 +-$", quiet[1], re.M), quiet)
     rc, out, err = fathom("stat", "--filter", "(((", path)
     check("stat_bad_filter", rc == 2 and "--filter" in err and "^" in err, err)
 

@@ -132,8 +132,16 @@ static void print_types(struct source *s, const struct summary *m)
 	more(m->nr_types);
 }
 
+/* A process has as many CPUs as it may have threads: those on which nothing happened are a number, not rows. */
+static bool is_silent(const struct summary_stream *t)
+{
+	return top && !t->count && !t->lost && !t->lost_unknown;
+}
+
 static void print_streams(const struct source *s, const struct summary *m)
 {
+	uint64_t silent = 0;
+
 	printf("\n%s%11s  %4s  %16s  %16s  %10s  observed%s\n", bold, "count", "cpu", "first",
 	       "last", "lost", plain);
 	for (size_t i = 0; i < m->nr_streams; i++) {
@@ -142,6 +150,10 @@ static void print_streams(const struct source *s, const struct summary *m)
 		uint64_t span = m->last - m->first;
 		char lost[40];
 
+		if (is_silent(t)) {
+			silent++;
+			continue;
+		}
 		snprintf(lost, sizeof(lost), "%s%s", t->lost_unknown ? ">" : "",
 			 thousands(t->lost));
 		printf("%11s  %4u  %16s  %16s  %10s  ", thousands(t->count), st->cpu,
@@ -154,6 +166,8 @@ static void print_streams(const struct source *s, const struct summary *m)
 			printf("  %s", s->buffers[st->buffer].name);
 		puts("");
 	}
+	if (silent)
+		printf("%11s and %s without events (--top 0 shows all)\n", "", thousands(silent));
 }
 
 static void print_rest(struct source *s, const struct summary *m)
