@@ -68,4 +68,13 @@ with Traces() as t:
     check("verify_cpu_that_cannot_be", rc == 1 and "there is no CPU 4294967280" in out and f"0x{option:010x}" in out, (option, out))
     rc, out, err = fathom("report", path)
     check("report_cpu_that_cannot_be", rc == 0 and out.count("[000]") > 1000 and "[001]" not in out, (len(out), err))
+
+    # One bit of the byte order: all is read the other way, and nothing is lost.
+    for name in ("events_v6.dat", "events_v7_zstd.dat"):
+        data = bytearray(open(t.path(name), "rb").read())
+        data[12] ^= 1
+        open(path, "wb").write(data)
+        rc, out, err = fathom("verify", path)
+        check(f"verify_byte_order_{name[7:9]}", rc == 1 and "0x000000000c  byte order 1, but numbers are of the other" in out, out[:300])
+        check(f"report_byte_order_{name[7:9]}", fathom("report", path)[1] == fathom("report", t.path(name))[1] != "")
 done()

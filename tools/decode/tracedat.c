@@ -51,6 +51,26 @@ static int bad_magic(const struct source *s)
 	return -EINVAL;
 }
 
+/* The first size or offset of the file, behind its head, does not fit into it, but does the other way round. */
+static bool order_is_wrong(const struct source *s, struct reader r, bool seven)
+{
+	const uint8_t *p;
+	uint64_t told, other;
+
+	if (seven) {
+		reader_str(&r);
+		reader_str(&r);
+	} else {
+		reader_bytes(&r, sizeof("header_page"));
+	}
+	p = reader_bytes(&r, 8);
+	if (!p)
+		return false;
+	told = get_u64(p, r.big);
+	other = get_u64(p, !r.big);
+	return told > s->map_bytes && other && other < s->map_bytes;
+}
+
 /* Version, byte order, long size, page size. */
 static int read_head(struct source *s, struct reader *r)
 {
@@ -72,6 +92,12 @@ static int read_head(struct source *s, struct reader *r)
 		diag_at(s->path, sizeof(magic), "trace.dat version '%.8s'; 6 and 7 are known",
 			version);
 		return -EINVAL;
+	}
+	if (order_is_wrong(s, *r, version[0] == '7')) {
+		source_damage(s, r->at - 6, 1, "byte order %u, but numbers are of the other",
+			      endian);
+		r->big = !r->big;
+		t->page_bytes = get_u32(s->map + r->at - 4, r->big);
 	}
 	if (endian > 1 || (longs != 4 && longs != 8))
 		source_damage(s, r->at - 6, 2, "byte order %u, long of %u bytes", endian, longs);
