@@ -96,9 +96,25 @@ def probes(d, a):
     check("stack", wait_for(lambda: " => machine_work" in read(a + "/trace")) and read(d + "/options/func_stack_trace") == "0\n")
 
 
+def repeats(d, a):
+    """func-no-repeats: a call that comes again is counted, and the count told when another comes."""
+    write(a + "/options/func_stack_trace", "0\n")
+    write(a + "/options/func-no-repeats", "1\n")
+    write(a + "/set_ftrace_filter", "schedule_tail\n")
+    write(a + "/trace", "\n")
+    write(d + "/set_ftrace_filter", "schedule_tail\n")
+    write(d + "/current_tracer", "function\n")
+    check("repeats_counted", wait_for(lambda: len(calls(d)) > 200) and len(calls(a)) < 20, len(calls(a)))
+    write(a + "/set_ftrace_filter", "scheduler_tick\n", os.O_WRONLY | os.O_APPEND)
+    check("repeats_told", wait_for(lambda: re.search(r": schedule_tail <-\w+ \(repeats: \d\d+, last_ts: [ \d]{4}\d+\.\d{6}\)$", read(a + "/trace"), re.M)),
+          read(a + "/trace")[:1500])
+    write(d + "/current_tracer", "nop\n")
+    write(a + "/options/func-no-repeats", "0\n")
+
+
 def latency(d, a, b):
     """A latency tracer in one instance keeps the worst case there, and is the only one."""
-    write(a + "/options/func_stack_trace", "0\n")
+    write(a + "/set_ftrace_filter", "\n")
     write(a + "/current_tracer", "irqsoff\n")
     check("latency_is_on", read(a + "/current_tracer") == "irqsoff\n" and read(a + "/options/latency-format") == "1\n")
     check("latency_not_here", read(d + "/current_tracer") == "nop\n" and read(d + "/options/latency-format") == "0\n")
@@ -145,6 +161,7 @@ def main():
             two_at_once(d, a, b)
             tasks(a)
             probes(d, a)
+            repeats(d, a)
             latency(d, a, b)
             os.rmdir(a)
             os.rmdir(b)

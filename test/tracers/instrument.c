@@ -123,6 +123,7 @@ TEST(known_stack)
 	uint32_t frames = 0;
 	uintptr_t at[4] = {0}, offset, size;
 
+	fathom_user_stack_init(); /* else the walk ends where the page does */
 	CHECK_EQ(put(FATHOM_SET_FILTER, "cyg_leaf"), 0);
 	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 1);
 	fathom_tracer_set("function");

@@ -270,6 +270,28 @@ TEST(tracers_records)
 	CHECK(strstr(text_of(view(0, FATHOM_TEXT_RAW, -1, NULL)), "1010 2020\ntype: 4\n") == lines);
 }
 
+/* How long ago the last call was is kept in ns, whatever a tick is. */
+TEST(repeats_say_when)
+{
+	struct {
+		uintptr_t ip, parent_ip;
+		uint16_t count, top;
+		uint32_t bottom;
+	} r = {0x1010, 0x2020, 7, 0, 500000};
+	double at, last;
+	const char *text;
+
+	start(1);
+	fathom_clock_hz_set(500000000); /* a tick is said to be 2 ns */
+	put(0, WIRE_ID_FUNC_REPEATS, 0, 42, &r, sizeof(r));
+	text = text_of(view(0, FATHOM_TEXT_DEFAULT, -1, NULL));
+	text = strstr(text, "] ..... ");
+	CHECK(text && sscanf(text, "] ..... %lf: first <-second (repeats: 7, last_ts: %lf)", &at,
+			     &last) == 2);
+	CHECK(at - last > 0.000498 && at - last < 0.000502);
+	CHECK(text && strstr(text, "last_ts: ")); /* a blank, whatever the width */
+}
+
 TEST(graph_folds_leaves)
 {
 	struct fathom_rec_funcgraph_entry in = {.func = 0x1000};

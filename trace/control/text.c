@@ -4,6 +4,7 @@
 #include "fathom/internal.h"
 #include "fathom/print.h"
 #include "fathom/view.h"
+#include "wire/div.h"
 
 #define TEXT_STACK_MAX 512 /* frames: a record cannot hold more */
 
@@ -63,14 +64,34 @@ static void text_function(struct fathom_view *v, struct fathom_text *out)
 	fathom_text_char(out, '\n');
 }
 
+/* A span of at most 48 bits in the unit that the clock shows; ticks to within 64. */
+static uint64_t text_span(const struct fathom_clock *c, uint64_t ns)
+{
+	uint64_t of_2_20 = fathom_ticks_to_ns(1u << 20);
+
+	if (c->unit == FATHOM_CLOCK_CENTS) {
+		wire_div(&ns, 10000000);
+	} else if (c->unit == FATHOM_CLOCK_TICKS) {
+		ns <<= 14;
+		wire_div(&ns, of_2_20 && of_2_20 <= UINT32_MAX ? (uint32_t)of_2_20 : UINT32_MAX);
+		ns <<= 6;
+	}
+	return ns;
+}
+
 static void text_repeats(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct fathom_rec_repeats *r = (const void *)v->record;
-	uint64_t delta = (uint64_t)r->top_delta_ts << 32 | r->bottom_delta_ts;
+	const struct fathom_clock *c = &v->config.clock;
+	uint64_t ago = text_span(c, (uint64_t)r->top_delta_ts << 32 | r->bottom_delta_ts);
+	uint64_t last = fathom_clock_time(c, v->time) - ago;
 
 	text_put_call(v, out, r->ip, r->parent_ip);
-	fathom_text_printf(out, " (repeats: %u, last_ts:", r->count);
-	fathom_text_time(out, fathom_clock_time(&v->config.clock, v->time - delta));
+	fathom_text_printf(out, " (repeats: %u, last_ts: ", r->count);
+	if (v->text.plain_clock)
+		fathom_text_u64(out, last, 12, ' ');
+	else
+		fathom_text_time(out, last);
 	fathom_text_str(out, ")\n");
 }
 

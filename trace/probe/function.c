@@ -8,12 +8,7 @@
 
 #define FUNCTION_BYTES 24 /* common, ip, parent_ip */
 
-/* The last call of each CPU, for func-no-repeats. */
-static struct {
-	uintptr_t ip, parent_ip;
-	uint64_t last_ts;
-	uint32_t count;
-} function_last[FATHOM_CPUS_MAX];
+static struct function_last function_last[FATHOM_CPUS_MAX]; /* the top's */
 
 static inline void function_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
 				  uint32_t context)
@@ -74,56 +69,52 @@ void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 	32 /* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */
 
 /* Say how often the last call came again, before another one is recorded. */
-static void function_flush_repeats(uint32_t cpu, uint32_t context)
+static void function_flush_repeats(struct function_last *last, struct fathom_ring *ring,
+				   uint32_t context)
 {
-	struct fathom_ring *ring = fathom_core.ring[cpu];
 	struct fathom_slot slot;
 	uint8_t *to;
 	uint64_t ago;
 
-	if (!function_last[cpu].count)
-		return;
-	to = fathom_ring_reserve(ring, REPEATS_BYTES, &slot);
+	to = last->count && ring ? fathom_ring_reserve(ring, REPEATS_BYTES, &slot) : 0;
 	if (!to)
 		return;
-	ago = fathom_to_ns(slot.time - function_last[cpu].last_ts);
+	ago = fathom_to_ns(slot.time - last->last_ts);
 	fathom_put64(to, fathom_common_word(WIRE_ID_FUNC_REPEATS, context));
-	fathom_put64(to + 8, function_last[cpu].ip);
-	fathom_put64(to + 16, function_last[cpu].parent_ip);
-	fathom_put32(to + 24, function_last[cpu].count | (uint32_t)(ago >> 32) << 16);
+	fathom_put64(to + 8, last->ip);
+	fathom_put64(to + 16, last->parent_ip);
+	fathom_put32(to + 24, last->count | (uint32_t)(ago >> 32) << 16);
 	fathom_put32(to + 28, (uint32_t)ago);
 	fathom_ring_commit(ring, &slot);
-	function_last[cpu].count = 0;
+	last->count = 0;
 }
 
-/* 1 if the call is the last one again and was only counted. Linux's counter has 16 bits. */
-static int function_repeats(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+/* Linux's counter has 16 bits. */
+int fathom_function_repeats(struct function_last *last, struct fathom_ring *ring, uintptr_t ip,
+			    uintptr_t parent_ip, uint32_t context)
 {
-	uint32_t cpu = fathom_port_cpu();
-
-	if (cpu >= fathom_core.nr_cpus)
-		return 0;
-	if (function_last[cpu].ip == ip && function_last[cpu].parent_ip == parent_ip &&
-	    function_last[cpu].count < 0xffff) {
-		function_last[cpu].count++;
-		function_last[cpu].last_ts = fathom_port_clock();
+	if (last->ip == ip && last->parent_ip == parent_ip && last->count < 0xffff) {
+		last->count++;
+		last->last_ts = fathom_port_clock();
 		return 1;
 	}
-	function_flush_repeats(cpu, context);
-	function_last[cpu].ip = ip;
-	function_last[cpu].parent_ip = parent_ip;
+	function_flush_repeats(last, ring, context);
+	last->ip = ip;
+	last->parent_ip = parent_ip;
 	return 0;
 }
 
 static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint32_t context)
 {
-	uint32_t options = fathom_load(&fathom_tracer_option_bits);
+	uint32_t options = fathom_load(&fathom_tracer_option_bits), cpu = fathom_port_cpu();
+	struct fathom_ring *ring = fathom_tracer_ring();
 
-	if (options & FATHOM_OPT_FUNC_NO_REPEATS && function_repeats(ip, parent_ip, context))
+	if (options & FATHOM_OPT_FUNC_NO_REPEATS && ring &&
+	    fathom_function_repeats(&function_last[cpu], ring, ip, parent_ip, context))
 		return;
-	function_write(fathom_tracer_ring(), ip, parent_ip, context);
+	function_write(ring, ip, parent_ip, context);
 	if (options & FATHOM_OPT_FUNC_STACK)
-		fathom_stack_record(fathom_tracer_ring(), ip, parent_ip, fp);
+		fathom_stack_record(ring, ip, parent_ip, fp);
 }
 
 static int call_is_traced(void)

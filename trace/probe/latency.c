@@ -471,12 +471,12 @@ static void report_class(const struct fathom_sched_task *t)
 static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next)
 {
 	uint32_t cpu = fathom_port_cpu();
-	uint64_t ns;
+	/* What is recorded of the end is not part of the wait. */
+	uint64_t ns = fathom_to_ns(fathom_port_clock() - waking.start);
 
 	latency_mark((uintptr_t)__builtin_return_address(0), 0);
 	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
 	fathom_stack_event_in(latency_ring());
-	ns = fathom_to_ns(fathom_port_clock() - waking.start);
 	if (latency_is_recording() && latency_counts(ns) && !latency_keep(FATHOM_SNAPSHOT_ALL)) {
 		report = (struct fathom_latency_report){
 			.latency_ns = ns, .start = waking.start, .pid = next->pid, .cpu = cpu};

@@ -9,7 +9,7 @@
 
 struct fathom_listener *fathom_listeners[FATHOM_INSTANCES_MAX];
 
-/* The listener and its sets lie in one block. */
+/* The listener, the last calls and its sets lie in one block. */
 static size_t listener_head(void)
 {
 	return (sizeof(struct fathom_listener) + 15) & ~(size_t)15;
@@ -17,7 +17,8 @@ static size_t listener_head(void)
 
 size_t fathom_listener_bytes(void)
 {
-	return listener_head() + (FATHOM_SET_NOTRACE + 1) * fathom_function_set_bytes();
+	return listener_head() + fathom_core.nr_cpus * sizeof(struct function_last) +
+	       (FATHOM_SET_NOTRACE + 1) * fathom_function_set_bytes();
 }
 
 struct fathom_listener *fathom_listener_init(void *memory)
@@ -25,6 +26,8 @@ struct fathom_listener *fathom_listener_init(void *memory)
 	struct fathom_listener *l = memory;
 	uint8_t *bits = (uint8_t *)memory + listener_head();
 
+	l->last = (struct function_last *)(void *)bits;
+	bits += fathom_core.nr_cpus * sizeof(struct function_last);
 	l->options = FATHOM_OPT_FUNCTION_TRACE;
 
 	for (uint32_t i = 0; i <= FATHOM_SET_NOTRACE; i++)
@@ -65,7 +68,7 @@ static struct fathom_listener *listener_at(uint32_t i)
 void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
 			   uint32_t context)
 {
-	uint32_t cpu = fathom_port_cpu();
+	uint32_t cpu = fathom_port_cpu(), options;
 
 	if (cpu >= fathom_core.nr_cpus)
 		return;
@@ -77,8 +80,12 @@ void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uin
 		if (!l || !listener_hears(l, site))
 			continue;
 		ring = fathom_load(&l->ring[cpu]);
+		options = fathom_load(&l->options);
+		if (options & FATHOM_OPT_FUNC_NO_REPEATS &&
+		    fathom_function_repeats(&l->last[cpu], ring, ip, parent_ip, context))
+			continue;
 		fathom_function_record_in(ring, ip, parent_ip, context);
-		if (fathom_load(&l->options) & FATHOM_OPT_FUNC_STACK)
+		if (options & FATHOM_OPT_FUNC_STACK)
 			fathom_stack_record(ring, ip, parent_ip, fp);
 	}
 	fathom_gate.leave(cpu);

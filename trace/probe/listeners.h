@@ -43,6 +43,16 @@ struct function_pids *fathom_function_pids(enum fathom_pid_set set); /* the top'
 int fathom_list_add(struct function_pids *list, int32_t pid);	     /* 0, -EINVAL, -ENOSPC */
 void fathom_list_clear(struct function_pids *list);
 
+/* func-no-repeats: the last call of a CPU, and how often it came again since it was recorded. That CPU's. */
+struct function_last {
+	uintptr_t ip, parent_ip;
+	uint64_t last_ts;
+	uint32_t count;
+};
+/* 1 if the call is the last one again and was only counted. The caller is pinned and holds the guard. */
+int fathom_function_repeats(struct function_last *last, struct fathom_ring *ring, uintptr_t ip,
+			    uintptr_t parent_ip, uint32_t context);
+
 /*
  * The function tracer and the function probes of an instance. Its owner changes it under the tree's lock and then calls
  * fathom_tracer_refresh(); calls look at it inside fathom_gate.enter and leave, after which its memory may go.
@@ -62,10 +72,11 @@ struct fathom_listener {
 	int (*keep)(struct fathom_listener *l, uint32_t cpu);
 	struct function_set set[FATHOM_SET_NOTRACE + 1];
 	struct function_pids pids[FATHOM_PIDS_NR];
+	struct function_last *last; /* by CPU */
 };
 extern struct fathom_listener *fathom_listeners[FATHOM_INSTANCES_MAX];
 
-/* Bytes of one with its sets behind it, and that memory, zeroed, made one. */
+/* Bytes of one with all that is its own behind it, and that memory, zeroed, made one. */
 size_t fathom_listener_bytes(void);
 struct fathom_listener *fathom_listener_init(void *memory);
 
