@@ -126,7 +126,7 @@ if c.check("latency_instance_banner", most and banner and int(banner[1]) == most
     c.check("latency_instance_functions", len([x for x in lines if re.fullmatch(r"\w+ <-\w+", x[3])]) >= 2, text[-800:])
 c.check("latency_instance_only", "entries-written: 0/0 " in sh("cat trace"), sh("cat trace")[:600])
 sh("echo 1 > instances/l/tracing_on")
-sh("run periodic 5 &")
+sh("run periodic 5")
 sh("rmdir instances/l")
 sh("echo wakeup > current_tracer")
 most, text = traced()
