@@ -69,12 +69,15 @@ with Traces() as t:
     rc, out, err = fathom("report", path)
     check("report_cpu_that_cannot_be", rc == 0 and out.count("[000]") > 1000 and "[001]" not in out, (len(out), err))
 
-    # One bit of the byte order: all is read the other way, and nothing is lost.
-    for name in ("events_v6.dat", "events_v7_zstd.dat"):
+    # One byte of the head: it is told, and nothing is lost.
+    for name, at, told in (("events_v6.dat", 12, "byte order 1, but numbers are of the other"),
+                           ("events_v7_zstd.dat", 12, "byte order 1, but numbers are of the other"),
+                           ("events_v6.dat", 10, "version '7', but it is 6"), ("events_v6.dat", 0, "17 08 44 'tracing' was expected"),
+                           ("events_v7_zstd.dat", 5, "17 08 44 'tracing' was expected")):
         data = bytearray(open(t.path(name), "rb").read())
-        data[12] ^= 1
+        data[at] ^= 1
         open(path, "wb").write(data)
         rc, out, err = fathom("verify", path)
-        check(f"verify_byte_order_{name[7:9]}", rc == 1 and "0x000000000c  byte order 1, but numbers are of the other" in out, out[:300])
-        check(f"report_byte_order_{name[7:9]}", fathom("report", path)[1] == fathom("report", t.path(name))[1] != "")
+        check(f"verify_head_{name[7:9]}_{at}", rc == 1 and f"0x{at if at >= 10 else 0:010x}  {told}" in out, out[:300] + err)
+        check(f"report_head_{name[7:9]}_{at}", fathom("report", path)[1] == fathom("report", t.path(name))[1] != "")
 done()

@@ -9,11 +9,24 @@
 
 static const char magic[10] = "\x17\x08\x44tracing";
 
+/* How many of the first bytes are not what they must be. */
+static unsigned magic_wrong(const uint8_t *p, uint64_t bytes)
+{
+	unsigned wrong = 0;
+
+	for (size_t i = 0; i < sizeof(magic); i++)
+		wrong += i >= bytes || p[i] != (uint8_t)magic[i];
+	return wrong;
+}
+
+/* So many may be damaged: the rest is like nothing else. */
+#define MAGIC_DAMAGE 3
+
 static int tracedat_probe(const struct source_probe *p)
 {
 	if (!p->head)
 		return 0;
-	if (p->head_bytes >= sizeof(magic) && !memcmp(p->head, magic, sizeof(magic)))
+	if (magic_wrong(p->head, p->head_bytes) <= MAGIC_DAMAGE)
 		return 100;
 	/* A file cut or overwritten at its start is refused by open() with a better message. */
 	return !strcmp(source_suffix(p->path), "dat") ? 2 : 0;
@@ -71,6 +84,16 @@ static bool order_is_wrong(const struct source *s, struct reader r, bool seven)
 	return told > s->map_bytes && other && other < s->map_bytes;
 }
 
+/* Another version is told, but what follows the head is version 6's alone. */
+static bool version_is_6(const struct source *s, const char *version)
+{
+	static const char first[] = "header_page";
+	uint64_t at = sizeof(magic) + 8;
+
+	return strlen(version) == 1 && *version != '6' && s->map_bytes > at + sizeof(first) &&
+	       !memcmp(s->map + at, first, sizeof(first));
+}
+
 /* Version, byte order, long size, page size. */
 static int read_head(struct source *s, struct reader *r)
 {
@@ -87,6 +110,10 @@ static int read_head(struct source *s, struct reader *r)
 	if (r->failed || !version) {
 		diag_at(s->path, r->at, "the file ends inside its header");
 		return -EINVAL;
+	}
+	if (version_is_6(s, version)) {
+		source_damage(s, sizeof(magic), 1, "version '%.8s', but it is 6", version);
+		version = "6";
 	}
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0) {
 		diag_at(s->path, sizeof(magic), "trace.dat version '%.8s'; 6 and 7 are known",
@@ -141,8 +168,10 @@ static int tracedat_open(struct source *s, const struct source_options *o)
 	s->priv = t;
 	if (!t || !(t->clock = strdup("")))
 		return -ENOMEM;
-	if (s->map_bytes < sizeof(magic) || memcmp(s->map, magic, sizeof(magic)) != 0)
+	if (magic_wrong(s->map, s->map_bytes) > MAGIC_DAMAGE)
 		return bad_magic(s);
+	if (magic_wrong(s->map, s->map_bytes))
+		source_damage(s, 0, sizeof(magic), "17 08 44 'tracing' was expected");
 	reader_init(&r, s->map, s->map_bytes, false);
 	err = read_head(s, &r);
 	if (err)
