@@ -93,6 +93,13 @@ with Traces() as t:
     check("index_of_a_stream", r.returncode == 1 and b"a stream has no index" in r.stderr, r.stderr)
     r = subprocess.run(["bash", "-c", f"cat {trace} | TMPDIR=/no/such {FATHOM} stat -"], capture_output=True)
     check("stream_nowhere_to_keep", r.returncode == 1 and b"cannot keep the stream" in r.stderr, r.stderr)
+    # Stacks are looked for in every kind of file: a stream is read once all the same.
+    graph = t.path("graph_v7_zstd.dat")
+    folded = fathom("flame", graph, "--format", "folded", "-o", "-")[1].encode()
+    for name, line in (("piped", "cat {1} | {0} flame - --format folded -o -"), ("redirected", "{0} flame - --format folded -o - < {1}"),
+                       ("folded", "{0} flame {1} --format folded -o - | {0} flame - --format folded -o -")):
+        r = subprocess.run(["bash", "-c", line.format(FATHOM, graph)], capture_output=True, cwd=t.dir)
+        check(f"flame_stream_{name}", r.returncode == 0 and r.stdout == folded != b"", (r.returncode, r.stderr))
     packed = t.path("packed.dat.gz")
     subprocess.run(f"gzip -c {trace} > {packed}", shell=True, check=True)
     rc, out, err = fathom("report", packed)

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -100,6 +100,20 @@ int file_nameless(void)
 		unlink(path);
 	free(path);
 	return fd;
+}
+
+bool file_is_stream(const char *path)
+{
+	struct stat st;
+
+	return (strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st)) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+int file_open(const char *path)
+{
+	return strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
 static bool write_all(int fd, const char *p, size_t n)

@@ -3,6 +3,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -20,6 +21,10 @@ char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
 /* An empty file without a name, in $TMPDIR or /var/tmp, that is gone once it is closed; -1 with errno set. */
 int file_nameless(void);
+/* To be read; "-" is the standard input. -1 with errno set. */
+int file_open(const char *path);
+/* Does it give its bytes only once: a pipe? */
+bool file_is_stream(const char *path);
 /* All that a pipe has yet to give, kept in such a file. */
 int file_spool(int pipe);
 /* "a/b" of two parts; to be freed. */

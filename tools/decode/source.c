@@ -73,9 +73,7 @@ static int keep_stream(struct source *s, int pipe, struct stat *st)
 /* A descriptor, or a negative errno with the message printed. */
 static int open_file(struct source *s, const struct source_options *o, struct stat *st)
 {
-	int fd = !strcmp(s->path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-				       : open(s->path, O_RDONLY | O_CLOEXEC);
-	int kept;
+	int fd = file_open(s->path), kept;
 
 	if (fd < 0 || fstat(fd, st) < 0) {
 		int err = complain(o, errno, s->path, strerror(errno));

@@ -4,11 +4,13 @@
 #include "decode/btb_load.h"
 #include "decode/source.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
 		const struct stacks_options *o, uint64_t weight, bool other)
@@ -256,14 +258,13 @@ static void release_source(void *keep[2])
 	source_close(keep[0]);
 }
 
-int stacks_read(const char *path, struct stacks_options *o, struct flame *f, bool other,
-		struct stacks *out)
+static int read_file(const char *path, struct stacks_options *o, struct flame *f, bool other,
+		     struct stacks *out)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	struct source *s;
 	int err;
 
-	memset(out, 0, sizeof(*out));
 	if (!c)
 		return -ENOMEM;
 	err = btb_open(&c->file, path);
@@ -292,5 +293,28 @@ int stacks_read(const char *path, struct stacks_options *o, struct flame *f, boo
 		diag_error("%s: out of memory after %" PRIu64 " stacks", path, f->stacks);
 		err = -ENOMEM;
 	}
+	return err;
+}
+
+/* A stream is looked at more than once: what it gave is read from where it is kept, which goes with the program. */
+int stacks_read(const char *path, struct stacks_options *o, struct flame *f, bool other,
+		struct stacks *out)
+{
+	int pipe = file_is_stream(path) ? file_open(path) : -1, kept;
+	char *name;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (pipe < 0)
+		return read_file(strcmp(path, "-") ? path : "/dev/stdin", o, f, other, out);
+	kept = file_spool(pipe);
+	close(pipe);
+	if (kept < 0 || asprintf(&name, "/proc/self/fd/%d", kept) < 0) {
+		diag_error("%s: cannot keep the stream in $TMPDIR or /var/tmp: %s", path,
+			   strerror(errno));
+		return -EIO;
+	}
+	err = read_file(name, o, f, other, out);
+	free(name);
 	return err;
 }
