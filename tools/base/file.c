@@ -74,11 +74,10 @@ char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
 
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since)
 {
-	*since += bytes;
-	if (*since < WINDOW)
+	if (__atomic_add_fetch(since, bytes, __ATOMIC_RELAXED) < WINDOW)
 		return;
+	__atomic_store_n(since, 0, __ATOMIC_RELAXED);
 	madvise((void *)(uintptr_t)map, map_bytes, MADV_DONTNEED);
-	*since = 0;
 }
 
 int file_nameless(void)

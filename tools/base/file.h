@@ -15,8 +15,8 @@ char *file_load(const char *path, size_t max, size_t *bytes);
 char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes);
 /*
  * So many bytes of a map were walked, in whatever order: all its pages are let go once a window of bytes has been, so that
- * a file larger than memory passes through it. They stay in the page cache. *since is 0 at first. For shared and
- * read-only maps alone: what a private one changed would be lost.
+ * a file larger than memory passes through it. They stay in the page cache. *since is 0 at first, and threads may share
+ * it. For shared and read-only maps alone: what a private one changed would be lost.
  */
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
 /* An empty file without a name, in $TMPDIR or /var/tmp, that is gone once it is closed; -1 with errno set. */

@@ -12,7 +12,6 @@
 
 #define IN_MEMORY (32u << 20) /* without a file */
 #define IN_TAIL	  (1u << 20)  /* with one */
-#define WINDOW	  (16u << 20)
 
 static int failed(void)
 {
@@ -122,10 +121,8 @@ int spool_finish(struct spool *s)
 
 void spool_walk(struct spool *s, size_t n)
 {
-	if (!s->on_disk || __atomic_add_fetch(&s->walked, n, __ATOMIC_RELAXED) < WINDOW)
-		return;
-	__atomic_store_n(&s->walked, 0, __ATOMIC_RELAXED);
-	madvise(s->map, s->bytes, MADV_DONTNEED);
+	if (s->on_disk)
+		file_map_walked(s->map, s->bytes, n, &s->walked);
 }
 
 void spool_free(struct spool *s)

@@ -542,7 +542,8 @@ void scan_add(struct cursor *c, const struct event *e, struct scan *out)
 	if (e->time > out->max_time)
 		out->max_time = e->time;
 	out->by_type[e->type < SOURCE_ID_FAST ? e->type : 0]++;
-	pid_counts_add(out->pids, e->pid, 1);
+	if (out->pids)
+		pid_counts_add(out->pids, e->pid, 1);
 }
 
 void cursor_scan(struct cursor *c, uint64_t block, struct scan *out)

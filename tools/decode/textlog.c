@@ -9,19 +9,18 @@
 #include <string.h>
 
 /*
- * A block is a piece of the file of BLOCK bytes, and has the lines that begin in it; every stream has the same blocks and
- * takes the lines of its CPU. So nothing is kept per line, and a log of any size needs the memory of one line. Lines that
- * are not events (stacks, markers of several lines) belong to the event before them.
+ * A block is a piece of the file of TEXT_BLOCK bytes, and has the lines that begin in it; every stream has the same blocks
+ * and takes the lines of its CPU. Of a line nothing is kept but its place, in a spool: so a log of any size needs little
+ * memory. Lines that are not events (stacks, markers of several lines) belong to the event before them.
  */
-#define BLOCK 65536u
-
 struct text_cursor {
 	struct cursor c;
-	const char *at; /* the next line */
-	const char *
-		limit; /* lines from here on are not looked at: the end of the file, or of a block that is scanned */
+	uint64_t load;	    /* block to load next */
+	uint64_t end;	    /* blocks from here on are not looked at */
+	const char *block;  /* that is loaded */
+	const uint16_t *at; /* the next line of it */
+	const uint16_t *stop;
 	uint64_t lost;
-	size_t walked;	 /* file_map_walked() */
 	uint8_t *record; /* TEXT_RECORD_MAX */
 };
 
@@ -60,14 +59,22 @@ struct pass {
 	struct textlog *t;
 	bool cpus[TEXT_CPU_MAX];
 	uint64_t events, ticks;
+	struct text_gather gather;
 };
 
-static void take_line(struct pass *p, const struct text_line *l)
+static uint64_t nr_blocks(const struct source *s)
+{
+	return (s->map_bytes + TEXT_BLOCK - 1) / TEXT_BLOCK;
+}
+
+static int take_line(struct pass *p, const struct text_line *l, uint64_t offset)
 {
 	struct text_type *k;
 
-	if (l->kind != LINE_EVENT)
-		return;
+	if (l->kind != LINE_EVENT && l->kind != LINE_LOST)
+		return 0;
+	if (l->kind == LINE_LOST)
+		return text_lines_add(&p->t->lines, &p->gather, offset, l->cpu);
 	p->events++;
 	p->ticks += l->ticks;
 	p->cpus[l->cpu] = true;
@@ -78,6 +85,7 @@ static void take_line(struct pass *p, const struct text_line *l)
 	k = text_type_of(p->t, l->name, true);
 	if (k)
 		text_learn(k, l->info);
+	return text_lines_add(&p->t->lines, &p->gather, offset, l->cpu);
 }
 
 static void read_tracer(struct source *s, const char *p, const char *end)
@@ -107,7 +115,7 @@ static int add_streams(struct source *s, const struct pass *p)
 			continue;
 		if (!t)
 			return -ENOMEM;
-		t->nr_blocks = (s->map_bytes + BLOCK - 1) / BLOCK;
+		t->nr_blocks = nr_blocks(s);
 		t->bytes = s->map_bytes / nr;
 		s->info.nr_cpus = cpu + 1;
 	}
@@ -133,16 +141,18 @@ static int text_open(struct source *s, const struct source_options *o)
 	p->t = t;
 	if (s->map_bytes > 10 && !memcmp(at, "# tracer: ", 10))
 		read_tracer(s, at, line_end(at, end));
-	while (at < end) {
+	while (at < end && !err) {
 		const char *stop = line_end(at, end);
 		struct text_line l;
 
 		text_parse_line(at, stop, &l);
-		take_line(p, &l);
+		err = take_line(p, &l, (uint64_t)(at - (const char *)s->map));
 		file_map_walked(s->map, s->map_bytes, (size_t)(stop + 1 - at), &walked);
 		at = stop + 1;
 	}
-	if (!p->events) {
+	if (!err)
+		err = text_lines_finish(&t->lines, &p->gather, nr_blocks(s));
+	if (!err && !p->events) {
 		diag_error("%s: no line of it is an event: \"task-pid [cpu] flags time: name: "
 			   "...\" is expected",
 			   s->path);
@@ -163,6 +173,7 @@ static void text_close(struct source *s)
 	if (!t)
 		return;
 	text_types_free(t);
+	text_lines_free(&t->lines);
 	free(t);
 }
 
@@ -173,8 +184,7 @@ static int text_cursor_init(struct cursor *c)
 	struct text_cursor *r = (struct text_cursor *)c;
 
 	r->record = malloc(TEXT_RECORD_MAX);
-	r->at = (const char *)c->source->map;
-	r->limit = r->at + c->source->map_bytes;
+	r->end = nr_blocks(c->source);
 	return r->record ? 0 : -ENOMEM;
 }
 
@@ -190,9 +200,9 @@ static const char *block_start(const struct source *s, uint64_t block)
 
 	if (!block)
 		return map;
-	if (block * BLOCK >= s->map_bytes)
+	if (block * TEXT_BLOCK >= s->map_bytes)
 		return end;
-	p = map + block * BLOCK;
+	p = map + block * TEXT_BLOCK;
 	if (p[-1] == '\n')
 		return p;
 	p = line_end(p, end);
@@ -203,8 +213,9 @@ static void text_seek(struct cursor *c, uint64_t block)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
 
-	r->at = block_start(c->source, block);
-	r->limit = (const char *)c->source->map + c->source->map_bytes;
+	r->load = block;
+	r->end = nr_blocks(c->source);
+	r->at = r->stop = NULL;
 	r->lost = 0;
 	c->next = (struct position){block, 0};
 }
@@ -244,36 +255,50 @@ static const char *event_end(const char *p, const char *end)
 	}
 }
 
+/* The lines of the next block. False: there is none. */
+static bool load_block(struct text_cursor *r)
+{
+	struct source *s = r->c.source;
+	struct textlog *t = s->priv;
+	uint32_t nr;
+
+	if (r->load >= r->end)
+		return false;
+	file_map_walked(s->map, s->map_bytes, TEXT_BLOCK / s->nr_streams + 1, &t->walked);
+	r->block = (const char *)s->map + r->load * TEXT_BLOCK;
+	r->at = text_lines_of(&t->lines, r->load, r->c.cpu, &nr);
+	r->stop = nr ? r->at + nr : r->at;
+	r->c.next = (struct position){r->load++, 0};
+	return true;
+}
+
 static bool text_next(struct cursor *c, struct event *e)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
 	struct source *s = c->source;
 	const char *map = (const char *)s->map, *end = map + s->map_bytes;
 
-	while (r->at < r->limit) {
-		const char *line = r->at, *stop = line_end(line, end);
-		uint64_t block = (uint64_t)(line - map) / BLOCK;
+	for (;;) {
 		const struct text_type *k;
-		const char *text_end;
+		const char *line, *stop;
 		struct text_line l;
 
-		if (block != c->next.block)
-			c->next = (struct position){block, 0};
-		r->at = stop + 1;
-		file_map_walked(map, s->map_bytes, (size_t)(r->at - line), &r->walked);
-		if (text_of_another_cpu(line, stop, c->cpu))
+		if (r->at == r->stop) {
+			if (!load_block(r))
+				return false;
 			continue;
+		}
+		line = r->block + *r->at++;
+		stop = line_end(line, end);
 		text_parse_line(line, stop, &l);
-		if (l.kind == LINE_LOST && l.cpu == c->cpu)
+		if (l.kind == LINE_LOST)
 			r->lost = l.lost;
-		if (l.kind != LINE_EVENT || l.cpu != c->cpu)
-			continue;
-		k = text_type_of(s->priv, l.name, false);
+		k = l.kind == LINE_EVENT ? text_type_of(s->priv, l.name, false) : NULL;
 		if (!k)
 			continue;
-		text_end = event_end(stop, end);
-		text_end -= text_end > l.info.p && text_end[-1] == '\r';
-		e->size = text_make_record(r->record, k, &l, text_end);
+		stop = event_end(stop, end);
+		stop -= stop > l.info.p && stop[-1] == '\r';
+		e->size = text_make_record(r->record, k, &l, stop);
 		e->data = r->record;
 		e->type = k->id;
 		e->time = l.time;
@@ -287,17 +312,16 @@ static bool text_next(struct cursor *c, struct event *e)
 		r->lost = 0;
 		return true;
 	}
-	return false;
 }
 
-/* Without a limit the last event of a block would be looked for in all that follows, when its CPU is a quiet one. */
+/* Of the one block only. */
 static void text_scan(struct cursor *c, uint64_t block, struct scan *out)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
 	struct event e;
 
 	text_seek(c, block);
-	r->limit = block_start(c->source, block + 1);
+	r->end = block + 1;
 	while (text_next(c, &e))
 		scan_add(c, &e, out);
 }

@@ -3,6 +3,7 @@
 #ifndef DECODE_TEXTLOG_H
 #define DECODE_TEXTLOG_H
 
+#include "base/spool.h"
 #include "decode/source.h"
 
 struct span {
@@ -31,10 +32,9 @@ struct text_line {
 };
 
 #define TEXT_CPU_MAX 4096u
+#define TEXT_BLOCK   65536u /* bytes of the text; a place in it fits into 16 bits */
 
 void text_parse_line(const char *p, const char *end, struct text_line *out);
-/* The line is an event of another CPU for sure: half the work of text_parse_line(). */
-bool text_of_another_cpu(const char *p, const char *end, uint32_t cpu);
 
 /* What the events of one name have been seen to carry: key=value pairs, numbers where all were numbers. */
 #define TEXT_KEYS_MAX 32u
@@ -57,11 +57,44 @@ struct text_type {
 #define TEXT_TYPES_MAX 4096u
 #define TEXT_FIRST_ID  1000u
 
+/*
+ * Where the lines of each CPU are, so that a stream need not look at those of all others: of each block the CPUs that have
+ * lines in it, with the number of them up to and with that CPU, then the places of the lines in the block, CPU by CPU.
+ */
+struct text_lines {
+	struct spool spool;
+	uint64_t *blocks; /* where it lies in the spool; the same number as blocks of the text */
+	uint64_t nr;
+};
+
+struct text_share { /* of one CPU in a block */
+	uint16_t cpu;
+	uint16_t end;
+};
+
 struct textlog {
+	struct text_lines lines;
+	size_t walked;		 /* of the map, by all cursors: file_map_walked() */
 	struct text_type *types; /* by id - TEXT_FIRST_ID */
 	uint32_t nr_types, cap_types;
 	uint32_t *hash; /* of names, 1 + index; 2 * TEXT_TYPES_MAX slots */
 };
+
+/* What is gathered of a block while the text is read for the first time. */
+struct text_gather {
+	uint32_t nr;
+	uint16_t cpu[TEXT_BLOCK / 8], at[TEXT_BLOCK / 8]; /* no event fits into eight bytes */
+	uint16_t end[TEXT_CPU_MAX];
+	uint16_t out[1 + 2 * TEXT_CPU_MAX + TEXT_BLOCK / 8];
+};
+
+/* A line of a CPU begins at `offset` of the text; offsets grow. 0 or a negative errno. */
+int text_lines_add(struct text_lines *t, struct text_gather *g, uint64_t offset, uint32_t cpu);
+/* All lines of a text of so many blocks were added. */
+int text_lines_finish(struct text_lines *t, struct text_gather *g, uint64_t blocks);
+void text_lines_free(struct text_lines *t);
+/* The places of a CPU's lines in a block; *nr of them. */
+const uint16_t *text_lines_of(struct text_lines *t, uint64_t block, uint32_t cpu, uint32_t *nr);
 
 /* The next key=value in [*p, end); false if there is none. */
 bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value);

@@ -176,17 +176,6 @@ static bool parse_rest(const char *p, const char *end, struct text_line *out)
 	return true;
 }
 
-bool text_of_another_cpu(const char *p, const char *end, uint32_t cpu)
-{
-	const char *b = p < end && *p != '#' ? memchr(p, '[', (size_t)(end - p)) : NULL;
-	struct text_line l;
-	uint64_t n;
-
-	l.flags = l.preempt = 0;
-	return b && number(b + 1, end, &n) && n != cpu && text_parse_task(p, b, &l) &&
-	       parse_cpu_time(b, end, &l);
-}
-
 /* "1d..2.": the CPU, and four to eight flags. */
 static bool parse_cpu_flags(const char *p, const char *end, struct text_line *out)
 {
