@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include "harness.h"
+#include "tree.h"
 #include "control/str.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/sched.h"
@@ -29,16 +30,6 @@ static void start(void)
 
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
-}
-
-static const char *get(const char *path)
-{
-	static char buf[65536];
-	int n = fathom_get(path, buf, sizeof(buf));
-
-	if (n < 0)
-		snprintf(buf, sizeof(buf), "error %d", n);
-	return buf;
 }
 
 /* What the kernel's record says of each expression: the errno value and what the file shows then. */
