@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btb_names.c -- names for the frames of a backtrace buffer: tasks, the binaries mapped into them, their symbols. */
 #include "decode/btb_names.h"
+#include "decode/btb_names_int.h"
 #include "decode/elf.h"
 #include "base/diag.h"
 
@@ -11,52 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define KERNEL	    "KERNEL"
-#define NAME_MAX_   256
-#define INLINED_MAX 16
+#define NAME_MAX_ 256
 
-struct binary {
-	char *name;
-	char *path; /* of the ELF file, from binaries.list; NULL if not listed */
-	struct symbols *symbols;
-	struct elf_dwarf *dwarf;
-	bool tried, tried_dwarf;
-};
-
-struct mapping {
-	struct binary *binary;
-	uint64_t base, from, until;
-};
-
-struct task {
-	uint64_t id;
-	struct mapping *maps; /* in order of first mapping; KERNEL is put behind the first */
-	size_t nr, cap;
-	bool moves; /* something was unmapped or mapped twice: labels depend on time */
-	char *text;
-};
-
-struct cached {
-	uint64_t task, ip;
-	struct btb_label *label; /* NULL: free */
-};
-
-struct btb_names {
-	struct btb_names_options o;
-	char *tables;
-	struct binary **binaries;
-	size_t nr_binaries;
-	struct task *tasks;
-	size_t nr_tasks, cap_tasks;
-	struct cached *cache;
-	size_t nr_cached, cap_cache;
-	struct btb_label **labels; /* every label made, to be freed */
-	size_t nr_labels, cap_labels;
-};
-
-static struct binary *binary_of(struct btb_names *n, const char *name)
+static struct btb_binary *binary_of(struct btb_names *n, const char *name)
 {
-	struct binary **v;
+	struct btb_binary **v;
 
 	for (size_t i = 0; i < n->nr_binaries; i++)
 		if (!strcmp(n->binaries[i]->name, name))
@@ -86,7 +46,7 @@ static void read_list(struct btb_names *n, const char *path, bool asked)
 	}
 	while (fgets(line, sizeof(line), f)) {
 		char *colon = strchr(line, ':'), *p;
-		struct binary *b;
+		struct btb_binary *b;
 
 		nr++;
 		line[strcspn(line, "\r\n")] = 0;
@@ -110,7 +70,7 @@ static void read_list(struct btb_names *n, const char *path, bool asked)
 }
 
 /* A bundle says which build it is of; if the binary is at hand too, the two must be of the same. */
-static void check_build(const struct binary *b, const char *path, const char *id)
+static void check_build(const struct btb_binary *b, const char *path, const char *id)
 {
 	char now[BUILD_ID_TEXT];
 
@@ -120,7 +80,7 @@ static void check_build(const struct binary *b, const char *path, const char *id
 }
 
 /* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
-static bool read_symt(struct btb_names *n, struct binary *b)
+static bool read_symt(struct btb_names *n, struct btb_binary *b)
 {
 	char path[4096], line[8192];
 	unsigned nr = 0;
@@ -155,7 +115,7 @@ static bool read_symt(struct btb_names *n, struct binary *b)
 	return true;
 }
 
-static void load(struct btb_names *n, struct binary *b)
+void btb_binary_load(struct btb_names *n, struct btb_binary *b)
 {
 	if (b->tried)
 		return;
@@ -167,7 +127,7 @@ static void load(struct btb_names *n, struct binary *b)
 		elf_add_symbols(b->symbols, b->path, "");
 }
 
-static struct task *task_of(struct btb_names *n, uint64_t id, bool make)
+struct btb_task *btb_task_of(struct btb_names *n, uint64_t id, bool make)
 {
 	for (size_t i = 0; i < n->nr_tasks; i++)
 		if (n->tasks[i].id == id)
@@ -176,18 +136,18 @@ static struct task *task_of(struct btb_names *n, uint64_t id, bool make)
 		return NULL;
 	if (n->nr_tasks == n->cap_tasks) {
 		size_t cap = n->cap_tasks ? n->cap_tasks * 2 : 16;
-		struct task *v = realloc(n->tasks, cap * sizeof(*v));
+		struct btb_task *v = realloc(n->tasks, cap * sizeof(*v));
 
 		if (!v)
 			return NULL;
 		n->tasks = v;
 		n->cap_tasks = cap;
 	}
-	n->tasks[n->nr_tasks] = (struct task){.id = id};
+	n->tasks[n->nr_tasks] = (struct btb_task){.id = id};
 	return &n->tasks[n->nr_tasks++];
 }
 
-static void add_mapping(struct task *t, struct binary *b, uint64_t base, uint64_t from)
+static void add_mapping(struct btb_task *t, struct btb_binary *b, uint64_t base, uint64_t from)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		if (t->maps[i].binary != b)
@@ -198,17 +158,17 @@ static void add_mapping(struct task *t, struct binary *b, uint64_t base, uint64_
 	}
 	if (t->nr == t->cap) {
 		size_t cap = t->cap ? t->cap * 2 : 8;
-		struct mapping *v = realloc(t->maps, cap * sizeof(*v));
+		struct btb_mapping *v = realloc(t->maps, cap * sizeof(*v));
 
 		if (!v)
 			return;
 		t->maps = v;
 		t->cap = cap;
 	}
-	t->maps[t->nr++] = (struct mapping){b, base, from, UINT64_MAX};
+	t->maps[t->nr++] = (struct btb_mapping){b, base, from, UINT64_MAX};
 }
 
-static void unmap(struct task *t, struct binary *b, uint64_t base, uint64_t time)
+static void unmap(struct btb_task *t, struct btb_binary *b, uint64_t base, uint64_t time)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		if (t->maps[i].binary == b && t->maps[i].base == base &&
@@ -231,8 +191,8 @@ static void mapping_name(const struct btb *b, const uint64_t *w, char out[NAME_M
 
 static void collect(struct btb_names *n, const struct btb *b)
 {
-	struct binary *kernel = binary_of(n, KERNEL);
-	struct task *one = task_of(n, 1, true);
+	struct btb_binary *kernel = binary_of(n, BTB_KERNEL);
+	struct btb_task *one = btb_task_of(n, 1, true);
 
 	if (one)
 		add_mapping(one, kernel, 0, 0);
@@ -241,15 +201,15 @@ static void collect(struct btb_names *n, const struct btb *b)
 	for (size_t i = 0, walked = 0; i < b->nr_entries; i++) {
 		const uint64_t *w = btb_entry_words(b, &b->entries[i]);
 		char name[NAME_MAX_];
-		struct binary *bin;
-		struct task *t;
+		struct btb_binary *bin;
+		struct btb_task *t;
 
 		btb_walked(b, b->entries[i].at, &walked);
 		if (w[0] != WIRE_BTB_MAPPING)
 			continue;
 		mapping_name(b, w, name);
 		bin = binary_of(n, name);
-		t = task_of(n, w[b->layout.map_task], true);
+		t = btb_task_of(n, w[b->layout.map_task], true);
 		if (!bin || !t)
 			continue;
 		if (b->layout.map_flags >= 0 && (w[b->layout.map_flags] & 1)) {
@@ -309,7 +269,7 @@ void btb_names_close(struct btb_names *n)
 	if (!n)
 		return;
 	for (size_t i = 0; i < n->nr_binaries; i++) {
-		struct binary *b = n->binaries[i];
+		struct btb_binary *b = n->binaries[i];
 
 		symbols_free(b->symbols);
 		elf_dwarf_close(b->dwarf);
@@ -331,173 +291,15 @@ void btb_names_close(struct btb_names *n)
 	free(n);
 }
 
-static const struct btb_label *keep(struct btb_names *n, const char *text, size_t bytes,
-				    bool kernel)
-{
-	struct btb_label *l;
-
-	if (n->nr_labels == n->cap_labels) {
-		size_t cap = n->cap_labels ? n->cap_labels * 2 : 1024;
-		struct btb_label **v = realloc(n->labels, cap * sizeof(*v));
-
-		if (!v)
-			return NULL;
-		n->labels = v;
-		n->cap_labels = cap;
-	}
-	l = malloc(sizeof(*l) + bytes + 1);
-	if (!l)
-		return NULL;
-	memcpy(l + 1, text, bytes);
-	((char *)(l + 1))[bytes] = 0;
-	*l = (struct btb_label){(char *)(l + 1), (uint32_t)bytes, kernel};
-	n->labels[n->nr_labels++] = l;
-	return l;
-}
-
-/* Inlined functions and the source line, from DWARF if the ELF file is at hand. */
-static void add_detail(struct btb_names *n, struct binary *b, uint64_t at, FILE *out)
-{
-	const char *names[INLINED_MAX], *file;
-	int line;
-
-	if (!(n->o.inlines || n->o.lines) || !b->path)
-		return;
-	if (!b->tried_dwarf) {
-		b->tried_dwarf = true;
-		b->dwarf = elf_dwarf_open(b->path);
-	}
-	if (!b->dwarf)
-		return;
-	if (n->o.inlines) {
-		size_t nr = elf_dwarf_inlined(b->dwarf, at, names, INLINED_MAX);
-
-		for (size_t i = 0; i < nr; i++) {
-			char *d = elf_demangle(names[i]);
-
-			fprintf(out, ";%s`%s", b->name, d ? d : names[i]);
-			free(d);
-		}
-	}
-	if (n->o.lines && elf_dwarf_line(b->dwarf, at, &file, &line))
-		fprintf(out, " %s:%d", file, line);
-}
-
-static const struct btb_label *make_label(struct btb_names *n, struct binary *b, uint64_t at,
-					  const struct symbol *s)
-{
-	const struct btb_label *l;
-	char *text = NULL, *name = elf_demangle(s->name);
-	size_t bytes = 0;
-	FILE *f = open_memstream(&text, &bytes);
-
-	if (!f || !name) {
-		free(name);
-		return NULL;
-	}
-	fprintf(f, "%s`%s", b->name, name);
-	add_detail(n, b, at, f);
-	fclose(f);
-	l = keep(n, text, bytes, !strcmp(b->name, KERNEL));
-	free(text);
-	free(name);
-	return l;
-}
-
-static const struct btb_label *lookup(struct btb_names *n, struct task *t, uint64_t task,
-				      uint64_t ip, uint64_t time)
-{
-	char text[40];
-	struct symbol s;
-
-	/*
-	 * First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. A call
-	 * that never returns may be the last of its function: its return address is found one byte before.
-	 */
-	for (int pass = 0; t && pass < 4; pass++) {
-		for (size_t i = t->nr; i-- > 0;) {
-			struct mapping *m = &t->maps[i];
-			bool then = time >= m->from && time < m->until;
-			uint64_t at = ip - m->base - (pass >= 2);
-
-			if (then != (pass % 2 == 0))
-				continue;
-			load(n, m->binary);
-			if (m->binary->symbols &&
-			    symbols_find(m->binary->symbols, at, ALIAS_FIRST, &s) &&
-			    s.offset < s.size)
-				return make_label(n, m->binary, at, &s);
-		}
-	}
-	if (!ip) /* the sampler's mark between the two ends of a stack that was too deep */
-		return keep(n, "[cut]", 5, false);
-	snprintf(text, sizeof(text), "%" PRIx64 "/%016" PRIx64, task, ip);
-	return keep(n, text, strlen(text), false);
-}
-
-static uint64_t hash(uint64_t task, uint64_t ip)
-{
-	uint64_t h = (ip ^ task * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
-
-	return h ^ h >> 32;
-}
-
-static void cache_grow(struct btb_names *n)
-{
-	size_t cap = n->cap_cache * 2;
-	struct cached *v = calloc(cap, sizeof(*v));
-
-	if (!v)
-		return;
-	for (size_t i = 0; i < n->cap_cache; i++) {
-		struct cached *c = &n->cache[i];
-		size_t at = hash(c->task, c->ip) & (cap - 1);
-
-		if (!c->label)
-			continue;
-		while (v[at].label)
-			at = (at + 1) & (cap - 1);
-		v[at] = *c;
-	}
-	free(n->cache);
-	n->cache = v;
-	n->cap_cache = cap;
-}
-
-const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
-					uint64_t time)
-{
-	static const struct btb_label none = {"?", 1, false};
-	size_t at = hash(task, ip) & (n->cap_cache - 1);
-	const struct btb_label *l;
-	struct task *t;
-
-	while (n->cache[at].label) {
-		if (n->cache[at].task == task && n->cache[at].ip == ip)
-			return n->cache[at].label;
-		at = (at + 1) & (n->cap_cache - 1);
-	}
-	t = task_of(n, task, false);
-	l = lookup(n, t && t->nr ? t : task_of(n, 1, false), task, ip, time);
-	if (!l)
-		return &none;
-	if (t && t->moves)
-		return l;
-	n->cache[at] = (struct cached){task, ip, (struct btb_label *)l};
-	if (++n->nr_cached * 2 > n->cap_cache)
-		cache_grow(n);
-	return l;
-}
-
 bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out)
 {
 	for (size_t i = 0; i < n->nr_tasks; i++) {
-		struct task *t = &n->tasks[i];
+		struct btb_task *t = &n->tasks[i];
 
 		for (size_t k = 0; k < t->nr; k++) {
-			struct mapping *m = &t->maps[k];
+			struct btb_mapping *m = &t->maps[k];
 
-			load(n, m->binary);
+			btb_binary_load(n, m->binary);
 			if (m->binary->symbols &&
 			    symbols_find(m->binary->symbols, ip - m->base, ALIAS_FIRST, out) &&
 			    out->offset < out->size) {
@@ -511,12 +313,12 @@ bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out)
 
 const char *btb_names_task(struct btb_names *n, uint64_t task)
 {
-	struct task *t = task_of(n, task, false);
+	struct btb_task *t = btb_task_of(n, task, false);
 	size_t bytes;
 	FILE *f;
 
 	if (!t)
-		t = task_of(n, task, true);
+		t = btb_task_of(n, task, true);
 	if (!t)
 		return "";
 	if (t->text)
@@ -540,7 +342,7 @@ const char *btb_names_task(struct btb_names *n, uint64_t task)
 
 const char *btb_names_program(struct btb_names *n, uint64_t task)
 {
-	struct task *t = task_of(n, task, false);
+	struct btb_task *t = btb_task_of(n, task, false);
 	const char *slash;
 
 	if (!t || !t->nr)
@@ -573,12 +375,12 @@ size_t btb_names_save(struct btb_names *n, const char *dir)
 	size_t saved = 0;
 
 	for (size_t i = 0; i < n->nr_binaries; i++) {
-		struct binary *b = n->binaries[i];
+		struct btb_binary *b = n->binaries[i];
 		char id[BUILD_ID_TEXT];
 		struct symbol s;
 		FILE *f;
 
-		load(n, b);
+		btb_binary_load(n, b);
 		if (!b->symbols || !symbols_count(b->symbols)) {
 			diag_warn("%s: no symbols of it: neither a table nor a binary", b->name);
 			continue;
