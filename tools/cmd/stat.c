@@ -97,8 +97,8 @@ static void print_head(const struct source *s, const struct summary *m)
 		       red, m->lost_unknown ? "at least " : "", thousands(m->lost), plain,
 		       thousands(m->nr_losses), m->observed * 100);
 	if (s->damage_total)
-		printf("damage       %s%s places%s, `fathom verify` tells which\n", red,
-		       thousands(s->damage_total), plain);
+		printf("damage       %s%s place%s%s, `fathom verify` tells which\n", red,
+		       thousands(s->damage_total), s->damage_total == 1 ? "" : "s", plain);
 }
 
 /* The form that scripts of the seL4 tools read: types by the name those tools use. */

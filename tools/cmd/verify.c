@@ -136,8 +136,8 @@ static void print_text(const struct source *s, const struct found *f)
 	printf("%s: %s, %s; %" PRIu64 " events can be read", s->path, s->ops->name,
 	       s->damage_total ? "DAMAGED" : "whole", f->events);
 	if (s->damage_total)
-		printf(", %" PRIu64 " places are damaged, %" PRIu64 " bytes cannot be read",
-		       s->damage_total, s->damage_bytes);
+		printf(", %" PRIu64 " place%s damaged, %" PRIu64 " bytes cannot be read",
+		       s->damage_total, s->damage_total == 1 ? " is" : "s are", s->damage_bytes);
 	puts("");
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		const struct stream *t = &s->streams[i];
