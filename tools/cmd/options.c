@@ -120,6 +120,17 @@ static int join(char **to, const char *value)
 	return OPTIONS_GO;
 }
 
+/* trace-cmd reads the trace.dat of the folder if none is named; here it is pointed at. */
+static int no_argument(const struct command_spec *spec, int given)
+{
+	int rc = usage_error(spec, "an argument is missing: ", spec->args);
+
+	if (!given && spec->max_args == 1 && !access("trace.dat", R_OK))
+		fprintf(stderr, "        `fathom %s trace.dat` reads the one in this folder\n",
+			spec->name);
+	return rc;
+}
+
 static int take(const struct command_spec *spec, const struct option_spec *t, const char *value)
 {
 	if (t->given)
@@ -332,7 +343,7 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 		}
 	}
 	if (o->nr_args < spec->min_args)
-		return usage_error(spec, "an argument is missing: ", spec->args);
+		return no_argument(spec, o->nr_args);
 	return check_values(spec, o);
 }
 
