@@ -26,9 +26,7 @@ SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample s
 def console(sh):
     """What the demo prints for a script."""
     d = demo.Demo(smp=SMP, sh=sh, extra=("-icount", "shift=1,sleep=off"), timeout=100)
-    while d.pump():
-        if d.until("exit", 0) >= 0 and d.p.poll() is not None:
-            break
+    d.wait()  # to the end of what it printed, which may be in the pipe still when QEMU has left
     text = d.out.decode("latin1")
     with open(f"{work}/demo.traced", "w") as f:
         f.write(text)
