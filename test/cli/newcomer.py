@@ -2,8 +2,10 @@
 """newcomer.py -- a newcomer's ten minutes: what a person does wrong first is answered with what helps."""
 import os
 import pty
+import socket
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tracedata import FATHOM, Traces, check, done, fathom
@@ -125,6 +127,14 @@ with Traces() as t:
     check("colours_of_query", b"\033[1m" in on_terminal("query", lost, "--event", "10", "--context", "2"))
     check("no_colour", b"\033" not in on_terminal("report", lost, NO_COLOR="1") + on_terminal("stat", lost, TERM="dumb"))
     check("no_colours_in_a_pipe", "\033" not in fathom("report", lost)[1] + fathom("stat", lost)[1])
+
+    # A target that takes the connection and goes away.
+    line = socket.socket(socket.AF_UNIX)
+    line.bind(t.path("gone.sock"))
+    line.listen()
+    threading.Thread(target=lambda: (c := line.accept()[0]).recv(1) and c.close(), daemon=True).start()
+    rc, out, err = fathom("fs", "unix:" + t.path("gone.sock"), "ls")
+    check("target_that_goes_away", rc == 1 and "gone.sock" in err, f"{rc}: {err}")
 
     # A read-only folder: everything works, without an index file.
     os.chmod(t.dir, 0o555)

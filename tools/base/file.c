@@ -115,19 +115,21 @@ int file_open(const char *path)
 				 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
-static bool write_all(int fd, const char *p, size_t n)
+int file_write(int fd, const void *bytes, size_t n)
 {
+	const char *p = bytes;
+
 	while (n) {
 		ssize_t done = write(fd, p, n);
 
 		if (done < 0 && errno != EINTR)
-			return false;
+			return -errno;
 		if (done > 0) {
 			p += done;
 			n -= (size_t)done;
 		}
 	}
-	return true;
+	return 0;
 }
 
 int file_spool(int pipe)
@@ -140,7 +142,7 @@ int file_spool(int pipe)
 		return -1;
 	do {
 		n = read(pipe, part, sizeof(part));
-		if (n > 0 && !write_all(fd, part, (size_t)n))
+		if (n > 0 && file_write(fd, part, (size_t)n))
 			break;
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (!n)

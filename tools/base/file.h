@@ -21,6 +21,8 @@ char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
 /* An empty file without a name, in $TMPDIR or /var/tmp, that is gone once it is closed; -1 with errno set. */
 int file_nameless(void);
+/* All of it, however often it takes. 0 or a negative errno. */
+int file_write(int fd, const void *bytes, size_t n);
 /* To be read; "-" is the standard input. -1 with errno set. */
 int file_open(const char *path);
 /* Does it give its bytes only once: a pipe? */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,13 +16,21 @@ int64_t io_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Without SIGPIPE: that a target is gone is an error, not a reader of our output who has seen enough. */
+static ssize_t put_some(int fd, const void *from, size_t n)
+{
+	ssize_t put = send(fd, from, n, MSG_NOSIGNAL);
+
+	return put < 0 && errno == ENOTSOCK ? write(fd, from, n) : put;
+}
+
 bool io_write_all(int fd, const void *from, size_t n, int64_t patience_ms)
 {
 	const uint8_t *at = from;
 	int64_t last = io_now_ms();
 
 	while (n) {
-		ssize_t put = write(fd, at, n);
+		ssize_t put = put_some(fd, at, n);
 
 		if (put < 0 && (errno == EINTR || errno == EAGAIN)) {
 			struct pollfd p = {fd, POLLOUT, 0};

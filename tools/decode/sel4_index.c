@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4_index.c -- the index file of a seL4 stream: write, open with every bound checked, look up. */
 #include "decode/sel4_index.h"
+#include "base/file.h"
 #include "wire/crc32.h"
 
 #include <errno.h>
@@ -90,21 +91,6 @@ void sel4_index_free(struct sel4_index *ix)
 	free(ix);
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t r = write(fd, p, n);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -errno;
-		p += r;
-		n -= (size_t)r;
-	}
-	return 0;
-}
-
 int sel4_index_write(const struct sel4_index *ix, const char *path)
 {
 	char tmp[4096];
@@ -115,7 +101,7 @@ int sel4_index_write(const struct sel4_index *ix, const char *path)
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, ix->image, ix->bytes);
+	err = file_write(fd, ix->image, ix->bytes);
 	if (close(fd) && !err)
 		err = -errno;
 	if (!err && rename(tmp, path))

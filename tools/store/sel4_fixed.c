@@ -2,6 +2,7 @@
 /* sel4_fixed.c -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
 #include "store/sel4_fixed.h"
 #include "decode/sel4_record.h"
+#include "base/file.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -25,19 +26,8 @@ struct writer {
 
 static void flush(struct writer *w)
 {
-	const char *p = (const char *)w->batch;
-	size_t left = w->nr * sizeof(*w->batch);
-
-	while (left && !w->err) {
-		ssize_t n = write(w->fd, p, left);
-
-		if (n < 0 && errno != EINTR)
-			w->err = -errno;
-		if (n > 0) {
-			p += n;
-			left -= (size_t)n;
-		}
-	}
+	if (!w->err)
+		w->err = file_write(w->fd, w->batch, w->nr * sizeof(*w->batch));
 	w->nr = 0;
 }
 
