@@ -86,10 +86,12 @@ static void finish_switch(void)
 {
 	struct cpu *c = this_cpu();
 	struct task *from = c->switched_from;
+	/* Asked under the lock: behind it another CPU may run `from` to its end, and tell of that itself. */
+	int died = from && from->state == TASK_DEAD;
 
 	c->switched_from = NULL;
 	raw_unlock(&c->rq.lock);
-	if (from && from->state == TASK_DEAD)
+	if (died)
 		task_died(from);
 }
 
