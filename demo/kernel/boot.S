@@ -153,9 +153,10 @@ apic_pd:
 	.fill	8, 8, 0
 
 	.bss
-	.align 16
+	.align 4096
 	.globl bsp_stack
-bsp_stack:
+bsp_stack:					/* struct kstack */
+	.skip	4096
 	.skip	KSTACK_SIZE
 bsp_stack_end:
 	.section .note.GNU-stack, "", @progbits

@@ -2,12 +2,12 @@
 /* cpu.c -- what one CPU needs before it can run tasks: segments, its task-state segment, %gs, the syscall registers. */
 #include "kernel.h"
 #include "cpu.h"
+#include "vm.h"
 
 struct cpu cpus[CPUS_MAX];
 uint32_t nr_cpus = 1;
 
-static uint8_t nmi_stacks[CPUS_MAX][KSTACK_SIZE] __attribute__((aligned(16)));
-static uint8_t fault_stacks[CPUS_MAX][4096] __attribute__((aligned(16)));
+static struct kstack nmi_stacks[CPUS_MAX], fault_stacks[CPUS_MAX];
 
 _Static_assert(offsetof(struct cpu, self) == CPU_SELF, "layout.h");
 _Static_assert(offsetof(struct cpu, current) == CPU_CURRENT, "layout.h");
@@ -31,7 +31,7 @@ struct gate {
 };
 
 static struct gate idt[256];
-extern uint8_t vector_stubs[], nmi_entry[], syscall_entry[];
+extern uint8_t vector_stubs[], nmi_entry[], double_fault_entry[], syscall_entry[];
 
 static void set_gate(int vector, const void *at, uint8_t ist, int user)
 {
@@ -52,7 +52,15 @@ void trap_init(void)
 	for (int v = 0; v < 256; v++)
 		set_gate(v, vector_stubs + v * 16, 0, v == 3);
 	set_gate(VEC_NMI, nmi_entry, 1, 0);
-	set_gate(8, vector_stubs + 8 * 16, 2, 0); /* a double fault finds a stack that works */
+	set_gate(VEC_DOUBLE_FAULT, double_fault_entry, 2, 0);
+}
+
+void cpu_guard_stacks(void)
+{
+	for (int i = 0; i < CPUS_MAX; i++) {
+		vm_guard(nmi_stacks[i].guard);
+		vm_guard(fault_stacks[i].guard);
+	}
 }
 
 static void load_segments(struct cpu *c)
@@ -83,8 +91,8 @@ void cpu_init(uint32_t id)
 
 	c->self = c;
 	c->id = id;
-	c->tss.ist[0] = (uint64_t)(nmi_stacks[id] + KSTACK_SIZE);
-	c->tss.ist[1] = (uint64_t)(fault_stacks[id] + sizeof(fault_stacks[id]));
+	c->tss.ist[0] = (uint64_t)(nmi_stacks[id].bytes + KSTACK_SIZE);
+	c->tss.ist[1] = (uint64_t)(fault_stacks[id].bytes + KSTACK_SIZE);
 	c->tss.io_map = sizeof(c->tss);
 	load_segments(c);
 	wrmsr(MSR_GS_BASE, (uint64_t)c);

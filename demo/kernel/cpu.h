@@ -24,6 +24,12 @@ struct tss {
 	uint16_t unused3, io_map;
 } __attribute__((packed));
 
+/* A stack of the kernel's. An overflow hits the guard, and the double fault that follows has a stack of its own. */
+struct kstack {
+	uint8_t guard[PAGE_SIZE];
+	uint8_t bytes[KSTACK_SIZE];
+} __attribute__((aligned(PAGE_SIZE)));
+
 #define FRAME_CACHE 32
 
 struct cpu {
@@ -158,6 +164,7 @@ static inline void preempt_unpin(uintptr_t unused)
 
 void cpu_init(uint32_t id);	     /* GDT, TSS, IDT, %gs, syscall MSRs of the running CPU */
 void trap_init(void);		     /* the IDT all CPUs share */
+void cpu_guard_stacks(void);	     /* boot only */
 uint32_t smp_count(void);	     /* CPUs there are, at most CPUS_MAX */
 void smp_init(void);		     /* wake the others, wait until they idle */
 void ap_main(uint32_t id);	     /* where they arrive */

@@ -110,15 +110,11 @@ return_in_nmi:
 	ret
 
 /*
- * NMI: may come between any two instructions, so also where the kernel already runs with the user's %gs (just before or
- * after swapgs). Kernel %gs bases are negative, user's are not: ask the MSR. Runs on a stack of its own (IST).
+ * NMI and double fault: may come between any two instructions, so also where the kernel already runs with the user's %gs
+ * (just before or after swapgs). Kernel %gs bases are negative, user's are not: ask the MSR. %ebx: was it the user's?
+ * Both run on a stack of their own (IST).
  */
-	.globl nmi_entry
-nmi_entry:
-	pushq	$0
-	pushq	$VEC_NMI
-	SAVE_REGS
-	LINK_FRAME
+.macro KERNEL_GS
 	movl	$0xc0000101, %ecx
 	rdmsr
 	xorl	%ebx, %ebx
@@ -126,7 +122,25 @@ nmi_entry:
 	js	1f
 	swapgs
 	incl	%ebx
-1:	call	nmi
+1:
+.endm
+
+	.globl double_fault_entry
+double_fault_entry:
+	pushq	$VEC_DOUBLE_FAULT
+	SAVE_REGS
+	LINK_FRAME
+	KERNEL_GS
+	call	trap				/* and does not return */
+
+	.globl nmi_entry
+nmi_entry:
+	pushq	$0
+	pushq	$VEC_NMI
+	SAVE_REGS
+	LINK_FRAME
+	KERNEL_GS
+	call	nmi
 	testl	%ebx, %ebx
 	jz	2f
 	swapgs

@@ -30,16 +30,17 @@
 #define SEL_TSS	  0x30
 
 /* Interrupt vectors above the processor's own 32. */
-#define VEC_NMI	       2
-#define VEC_BREAKPOINT 3
-#define VEC_PAGE_FAULT 14
-#define VEC_IRQ0       32 /* I/O APIC: VEC_IRQ0 + the ISA line */
-#define VEC_TIMER      64
-#define VEC_RESCHED    65
-#define VEC_CALL       66
-#define VEC_STORM      67
-#define VEC_SPURIOUS   255
-#define VEC_SYSCALL    256 /* not a vector: marks a frame made by the syscall instruction */
+#define VEC_NMI		 2
+#define VEC_BREAKPOINT	 3
+#define VEC_DOUBLE_FAULT 8
+#define VEC_PAGE_FAULT	 14
+#define VEC_IRQ0	 32 /* I/O APIC: VEC_IRQ0 + the ISA line */
+#define VEC_TIMER	 64
+#define VEC_RESCHED	 65
+#define VEC_CALL	 66
+#define VEC_STORM	 67
+#define VEC_SPURIOUS	 255
+#define VEC_SYSCALL	 256 /* not a vector: marks a frame made by the syscall instruction */
 
 /* Offsets into struct cpu that assembly needs; cpu.c checks them. */
 #define CPU_SELF     0

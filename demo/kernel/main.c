@@ -75,14 +75,15 @@ void kernel_main(uint64_t info)
 {
 	static char script[512];
 
-	serial_init();	   /*  1. now kprintf works */
-	trap_init();	   /*  2. the interrupt table */
-	cpu_init(0);	   /*  3. this CPU: segments, %gs, syscall */
-	memory_init(info); /*  4. command line, free memory */
-	clock_init();	   /*  5. time */
-	apic_init();	   /*  6. interrupts of this CPU */
-	task_init();	   /*  7. task slots */
-	sched_init(0);	   /*  8. we are CPU 0's idle task now */
+	serial_init();	    /*  1. now kprintf works */
+	trap_init();	    /*  2. the interrupt table */
+	cpu_init(0);	    /*  3. this CPU: segments, %gs, syscall */
+	memory_init(info);  /*  4. command line, free memory */
+	clock_init();	    /*  5. time */
+	apic_init();	    /*  6. interrupts of this CPU */
+	cpu_guard_stacks(); /*     and stacks that end in a fault */
+	task_init();	    /*  7. task slots */
+	sched_init(0);	    /*  8. we are CPU 0's idle task now */
 	ksym_name_parts();
 	port_init(smp_count()); /*  9. the tracer: events may fire from here on */
 	smp_init();		/* 10. the other CPUs idle too */

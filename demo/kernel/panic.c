@@ -5,9 +5,10 @@
 #include "task.h"
 #include "trace_points.h"
 
-#define BACKTRACE_MAX 24
-#define PANIC_EVENTS  40
-#define EXIT_PANIC    0x21
+#define BACKTRACE_ENDS 12  /* shown of a backtrace: so many of the newest, and of the oldest */
+#define BACKTRACE_MAX  512 /* and no further */
+#define PANIC_EVENTS   40
+#define EXIT_PANIC     0x21
 
 void power_off(int code)
 {
@@ -28,18 +29,25 @@ static void print_address(uintptr_t at)
 }
 
 /* Frame pointers: [rbp] is the caller's rbp, [rbp + 8] the way back. Only kernel addresses are followed, upwards. */
+static const uintptr_t *next_frame(uintptr_t above, uintptr_t rbp)
+{
+	const uintptr_t *f = (const uintptr_t *)rbp;
+
+	return rbp > above && rbp >= PHYS_BASE && !(rbp & 7) && f[1] >= KERNEL_BASE ? f : NULL;
+}
+
 void backtrace(uintptr_t rbp)
 {
-	for (int i = 0; i < BACKTRACE_MAX && rbp >= PHYS_BASE && !(rbp & 7); i++) {
-		const uintptr_t *f = (const uintptr_t *)rbp;
+	const uintptr_t *f = next_frame(0, rbp);
+	int n = 0, i = 0;
 
-		if (f[1] < KERNEL_BASE)
-			return;
-		print_address(f[1]);
-		if (f[0] <= rbp)
-			return;
-		rbp = f[0];
-	}
+	for (; f && n < BACKTRACE_MAX; n++)
+		f = next_frame((uintptr_t)f, f[0]);
+	for (f = next_frame(0, rbp); i < n; i++, f = next_frame((uintptr_t)f, f[0]))
+		if (i < BACKTRACE_ENDS || i >= n - BACKTRACE_ENDS)
+			print_address(f[1]);
+		else if (i == BACKTRACE_ENDS)
+			kprintf("  ... %d more ...\n", n - 2 * BACKTRACE_ENDS);
 }
 
 /* The first CPU that panics speaks; the others are stopped before it does. */

@@ -127,11 +127,24 @@ static int cmd_panic(int argc, char **argv)
 	panic("asked for by the shell");
 }
 
-/* Address 8 is nobody's: what a NULL pointer to a struct would hit. */
+static __attribute__((noinline)) int without_end(volatile int *above)
+{
+	volatile int here = *above + 1;
+
+	return here > 0 ? without_end(&here) + here : 0;
+}
+
+/* Three things that end a kernel: an address that is nobody's, a stack that is too short, the user's %gs. */
 static int cmd_fault(int argc, char **argv)
 {
-	(void)argv;
-	return *(volatile int *)(uintptr_t)(argc * 8);
+	volatile uintptr_t nobodys = 8; /* what a NULL pointer to a struct would hit */
+	volatile int depth = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "stack"))
+		return without_end(&depth);
+	if (argc > 1 && !strcmp(argv[1], "gs"))
+		__asm__ volatile("swapgs");
+	return *(volatile int *)nobodys;
 }
 
 static void hang_cpu(void)
@@ -177,7 +190,7 @@ const struct shell_command shell_commands[] = {
 	{"sleep", "MILLISECONDS", cmd_sleep},
 	{"nmi", "COUNT: send that many NMIs, to all CPUs in turn, in the background", cmd_nmi},
 	{"panic", "panic", cmd_panic},
-	{"fault", "touch what is not there, in the kernel", cmd_fault},
+	{"fault", "[stack|gs]: touch what is not there, in the kernel", cmd_fault},
 	{"hang", "hang with interrupts off", cmd_hang},
 	{"exit", "[CODE]: leave QEMU", cmd_exit},
 	{NULL, NULL, NULL},

@@ -14,14 +14,14 @@
 #define NAMES 4096
 
 static struct task tasks[TASKS_MAX], idle_tasks[CPUS_MAX];
-static uint8_t stacks[TASKS_MAX + CPUS_MAX][KSTACK_SIZE] __attribute__((aligned(16)));
+static struct kstack stacks[TASKS_MAX + CPUS_MAX];
 static struct fathom_task traces[TASKS_MAX + CPUS_MAX];
 static char names[NAMES][NAME_MAX];
 static int32_t last_pid;
 static struct spinlock tasks_lock;
 
 extern void task_entry(void);
-extern uint8_t bsp_stack[];
+extern struct kstack bsp_stack;
 
 struct task *task_idle(uint32_t cpu)
 {
@@ -30,8 +30,8 @@ struct task *task_idle(uint32_t cpu)
 	ksnprintf(t->name, sizeof(t->name), "idle/%u", cpu);
 	t->cpu = cpu;
 	t->prio = PRIO_IDLE;
-	t->kstack = cpu ? stacks[TASKS_MAX + cpu]
-			: bsp_stack; /* CPU 0 idles on the stack it booted on */
+	t->kstack = cpu ? stacks[TASKS_MAX + cpu].bytes
+			: bsp_stack.bytes; /* CPU 0 idles on the stack it booted on */
 	t->trace = &traces[TASKS_MAX + cpu];
 	return t;
 }
@@ -44,9 +44,12 @@ void task_init(void)
 		last_pid = (int32_t)parse_u64(above);
 	for (int i = 0; i < TASKS_MAX; i++) {
 		tasks[i].state = TASK_FREE;
-		tasks[i].kstack = stacks[i];
+		tasks[i].kstack = stacks[i].bytes;
 		tasks[i].trace = &traces[i];
 	}
+	for (int i = 0; i < TASKS_MAX + CPUS_MAX; i++)
+		vm_guard(stacks[i].guard);
+	vm_guard(bsp_stack.guard);
 }
 
 static struct task *take_slot(void)

@@ -94,6 +94,8 @@ static NOTRACE void exception(struct trapframe *f)
 		page_fault(f);
 	else if (from_user(f))
 		crash(f, 0);
+	else if (f->vector == VEC_DOUBLE_FAULT && vm_is_guard(read_cr2()))
+		panic_frame(f, "kernel stack overflow");
 	else
 		panic_frame(f, exception_names[f->vector]);
 }

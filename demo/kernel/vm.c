@@ -12,6 +12,7 @@
 #define PTE_PRESENT 1ull
 #define PTE_WRITE   2ull
 #define PTE_USER    4ull
+#define PTE_LARGE   0x80ull
 #define PTE_NX	    (1ull << 63)
 #define PTE_ADDR    0x000ffffffffff000ull
 
@@ -46,6 +47,29 @@ void vm_protect_kernel(void)
 			kernel_pd[i] |= PTE_NX;
 	}
 	write_cr3(read_cr3());
+}
+
+/* The 2 MiB page around it becomes 512 small ones, one of them missing. */
+void vm_guard(const void *page)
+{
+	uint64_t at = virt_to_phys(page), *pd = &kernel_pd[at >> 21];
+
+	if (*pd & PTE_LARGE) {
+		uint64_t *pages = frame_early(PAGE_SIZE);
+
+		for (uint64_t i = 0; i < 512; i++)
+			pages[i] = (*pd & ~PTE_LARGE) + i * PAGE_SIZE;
+		*pd = virt_to_phys(pages) | PTE_PRESENT | PTE_WRITE;
+	}
+	table(*pd)[at >> 12 & 511] = 0;
+	write_cr3(read_cr3());
+}
+
+int vm_is_guard(uintptr_t at)
+{
+	uint64_t pd = at >= KERNEL_BASE ? kernel_pd[at >> 21 & 511] : PTE_LARGE;
+
+	return !(pd & PTE_LARGE) && !(table(pd)[at >> 12 & 511] & PTE_PRESENT);
 }
 
 /* What boot code saw at address 0 on is no more: NULL faults. */

@@ -54,8 +54,10 @@ void *kmalloc(size_t bytes);
 void kfree(void *object, size_t bytes);
 
 /* vm.c */
-void vm_forget_low(void);     /* once no CPU begins any more */
-void vm_protect_kernel(void); /* text read-only, the rest not executable */
+void vm_forget_low(void);	 /* once no CPU begins any more */
+void vm_protect_kernel(void);	 /* text read-only, the rest not executable */
+void vm_guard(const void *page); /* boot only: this page of the kernel's image faults */
+int vm_is_guard(uintptr_t at);
 int vm_create(struct vm *vm);
 void vm_destroy(struct vm *vm); /* not the one that is loaded */
 void vm_load(const struct vm *vm);

@@ -29,4 +29,12 @@ code = d.wait()
 c.check("fault_exit", code == EXIT_PANIC, f"exit code {code}: {d.text()[-300:]}")
 c.check("fault_where", re.search(r"PANIC: page fault in the kernel: .* cr2 8\n", d.text()), d.text()[-800:])
 c.check("fault_names_it", " cmd_fault+0x" in d.text(), d.text()[-800:])
+
+# So does a stack that overflows, and a kernel that runs on with the user's %gs: what is wrong comes from the oldest frames.
+for what, says in (("stack", "kernel stack overflow"), ("gs", "kernel stack overflow")):
+    d = Demo(smp=2, sh=f"trace on;fault {what}")
+    code = d.wait()
+    c.check(f"fault_{what}_exit", code == EXIT_PANIC, f"exit code {code}: {d.text()[-300:]}")
+    c.check(f"fault_{what}_where", re.search(rf"PANIC: {says}: vector 8 (.*\n)+cpu \d, task shell\[\d+\]\n(.*\n)+  \.\.\. \d+ more \.\.\.\n(.*\n)*.* cmd_fault\+0x",
+                                             d.text()), d.text()[-1800:])
 c.done()
