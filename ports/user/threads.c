@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c -- a thread is a CPU: it takes a ring with its first event and gives it back when it ends. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,14 +19,23 @@
  * T2  fathom_user_cpu is a ring of this thread's own, or FATHOM_USER_NONE.
  * T3  a signal handler that traces while its thread is inside thread_attach() finds thread_busy and is refused; one that
  *     came just before has taken the ring, which thread_attach() then finds.
+ * T4  a thread may trace after it gave its ring back: a signal handler, a destructor that runs later. It takes one again,
+ *     the same if nobody has that, and if pthreads calls thread_detach() no more, the ring is found to be a dead thread's
+ *     (threads_owner) when there is no other.
  */
+#define THREADS_RINGS 64
+#define THREADS_ASKS \
+	256 /* of so many refusals in a row the first looks for dead threads: a system call for each ring */
 #define THREADS_NAMES 256 /* tasks remembered: `pid comm` of the file */
 
 __thread int32_t fathom_user_tid;
 static __thread volatile int thread_busy;
+static __thread uint64_t thread_had;  /* the bit of the ring it had before */
+static __thread uint32_t thread_asks; /* how often it found no free ring */
 
 static _Atomic uint64_t threads_free = ~0ull;
-static _Atomic uint32_t threads_limit = 64; /* rings there are */
+static _Atomic uint32_t threads_limit = THREADS_RINGS;
+static _Atomic int32_t threads_owner[THREADS_RINGS]; /* 0: nobody, or not yet */
 static _Atomic uint64_t threads_refused;
 static pthread_key_t threads_key;
 static int threads_have_key;
@@ -92,13 +102,47 @@ static void thread_detach(void *arg)
 	thread_note_name(fathom_user_tid);
 	thread_drop_stack();
 	fathom_user_cpu = FATHOM_USER_NONE;
+	atomic_store(&threads_owner[cpu], 0);
 	atomic_fetch_or_explicit(&threads_free, 1ull << cpu, memory_order_release);
+}
+
+/* Take a free ring: the one it had, or the first. THREADS_RINGS: there is none. */
+static uint32_t thread_take_ring(void)
+{
+	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire);
+	uint32_t cpu;
+
+	do {
+		cpu = free ? (uint32_t)__builtin_ctzll(free & thread_had ? thread_had : free)
+			   : THREADS_RINGS;
+		if (cpu >= atomic_load(&threads_limit))
+			return THREADS_RINGS;
+	} while (!atomic_compare_exchange_weak_explicit(&threads_free, &free, free & ~(1ull << cpu),
+							memory_order_acq_rel,
+							memory_order_acquire));
+	return cpu;
+}
+
+/* T4: the ring of a dead thread, or THREADS_RINGS. */
+static uint32_t thread_inherit_ring(int32_t tid)
+{
+	uint32_t cpu = 0, nr = atomic_load(&threads_limit);
+	int keep = errno;
+
+	for (; cpu < nr; cpu++) {
+		int32_t owner = atomic_load(&threads_owner[cpu]);
+
+		if (owner && syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH &&
+		    atomic_compare_exchange_strong(&threads_owner[cpu], &owner, tid))
+			break;
+	}
+	errno = keep;
+	return cpu < nr ? cpu : THREADS_RINGS;
 }
 
 /* Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
 static uint32_t thread_attach(void)
 {
-	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire);
 	uint32_t cpu;
 
 	if (thread_busy)
@@ -109,16 +153,16 @@ static uint32_t thread_attach(void)
 		thread_busy = 0;
 		return fathom_user_cpu;
 	}
-	do {
-		cpu = free ? (uint32_t)__builtin_ctzll(free) : 64;
-		if (cpu >= atomic_load(&threads_limit)) {
-			thread_busy = 0;
-			goto refused;
-		}
-	} while (!atomic_compare_exchange_weak_explicit(&threads_free, &free, free & ~(1ull << cpu),
-							memory_order_acq_rel,
-							memory_order_acquire));
 	fathom_user_tid = (int32_t)syscall(SYS_gettid);
+	cpu = thread_take_ring();
+	if (cpu == THREADS_RINGS && thread_asks++ % THREADS_ASKS == 0)
+		cpu = thread_inherit_ring(fathom_user_tid);
+	if (cpu == THREADS_RINGS) {
+		thread_busy = 0;
+		goto refused;
+	}
+	thread_had = 1ull << cpu;
+	atomic_store(&threads_owner[cpu], fathom_user_tid);
 	thread_note_name(fathom_user_tid);
 	thread_take_stack();
 	if (threads_have_key)

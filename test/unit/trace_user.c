@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_user.c -- the user port from inside: rings taken and given back, refusals, nested signals, start and stop. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -52,6 +53,59 @@ TEST(threads_reuse_rings)
 	CHECK_EQ(entries(0), 1);
 	CHECK_EQ(entries(1), 20);
 	CHECK_EQ(fathom_user_refused(), 0);
+	fathom_user_stop();
+}
+
+static pthread_key_t late;
+static _Atomic uint32_t moved; /* threads that traced on another ring at their end */
+
+/* Runs behind the port's own destructor, every time there is one: what a signal handler does that comes that late. */
+static void trace_late(void *arg)
+{
+	uint32_t ring = (uint32_t)(uintptr_t)arg;
+
+	trace_step(1000);
+	moved += ring != fathom_user_cpu + 1;
+	pthread_setspecific(late, arg);
+}
+
+static void *ends_late(void *arg)
+{
+	trace_step((uint32_t)(uintptr_t)arg);
+	pthread_setspecific(late, (void *)(uintptr_t)(fathom_user_cpu + 1));
+	if (arg)
+		pthread_barrier_wait(arg);
+	return NULL;
+}
+
+TEST(threads_that_trace_at_their_very_end)
+{
+	enum {
+		ROUNDS = 40,
+		RINGS = 17
+	}; /* several rounds' worth: a joined thread may not be quite gone */
+	pthread_barrier_t two;
+	uint64_t all = 0;
+	pthread_t t, u;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=17,buffer_kb=64,out="), 0);
+	pthread_key_create(&late, trace_late);
+	trace_step(0);
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_barrier_init(&two, NULL, 2);
+		pthread_create(&t, NULL, ends_late, &two);
+		pthread_create(&u, NULL, ends_late, &two);
+		pthread_join(t, NULL);
+		pthread_join(u, NULL);
+		pthread_barrier_destroy(&two);
+	}
+	CHECK_EQ(moved, 0);
+	CHECK_EQ(fathom_user_refused(), 0);
+	CHECK_EQ(entries(0), 1);
+	for (uint32_t cpu = 1; cpu < RINGS; cpu++)
+		all += entries(cpu);
+	CHECK_EQ(all, ROUNDS * 2 * (1 + PTHREAD_DESTRUCTOR_ITERATIONS));
+	pthread_key_delete(late);
 	fathom_user_stop();
 }
 
