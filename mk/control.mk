@@ -23,24 +23,27 @@ selftests: $(B)/fathom $(MACHINE) $(B)/control/forks.so $(B)/demo/L6/kernel.elf 
 control-clients: $(MACHINE) ## eight clients at all files of a live process for a minute
 	CLIENT_SECONDS=60 test/control/clients.py
 
-# Fuzz targets of the control stage: the library itself under them. `make fuzz-trace-filter fuzz-trace-trigger fuzz-trace-glob fuzz-trace-p9`.
+# Fuzz targets of the control stage: the library itself under them. `make fuzz-trace-NAME`, NAME one of filter trigger glob p9 tracers.
 FUZZ_TRACE := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/trace_*.c))
 FUZZ_TRACE_SRC := $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)
 
 $(FUZZ_TRACE:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/fuzz/trace_setup.h test/lib/fuzz_replay.c $(B)/user-san/libfathom.a
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' $(DEPFLAGS) -MF $@.d $< test/lib/fuzz_replay.c \
+	$(CC) $(USER_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' $(DEPFLAGS) -MF $@.d -no-pie $< test/lib/fuzz_replay.c $(filter %.o,$^) \
 		-Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -o $@
+$(B)/test/fuzz/trace_tracers $(B)/fuzz/trace_tracers: $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o
 
 $(B)/user-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(DEPFLAGS) -c $< -o $@
+	clang -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(B)/user-fuzz/%.o: %.S
 	@mkdir -p $(@D)
 	clang $(USER_CFLAGS) -c $< -o $@
+# It works out where a call's entry would be before it looks whether there is one.
+$(B)/user-fuzz/trace/probe/graph.o: USER_CFLAGS += -fno-sanitize=bounds,pointer-overflow
 $(FUZZ_TRACE:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(patsubst %,$(B)/user-fuzz/%.o,$(basename $(FUZZ_TRACE_SRC)))
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Itest $^ -o $@
+	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -no-pie -Itest $^ -o $@
 
 CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
 .PHONY: $(CONTROL_FUZZ)

@@ -306,10 +306,10 @@ static void sites_name(void)
 	element_sort(named, sizeof(*named), kept);
 }
 
-/* Pieces of one block: 16-aligned, and `*at` may run past the end when only measuring. */
+/* Pieces of one block, 16-aligned; without a block it only measures. */
 static void *block_piece(uint8_t *block, size_t *at, size_t bytes)
 {
-	void *piece = block + *at;
+	void *piece = block ? block + *at : 0;
 
 	*at += (bytes + 15) & ~(size_t)15;
 	return piece;
