@@ -188,8 +188,9 @@ void task_exit(int code)
 	ipc_task_exit(t);
 	struct vm mine = t->vm;
 
-	memset(&t->vm, 0,
-	       sizeof(t->vm)); /* first: a switch away and back now loads the kernel's tables */
+	/* First, and in one store: a switch away and back loads the kernel's tables now, never half an address. */
+	__atomic_store_n(&t->vm.pml4, 0, __ATOMIC_RELEASE);
+	memset(&t->vm, 0, sizeof(t->vm));
 	vm_load(&t->vm);
 	vm_destroy(&mine);
 	t->exit_code = code;
