@@ -17,6 +17,7 @@ int cmd_cd(int argc, char **argv);
 int cmd_mkdir(int argc, char **argv);
 int cmd_rmdir(int argc, char **argv);
 int cmd_toggle(int argc, char **argv); /* shell_toggle.c */
+int cmd_delay(int argc, char **argv);  /* shell_delay.c */
 
 extern const struct shell_command shell_commands[]; /* ends with a NULL name */
 
