@@ -358,12 +358,24 @@ TEST(probes)
 	CHECK(fathom_function_probe_at(0, &p));
 	CHECK_EQ(p.left, 1);
 	ret_leaf(1);
+	CHECK(!fathom_tracing_is_on());
+	fathom_tracing_on();
 	CHECK(fathom_function_probe_at(0, &p));
 	CHECK_EQ(p.left, 0);
+	ret_leaf(1);
+	CHECK(fathom_tracing_is_on()); /* used up */
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
-	CHECK_EQ(filter("ret_leaf:dump:3"), 0); /* removed with a count or without */
+	CHECK_EQ(filter("ret_leaf:dump:3"),
+		 0); /* the count is not looked at, nor when it is removed */
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_EQ(p.left, 1);
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
-	CHECK_EQ(filter("ret_leaf:cpudump"), 0);
+	CHECK_EQ(filter("ret_leaf:cpudump:2"), 0);
+	CHECK(fathom_function_probe_at(0, &p));
+	CHECK_EQ(p.left, -1);
+	ret_leaf(1);
+	CHECK(!fathom_tracing_is_on());
+	fathom_tracing_on();
 	CHECK_EQ(filter("!ret_leaf:cpudump:1"), 0);
 	CHECK_EQ(probe_count(), 0);
 	CHECK_EQ(filter("ret_leaf:stacktrace:0x10"), 0);

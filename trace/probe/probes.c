@@ -67,15 +67,21 @@ static void command_stacktrace(const struct fathom_function_hit *hit)
 	fathom_stack_record(ring, hit->ip, hit->parent_ip, hit->fp);
 }
 
+/* Recording ends with what was dumped, as in Linux. */
 static void command_dump(const struct fathom_function_hit *hit)
 {
 	(void)hit;
+	fathom_tracing_off();
 	fathom_dump(0);
 }
 
+/* It runs at every call: the same records are not printed again. */
 static void command_cpudump(const struct fathom_function_hit *hit)
 {
 	(void)hit;
+	if (!fathom_tracing_is_on())
+		return;
+	fathom_tracing_off();
 	fathom_dump_cpu((int32_t)fathom_port_cpu(), 0);
 }
 
@@ -260,13 +266,15 @@ static int parse_probe(struct fathom_listener *instance, const char *s, size_t b
 	return parse_rest(s, bytes, l);
 }
 
-/* A dump without a count runs once, as in Linux, a cpudump always; both are removed with or without a count. */
+/* A dump runs once, as in Linux, a cpudump always, whatever the count; both are removed with or without one. */
 static void dump_count(struct probe_line *l)
 {
 	const struct fathom_function_command *c = commands[l->command];
 
-	if (!l->counted && c->run == command_dump)
+	if (c->run == command_dump)
 		l->count = 1;
+	if (c->run == command_cpudump)
+		l->count = -1;
 	if (c->run == command_dump || c->run == command_cpudump)
 		l->counted = 1;
 }
