@@ -215,12 +215,13 @@ static int reserve_memory(struct fathom_config *c)
 	return 0;
 }
 
+/* `*`, which is meant when nothing is said, is all there are: there may be none but trace_printk(). */
 static int enable_events(void)
 {
 	for (const char *p = user.events; *p; p += strlen(p) + 1) {
 		int n = fathom_event_enable(p, 1);
 
-		if (n < 0) {
+		if (n < 0 && !(n == -EINVAL && !strcmp(p, "*"))) {
 			say("no event matches, or it cannot be switched: ", p);
 			return n;
 		}

@@ -24,4 +24,6 @@ FATHOM_TRACE="tracer=function,filter=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_function 'grep -q "no function matches: nosuch" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
 FATHOM_TRACE="tracer=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_tracer 'grep -q "nosuch: cannot be started" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
+FATHOM_TRACE="out=$tmp/e.dat" $prog 2>"$tmp/err" # a program without events: trace_printk, the control tree
+check process_without_events '[ ! -s "$tmp/err" ] && [ "$(build/fathom query --count "$tmp/e.dat")" = 0 ]'
 exit $failed
