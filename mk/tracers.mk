@@ -11,7 +11,7 @@ $(B)/tracers/%_hij.o: test/tracers/%_hij.c test/tracers/traced.inc test/tracers/
 
 $(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/tracers/forest.h test/harness.h $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o $(B)/user/libfathom.a
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
+	$(CC) $(USER_CFLAGS) -fno-pie -no-pie $(TRACERS_LINK) -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
 CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting)
@@ -125,3 +125,16 @@ $(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry: $(B)/test/tracers-%
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 CHECK_DEPS += $(B)/test/tracers-gcc/fentry $(B)/test/tracers-clang/fentry
+
+# Shared libraries that come later: two with sites, one without.
+PLUG_FLAGS := -O2 -fPIC -shared -fno-omit-frame-pointer
+PLUG_alpha := -fpatchable-function-entry=5 -fno-ipa-ra -DPLUG=alpha
+PLUG_beta  := -fpatchable-function-entry=5 -fno-ipa-ra -DPLUG=beta
+PLUG_plain := -DPLUG=plain
+PLUGS      := $(addprefix $(B)/tracers/,alpha.so beta.so plain.so)
+$(PLUGS): $(B)/tracers/%.so: test/tracers/plug.c ports/user/fathom_user.h trace/include/fathom/far.h trace/arch/x86_64/far.h
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(PLUG_FLAGS) $(PLUG_$*) $< -o $@
+$(B)/test/unit/tracers_later: $(PLUGS)
+$(B)/test/unit/tracers_later: TRACERS_LINK := -rdynamic
+CHECK_FAST_DEPS += $(B)/test/unit/tracers_later

@@ -45,8 +45,8 @@ extern uint8_t ipc_text_start[], ipc_text_end[], vm_text_start[], vm_text_end[];
 void ksym_name_parts(void)
 {
 	static struct fathom_module parts[] = {
-		{"ipc", (uintptr_t)ipc_text_start, (uintptr_t)ipc_text_end, NULL},
-		{"vm", (uintptr_t)vm_text_start, (uintptr_t)vm_text_end, NULL},
+		{.name = "ipc", .from = (uintptr_t)ipc_text_start, .to = (uintptr_t)ipc_text_end},
+		{.name = "vm", .from = (uintptr_t)vm_text_start, .to = (uintptr_t)vm_text_end},
 	};
 
 	for (uint32_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -92,12 +92,14 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->buffer_kb, key, value, 12, 1u << 18, why);
 	if (!strcmp(key, "cpus"))
 		return set_number(&o->cpus, key, value, 1, 64, why);
+	if (!strcmp(key, "functions"))
+		return set_number(&o->functions, key, value, 0, 1u << 20, why);
 	if (!strcmp(key, "sample"))
 		return set_number(&o->sample_us, key, value, 100, 10000000, why);
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve")) {
 		snprintf(why, 128,
-			 "%.30s: events, tracer, filter, sample, out, buffer_kb, cpus, mode, dump, "
-			 "off and serve are known",
+			 "%.20s: events, tracer, filter, sample, out, buffer_kb, cpus, functions, "
+			 "mode, dump, off and serve are known",
 			 key);
 		return -EINVAL;
 	}
@@ -114,6 +116,7 @@ int user_options_parse(const char *text, struct user_options *o, char why[128])
 	strcpy(o->out, "trace.dat");
 	o->buffer_kb = 1024;
 	o->cpus = 32;
+	o->functions = 8192;
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy)) {
 		snprintf(why, 128, "longer than %zu bytes", sizeof(copy) - 1);
 		return -EINVAL;

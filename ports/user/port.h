@@ -13,12 +13,19 @@ struct user_options {
 	char out[256];	   /* "": nothing is written */
 	uint32_t buffer_kb;
 	uint32_t cpus;
+	uint32_t functions; /* room for those of libraries that come later */
 	uint32_t sample_us; /* look at the stacks that often; 0: never */
 	uint8_t dump;	    /* text to stderr at the end */
 	uint8_t discard;    /* keep the oldest events, not the newest */
 	uint8_t off;	    /* start with recording off */
 	uint8_t serve;	    /* the control tree can be mounted: fathom_serve.h */
 };
+
+/* user.c */
+struct fathom_object;
+int user_is_running(void);
+void user_events_join(struct fathom_object *o);
+void user_say(const char *what, const char *more); /* on stderr */
 
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */
 int user_options_parse(const char *text, struct user_options *o, char why[128]);
@@ -36,8 +43,19 @@ uintptr_t user_leaf_caller(uintptr_t ip, uintptr_t sp, uintptr_t fp, user_read_f
 int user_sample_start(uint32_t us);
 void user_sample_stop(void);
 
+/* library.c: what came before tracing started gets its names now */
+void user_libraries_start(void);
+
 /* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */
 void user_symbols_load(int libraries);
+/* A library that came, and it went. Under the tree's lock. */
+struct user_text {
+	const char *path; /* of the file */
+	uintptr_t base;	  /* what its addresses count from */
+	uintptr_t from, to;
+};
+void user_symbols_add(const struct user_text *text);
+void user_symbols_gone(uintptr_t from);
 const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 uintptr_t user_symbol_lookup(const char *name);
 int user_symbol_at(uint32_t index, uintptr_t *at, const char **name);

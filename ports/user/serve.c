@@ -26,22 +26,11 @@ struct serve_client {
 
 static struct {
 	pthread_t thread;
-	pthread_mutex_t lock;
 	int fd, wake[2];
 	int running;
 	char path[108];
 	struct serve_client *client[SERVE_CLIENTS];
-} serve = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
-
-static void serve_lock(void *arg)
-{
-	pthread_mutex_lock(arg);
-}
-
-static void serve_unlock(void *arg)
-{
-	pthread_mutex_unlock(arg);
-}
+} serve = {.fd = -1};
 
 static void serve_send(void *arg, const void *data, size_t bytes)
 {
@@ -208,7 +197,6 @@ int fathom_user_serve(void)
 		close(serve.fd);
 		return err;
 	}
-	fathom_fs_use_lock(serve_lock, serve_unlock, &serve.lock);
 	/* The program's signals are its own threads' affair. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);

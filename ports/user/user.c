@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "fathom/fs.h"
 #include "fathom/object.h"
 #include "fathom/save.h"
 #include "fathom/trace.h"
@@ -116,7 +117,7 @@ static int save_to(const char *path)
 	return err;
 }
 
-static void say(const char *what, const char *more)
+void user_say(const char *what, const char *more)
 {
 	to_stderr(NULL, "fathom: ", 8);
 	to_stderr(NULL, what, strlen(what));
@@ -140,9 +141,10 @@ static void finish(void)
 	if (user.out[0])
 		err = save_to(user.out);
 	if (err)
-		say(user.out, ": could not be written");
+		user_say(user.out, ": could not be written");
 	if (fathom_user_refused())
-		say("events were refused: more threads traced at a time than ", "cpus= allows");
+		user_say("events were refused: more threads traced at a time than ",
+			 "cpus= allows");
 }
 
 int fathom_user_save(const char *path)
@@ -204,8 +206,10 @@ static int reserve_memory(struct fathom_config *c)
 
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
+	c->module_functions = user.functions;
 	/* Four times: a snapshot, instances and histograms fit too. Pages are real only once they are used. */
 	user_memory_bytes = 4 * fathom_memory_need(user.cpus, pages);
+	user_memory_bytes += (size_t)user.functions * (128 + 24 * user.cpus); /* and a profile */
 	user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (user_memory == MAP_FAILED)
@@ -222,15 +226,20 @@ static int enable_events(void)
 		int n = fathom_event_enable(p, 1);
 
 		if (n < 0 && !(n == -EINVAL && !strcmp(p, "*"))) {
-			say("no event matches, or it cannot be switched: ", p);
+			user_say("no event matches, or it cannot be switched: ", p);
 			return n;
 		}
 	}
 	return 0;
 }
 
+int user_is_running(void)
+{
+	return user_running;
+}
+
 /* A library that comes later: what was asked for is asked of it too, and need not be there. */
-void fathom_user_join(struct fathom_object *o)
+void user_events_join(struct fathom_object *o)
 {
 	if (fathom_object_add(o) || !user_running)
 		return;
@@ -249,14 +258,14 @@ static int start_tracer(void)
 	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
 		err = fathom_function_set_write(FATHOM_SET_FILTER, p, strlen(p));
 		if (err)
-			say("no function matches: ", p);
+			user_say("no function matches: ", p);
 	}
 	if (!err && user.tracer[0])
 		err = fathom_tracer_set(user.tracer);
 	if (err == -ENOSYS)
-		say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md");
+		user_say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md");
 	else if (err)
-		say(user.tracer, ": cannot be started");
+		user_say(user.tracer, ": cannot be started");
 	return err;
 }
 
@@ -274,6 +283,7 @@ static int start_tracing(void)
 		return err;
 	clock_start();
 	user_symbols_load(user.sample_us != 0);
+	user_libraries_start();
 	c.clock_hz = clock_hz();
 #ifdef __x86_64__
 	c.clock_name = "x86-tsc";
@@ -301,12 +311,12 @@ int fathom_user_start(const char *options)
 		return -EBUSY;
 	err = user_options_parse(options, &user, why);
 	if (err) {
-		say("FATHOM_TRACE: ", why);
+		user_say("FATHOM_TRACE: ", why);
 		return err;
 	}
 	err = start_tracing();
 	if (err) {
-		say("tracing could not be started: ", strerror(-err));
+		user_say("tracing could not be started: ", strerror(-err));
 		return err;
 	}
 	user_running = 1;
@@ -317,12 +327,12 @@ int fathom_user_start(const char *options)
 		first = 0;
 	}
 	if (user.serve && (err = fathom_user_serve()))
-		say("the control tree cannot be served: ", strerror(-err));
+		user_say("the control tree cannot be served: ", strerror(-err));
 	err = enable_events();
 	if (!err)
 		err = start_tracer();
 	if (!err && user.sample_us && (err = user_sample_start(user.sample_us)))
-		say("stacks cannot be sampled: ", strerror(-err));
+		user_say("stacks cannot be sampled: ", strerror(-err));
 	if (err) {
 		user.out[0] = 0; /* there is nothing to save */
 		fathom_user_stop();
@@ -340,10 +350,22 @@ void fathom_user_stop(void)
 	fathom_exit();
 }
 
+static void tree_lock(void *arg)
+{
+	pthread_mutex_lock(arg);
+}
+
+static void tree_unlock(void *arg)
+{
+	pthread_mutex_unlock(arg);
+}
+
 __attribute__((constructor)) static void at_start(void)
 {
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	const char *options = getenv("FATHOM_TRACE");
 
+	fathom_fs_use_lock(tree_lock, tree_unlock, &mutex);
 	if (options && *options && strcmp(options, "0"))
 		fathom_user_start(options);
 }

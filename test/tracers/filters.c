@@ -163,7 +163,7 @@ static uint32_t waiting(enum fathom_function_set set)
 /* The functions of one of the traced files, as a module. */
 static struct fathom_module module_of(const char *name, const char *prefix)
 {
-	struct fathom_module m = {name, UINTPTR_MAX, 0, 0};
+	struct fathom_module m = {.name = name, .from = UINTPTR_MAX};
 
 	for (uint32_t i = 0; i < fathom_function_count(); i++) {
 		uintptr_t at = fathom_function_address(i);
@@ -183,7 +183,8 @@ TEST(modules)
 	char line[32];
 
 	rets = module_of("rets", "ret_");
-	gone = (struct fathom_module){"gone", (uintptr_t)nothing, (uintptr_t)nothing + 16, 0};
+	gone = (struct fathom_module){
+		.name = "gone", .from = (uintptr_t)nothing, .to = (uintptr_t)nothing + 16};
 	CHECK_EQ(filter("*mid:mod:rets"), 0); /* not there: kept, and nothing is traced */
 	CHECK_EQ(filter("nosuch:mod:other"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 0);

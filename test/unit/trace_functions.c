@@ -15,7 +15,7 @@
 static char memory[32 << 20] __attribute__((aligned(4096)));
 static struct site sites[FUNCTIONS];
 static struct named_site named[FUNCTIONS];
-static uint32_t sets[FATHOM_SET_NR][(FUNCTIONS + 31) / 32];
+static uint32_t sets[FATHOM_SET_NR][FUNCTIONS / 32 + 1];
 static char list[2 << 20];
 
 static int name_of(char name[512], unsigned int i)
@@ -62,7 +62,10 @@ static void start(void)
 	qsort(named, FUNCTIONS, sizeof(named[0]), by_hash);
 	fathom_functions.site = sites;
 	fathom_functions.named = named;
-	fathom_functions.nr_sites = FUNCTIONS;
+	fathom_functions.nr_sites = fathom_functions.nr_named = FUNCTIONS;
+	fathom_functions.room_sites = FUNCTIONS;
+	fathom_functions.part[0] = (struct site_part){.to = UINTPTR_MAX, .nr = FUNCTIONS};
+	fathom_functions.nr_parts = 1;
 	fathom_functions.ready = 1;
 	for (int i = 0; i < FATHOM_SET_NR; i++)
 		fathom_functions.set[i].word = sets[i];

@@ -32,6 +32,8 @@ int fathom_arch_site_ok(uintptr_t at);
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			     uint8_t out[FATHOM_PATCH_BYTES_MAX]);
 size_t fathom_arch_site_bytes(void);
+/* Where the module that `at` is in has its jumps (fathom/far.h); 0: nowhere. probe/ knows it. */
+uintptr_t fathom_module_far(uintptr_t at);
 
 /* Where hijacked returns arrive. */
 uintptr_t fathom_arch_return_address(void);

@@ -96,8 +96,6 @@ struct ctl_state {
 extern struct ctl_state fathom_ctl;
 
 /* The lock of the tree; control code runs under it. */
-void fathom_ctl_lock(void);
-void fathom_ctl_unlock(void);
 /* Takes its memory at the first call. 0, -ENODEV before fathom_init(), -ENOMEM. */
 int fathom_ctl_ready(void);
 /* An empty text over the shared scratch: for one piece of a file. */

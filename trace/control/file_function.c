@@ -60,11 +60,16 @@ const struct ctl_file_ops fathom_ctl_available_functions = {.show = available_fu
 
 #define KALLSYMS_GAP 32u /* symbols shown between two traced functions */
 
-static void kallsyms_line(struct fathom_text *t, uintptr_t at, const char *name)
+static void kallsyms_line(struct fathom_text *t, uintptr_t at, const char *name, const char *module)
 {
 	fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
 	fathom_text_str(t, " T ");
 	fathom_text_str(t, name);
+	if (module) {
+		fathom_text_str(t, "\t[");
+		fathom_text_str(t, module);
+		fathom_text_char(t, ']');
+	}
 	fathom_text_char(t, '\n');
 }
 
@@ -79,17 +84,19 @@ static int kallsyms_show(struct fathom_file *f, struct fathom_text *t)
 	const char *name;
 
 	if (!f->piece) {
-		kallsyms_line(t, fathom_marker_ip(), "tracing_mark_write");
+		kallsyms_line(t, fathom_marker_ip(), "tracing_mark_write", 0);
 		return count != 0 && fathom_core.config.symbol;
 	}
 	at = fathom_function_address(f->piece - 1);
-	end = f->piece < count ? fathom_function_address(f->piece) : ~(uintptr_t)0;
+	end = f->piece < count ? fathom_function_address(f->piece) : 0;
+	if (end <= at)
+		end = ~(uintptr_t)0; /* the next is in another module, or gone */
 	for (uint32_t i = 0; i < KALLSYMS_GAP && at < end; i++) {
 		offset = size = 0;
 		name = fathom_core.config.symbol(at, &offset, &size);
 		if (!name || size <= offset)
 			break;
-		kallsyms_line(t, at - offset, name);
+		kallsyms_line(t, at - offset, name, fathom_function_module(f->piece - 1));
 		at += size - offset;
 	}
 	return f->piece < count;
@@ -118,8 +125,12 @@ const struct ctl_file_ops fathom_ctl_enabled_functions = {.show = enabled_functi
 
 static int function_info_show(struct fathom_file *f, struct fathom_text *t)
 {
+	uint32_t n = 0;
+
 	(void)f;
-	fathom_text_u64(t, fathom_function_count(), 0, ' ');
+	for (uint32_t i = 0; i < fathom_function_count(); i++)
+		n += (uint32_t)(fathom_function_address(i) != 0);
+	fathom_text_u64(t, n, 0, ' ');
 	fathom_text_char(t, '\n');
 	return 0;
 }
@@ -172,10 +183,15 @@ static int function_rest_show(const struct fathom_file *f, uint32_t index, struc
 	       function_probe_show(l, index - fathom_waiting_count(l, set), t);
 }
 
-/* Of an empty set the first piece says what that means. In Linux a filter that waits is not empty. */
+/*
+ * Of an empty set the first piece says what that means. In Linux a filter that waits is not empty, nor a set whose
+ * functions went with their module.
+ */
 static int function_set_says_none(const struct fathom_file *f)
 {
-	return function_set_of(f) != FATHOM_SET_FILTER || !function_members(f)->waits;
+	const struct function_set *s = function_members(f);
+
+	return !s->count && (function_set_of(f) != FATHOM_SET_FILTER || !s->waits);
 }
 
 /*
@@ -210,36 +226,49 @@ static int function_set_show(struct fathom_file *f, struct fathom_text *t)
 
 #define FUNCTION_WORD_BYTES 560u /* Linux's: a name of 511 characters, a module, a command */
 
-/* The word that is being written lies in front of the copy. */
+/* What an open file for writing has at f->ptr: the word that is being written, and the copy. */
+struct function_edit {
+	char word[FUNCTION_WORD_BYTES];
+	uint32_t epoch; /* of the copy: fathom_set_renew() */
+	uint32_t copy[];
+};
+
 static char *function_word(const struct fathom_file *f)
 {
-	return f->ptr;
+	return ((struct function_edit *)f->ptr)->word;
 }
 
+/* Right for the modules that came and went since it was looked at last. */
 static uint32_t *function_copy(const struct fathom_file *f)
 {
-	return (uint32_t *)(void *)((uint8_t *)f->ptr + FUNCTION_WORD_BYTES);
+	struct function_edit *e = f->ptr;
+
+	fathom_set_renew(e->copy, &e->epoch);
+	return e->copy;
 }
 
 /*
  * As in Linux, whoever writes edits a copy (of u[3] bytes), empty if the file was opened with O_TRUNC, which takes the
- * set's place when the file is closed: text is patched once, whatever the number of names.
+ * set's place when the file is closed: text is patched once, whatever the number of names. Lines that wait for a module
+ * are no members, and go when it is opened.
  */
 static int function_set_open(struct fathom_file *f)
 {
 	size_t bytes = fathom_function_set_bytes();
+	struct function_edit *e;
 
 	if ((f->flags & FATHOM_O_ACCMODE) == FATHOM_O_RDONLY)
 		return 0;
-	f->ptr = fathom_pool_get(FUNCTION_WORD_BYTES + bytes);
-	if (!f->ptr)
+	e = f->ptr = fathom_pool_get(sizeof(*e) + bytes);
+	if (!e)
 		return -FATHOM_ENOMEM;
 	f->u[3] = bytes;
+	e->epoch = fathom_functions.epoch;
 	if (fathom_ctl_truncates(f)) {
-		__builtin_memset(function_copy(f), 0, bytes);
+		__builtin_memset(e->copy, 0, bytes);
 		fathom_waiting_clear(function_instance(f), function_set_of(f));
 	} else {
-		fathom_set_copy(function_members(f), function_copy(f));
+		fathom_set_copy(function_members(f), e->copy);
 	}
 	return 0;
 }
@@ -355,6 +384,7 @@ static int tracer_stats_show(struct fathom_file *f, struct fathom_text *t)
 	stats_line(t, "recursion", st.recursion);
 	stats_line(t, "forks not followed", st.forks_lost);
 	stats_line(t, "sites dropped", st.sites_dropped);
+	stats_line(t, "modules' functions without room", st.sites_refused);
 	return 0;
 }
 

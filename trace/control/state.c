@@ -176,7 +176,7 @@ static int state_instance_functions(struct ctl_instance *tr)
 {
 	void *memory;
 
-	if (!fathom_function_count())
+	if (!fathom_functions.room_sites)
 		return 0;
 	memory = fathom_pool_get(fathom_listener_bytes());
 	if (!memory)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.c -- functions that belong to a module, and lines of filters that wait for theirs: `glob:mod:module`. */
+#include "arch/arch.h"
 #include "fathom/errno.h"
 #include "fathom/event.h"
 #include "probe/modules.h"
@@ -27,17 +28,31 @@ struct module_line {
 	int remove;
 };
 
-static const char *module_of(uintptr_t at)
+const struct fathom_module *fathom_module_list(void)
+{
+	return modules;
+}
+
+static const struct fathom_module *module_of(uintptr_t at)
 {
 	for (const struct fathom_module *m = modules; m; m = m->next)
 		if (at >= m->from && at < m->to)
-			return m->name;
+			return m;
 	return 0;
+}
+
+uintptr_t fathom_module_far(uintptr_t at)
+{
+	const struct fathom_module *m = module_of(at);
+
+	return m ? m->far : 0;
 }
 
 const char *fathom_function_module(uint32_t index)
 {
-	return module_of(fathom_function_address(index));
+	const struct fathom_module *m = module_of(fathom_function_address(index));
+
+	return m ? m->name : 0;
 }
 
 static int module_is_here(const char *name, size_t bytes)
@@ -216,29 +231,54 @@ static void module_serve(const struct fathom_module *m)
 	}
 }
 
+static int module_unlink(const struct fathom_module *m)
+{
+	for (struct fathom_module **p = &modules; *p; p = &(*p)->next)
+		if (*p == m) {
+			*p = m->next;
+			return 0;
+		}
+	return -FATHOM_ENOENT;
+}
+
+static int module_is_listed(const struct fathom_module *m)
+{
+	const struct fathom_module *at = modules;
+
+	while (at && at != m)
+		at = at->next;
+	return at != 0;
+}
+
 int fathom_module_add(struct fathom_module *m)
 {
+	int err;
+
 	if (!m->name || m->from >= m->to)
 		return -FATHOM_EINVAL;
 	if (module_is_here(m->name, fathom_strlen(m->name)))
 		return -FATHOM_EEXIST;
 	m->next = modules;
 	modules = m;
-	if (!fathom_functions.nr_sites)
+	if (!fathom_functions.ready)
 		return 0;
+	err = fathom_sites_add(m);
+	if (err) {
+		module_unlink(m);
+		return err;
+	}
 	module_serve(m);
 	return fathom_tracer_refresh();
 }
 
 int fathom_module_remove(struct fathom_module *m)
 {
-	for (struct fathom_module **p = &modules; *p; p = &(*p)->next)
-		if (*p == m) {
-			fathom_function_forget(m->from, m->to);
-			*p = m->next;
-			return 0;
-		}
-	return -FATHOM_ENOENT;
+	if (!module_is_listed(m))
+		return -FATHOM_ENOENT;
+	if (fathom_functions.ready || !m->entries)
+		fathom_function_forget(m->from, m->to);
+	fathom_sites_remove(m);
+	return module_unlink(m);
 }
 
 void fathom_waiting_exit(void)

@@ -17,6 +17,8 @@ int fathom_is_module_line(const char *token, size_t bytes);
  */
 int fathom_module_edit(struct fathom_listener *l, enum fathom_function_set set, uint32_t *copy,
 		       const char *token, size_t bytes);
+/* All there are, the newest first. */
+const struct fathom_module *fathom_module_list(void);
 int fathom_module_matches(uint32_t function, const char *pattern, size_t bytes);
 
 /* The lines that wait: of an instance, or of the top (NULL). */

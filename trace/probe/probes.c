@@ -415,6 +415,13 @@ void fathom_probe_clear_of(const struct fathom_listener *instance)
 			probe_free(&probes[i]);
 }
 
+void fathom_probe_forget(void)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].group && fathom_site_is_gone(probes[i].function))
+			probe_free(&probes[i]);
+}
+
 /* Newest group first, and within a group by address. */
 static int listed_before(const struct function_probe *a, const struct function_probe *b)
 {

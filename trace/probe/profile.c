@@ -15,13 +15,13 @@ struct profile_count {
 };
 
 static struct {
-	struct profile_count *count; /* [nr_cpus][nr_sites] */
+	struct profile_count *count; /* [nr_cpus][room_sites] */
 	uint8_t on;
 } profile;
 
 static struct profile_count *profile_at(uint32_t cpu, uint32_t site)
 {
-	return &profile.count[(size_t)cpu * fathom_functions.nr_sites + site];
+	return &profile.count[(size_t)cpu * fathom_functions.room_sites + site];
 }
 
 void fathom_profile_enter(uint32_t site)
@@ -58,6 +58,16 @@ static void profile_clear(void)
 			*profile_at(cpu, i) = zero;
 }
 
+void fathom_profile_forget(void)
+{
+	struct profile_count zero = {0, 0, 0};
+
+	for (uint32_t cpu = 0; profile.count && cpu < fathom_core.nr_cpus; cpu++)
+		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+			if (fathom_site_is_gone(i))
+				*profile_at(cpu, i) = zero;
+}
+
 int fathom_profile_set(int on)
 {
 	int err = on ? fathom_function_prepare() : 0;
@@ -66,8 +76,8 @@ int fathom_profile_set(int on)
 		return err;
 	if (on && !profile.count)
 		profile.count =
-			fathom_memory_take((size_t)fathom_core.nr_cpus * fathom_functions.nr_sites *
-					   sizeof(*profile.count));
+			fathom_memory_take((size_t)fathom_core.nr_cpus *
+					   fathom_functions.room_sites * sizeof(*profile.count));
 	if (on && !profile.count)
 		return -FATHOM_ENOMEM;
 	if (on && !profile.on)

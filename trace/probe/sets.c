@@ -15,9 +15,10 @@ int fathom_set_test(const struct function_set *s, uint32_t index)
 	return fathom_load(&s->word[index / 32]) >> (index % 32) & 1;
 }
 
+/* A bit for each function there may be, and one that no function has: fathom_sets_forget(). */
 static uint32_t set_words(void)
 {
-	return (fathom_functions.nr_sites + 31) / 32;
+	return fathom_functions.room_sites / 32 + 1;
 }
 
 int fathom_set_has(enum fathom_function_set set, uint32_t index)
@@ -81,12 +82,16 @@ int fathom_parse_number(const char *s, size_t bytes, uint32_t *out)
 	return 0;
 }
 
-/* A number N is the N-th function of available_filter_functions, from 1. 0: not a number, or none such. */
+/* A number N is the N-th function of available_filter_functions, from 1: its index + 1. 0: not a number, or none such. */
 static uint32_t function_number(const char *s, size_t bytes)
 {
-	uint32_t n;
+	uint32_t n, i = 0;
 
-	return !fathom_parse_number(s, bytes, &n) && n <= fathom_functions.nr_sites ? n : 0;
+	if (fathom_parse_number(s, bytes, &n) || !n)
+		return 0;
+	for (; i < fathom_functions.nr_sites && n; i++)
+		n -= (uint32_t)!fathom_site_is_gone(i);
+	return n ? 0 : i;
 }
 
 void fathom_match_init(struct function_match *m, const char *pattern, size_t bytes)
@@ -105,11 +110,10 @@ static int match_candidate(const struct function_match *m)
 {
 	if (m->number)
 		return m->next ? -1 : (int)m->number - 1;
-	if (m->next >= fathom_functions.nr_sites)
-		return -1;
 	if (m->glob)
-		return (int)m->next;
-	return fathom_functions.named[m->next].hash == m->hash
+		return m->next < fathom_functions.nr_sites ? (int)m->next : -1;
+	return m->next < fathom_functions.nr_named &&
+			       fathom_functions.named[m->next].hash == m->hash
 		       ? (int)fathom_functions.named[m->next].site
 		       : -1;
 }
@@ -131,7 +135,7 @@ int fathom_match_next(struct function_match *m)
 	int i;
 
 	for (; (i = match_candidate(m)) >= 0; m->next++)
-		if (!(fathom_functions.site[i].flags & SITE_GONE) && match_is(m, (uint32_t)i)) {
+		if (!fathom_site_is_gone((uint32_t)i) && match_is(m, (uint32_t)i)) {
 			m->next++;
 			return i;
 		}
@@ -237,6 +241,52 @@ int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *co
 		return -FATHOM_EINVAL;
 	fathom_set_put(&fathom_functions.set[set], copy, fathom_waiting_count(0, set));
 	return fathom_tracer_refresh();
+}
+
+/* ---- functions that go ---- */
+
+/* Out of the words of a set, and the bit behind the last function in their place. */
+static void words_forget(uint32_t *word, uint32_t index)
+{
+	uint32_t bit = 1u << (index % 32), last = fathom_functions.room_sites;
+
+	if (!(word[index / 32] & bit))
+		return;
+	fathom_store(&word[last / 32], word[last / 32] | 1u << (last % 32));
+	fathom_store(&word[index / 32], word[index / 32] & ~bit);
+}
+
+/*
+ * As in Linux, a filter whose functions went with their module has none, and is not the empty one that means all: that
+ * takes whoever opens it to truncate it.
+ */
+void fathom_sets_forget(void)
+{
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
+		if (!fathom_site_is_gone(i))
+			continue;
+		for (uint32_t k = 0; k < FATHOM_SET_NR; k++)
+			words_forget(fathom_functions.set[k].word, i);
+		for (uint32_t k = 0; k < FATHOM_INSTANCES_MAX; k++)
+			for (uint32_t n = 0; fathom_listeners[k] && n <= FATHOM_SET_NOTRACE; n++)
+				words_forget(fathom_listeners[k]->set[n].word, i);
+	}
+}
+
+void fathom_set_renew(uint32_t *copy, uint32_t *epoch)
+{
+	if (*epoch == fathom_functions.epoch)
+		return;
+	for (uint32_t i = 0; i < fathom_functions.room_sites; i++) {
+		const struct site_part *p;
+
+		if (!(copy[i / 32] >> (i % 32) & 1))
+			continue;
+		p = fathom_part_of(i);
+		if (!p || p->born > *epoch || fathom_site_is_gone(i))
+			words_forget(copy, i);
+	}
+	*epoch = fathom_functions.epoch;
 }
 
 static int has_colon(const char *s, size_t bytes)

@@ -22,19 +22,35 @@ static uint8_t return_wanted(const struct return_site *r)
 	return s->users & SITE_RETURNS && !(s->flags & SITE_GONE);
 }
 
+/*
+ * A set that is patched is a part, which lives for ever, as a breakpoint handler needs it. One that asks late may ask for
+ * a site that the part has no more.
+ */
+static const struct site *part_site(const struct site_part *p, uint32_t i)
+{
+	uint32_t at = fathom_load(&p->first) + i;
+
+	return &fathom_functions.site[at < fathom_functions.room_sites ? at : 0];
+}
+
+static const struct return_site *part_return(const struct site_part *p, uint32_t i)
+{
+	uint32_t at = fathom_load(&p->first_ret) + i;
+
+	return &fathom_functions.ret[at < fathom_functions.room_rets ? at : 0];
+}
+
 static uintptr_t entries_at(const void *arg, uint32_t i, size_t *bytes)
 {
-	(void)arg;
 	*bytes = fathom_arch_site_bytes();
-	return fathom_functions.site[i].at;
+	return part_site(arg, i)->at;
 }
 
 static size_t entries_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	const struct site *s = &fathom_functions.site[i];
+	const struct site *s = part_site(arg, i);
 	enum fathom_entry entry = site_entry(s);
 
-	(void)arg;
 	if (entry == s->entry)
 		return 0;
 	return fathom_arch_site_code(s->at, entry, out);
@@ -42,42 +58,62 @@ static size_t entries_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH
 
 static uintptr_t returns_at(const void *arg, uint32_t i, size_t *bytes)
 {
-	(void)arg;
 	*bytes = fathom_arch_site_bytes();
-	return fathom_functions.ret[i].at;
+	return part_return(arg, i)->at;
 }
+
+static uint8_t returns_only_on; /* while patching: those that are on stay */
 
 static size_t returns_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	const struct return_site *r = &fathom_functions.ret[i];
+	const struct return_site *r = part_return(arg, i);
 
-	if (return_wanted(r) == r->on || (r->on && arg))
+	if (return_wanted(r) == r->on || (r->on && returns_only_on))
 		return 0;
 	return fathom_arch_site_code(r->at, r->on ? FATHOM_ENTRY_OFF : FATHOM_ENTRY_EXIT, out);
 }
 
-static int entries_patch(void)
+/* Nothing to write is no reason to stop the CPUs. */
+static int part_patch(const struct fathom_patch_set *set)
 {
-	struct fathom_patch_set set = {fathom_functions.nr_sites, entries_at, entries_code, 0};
-	int err = fathom_arch_patch_many(&set);
+	uint8_t code[FATHOM_PATCH_BYTES_MAX];
 
-	for (uint32_t i = 0; err >= 0 && i < fathom_functions.nr_sites; i++)
+	for (uint32_t i = 0; i < set->nr; i++)
+		if (set->code(set->arg, i, code))
+			return fathom_arch_patch_many(set);
+	return 0;
+}
+
+static int entries_patch(const struct site_part *p)
+{
+	struct fathom_patch_set set = {p->nr, entries_at, entries_code, p};
+	int err = part_patch(&set);
+
+	for (uint32_t i = p->first; err >= 0 && i < p->first + p->nr; i++)
 		fathom_functions.site[i].entry = (uint8_t)site_entry(&fathom_functions.site[i]);
 	return err < 0 ? err : 0;
 }
 
-/* Turn return sites on, and off too unless `only_on`. */
-static int returns_patch(int only_on)
+/* Turn return sites on, and off too unless `returns_only_on`. */
+static int returns_patch(const struct site_part *p)
 {
-	static const uint8_t marker; /* any address that lives for ever */
-	struct fathom_patch_set set = {fathom_functions.nr_rets, returns_at, returns_code,
-				       only_on ? &marker : 0};
-	int err = fathom_arch_patch_many(&set);
+	struct fathom_patch_set set = {p->nr_rets, returns_at, returns_code, p};
+	int err = part_patch(&set);
 
-	for (uint32_t i = 0; err >= 0 && i < fathom_functions.nr_rets; i++)
-		if (!only_on || !fathom_functions.ret[i].on)
+	for (uint32_t i = p->first_ret; err >= 0 && i < p->first_ret + p->nr_rets; i++)
+		if (!returns_only_on || !fathom_functions.ret[i].on)
 			fathom_functions.ret[i].on = return_wanted(&fathom_functions.ret[i]);
 	return err < 0 ? err : 0;
+}
+
+static int parts_patch(int (*patch)(const struct site_part *p))
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < fathom_functions.nr_parts && !err; i++)
+		if (fathom_functions.part[i].to)
+			err = patch(&fathom_functions.part[i]);
+	return err;
 }
 
 /* Text that cannot be written: what the sites lead to is decided at each call. */
@@ -98,10 +134,12 @@ int fathom_sites_patch(void)
 
 	if (!fathom_functions.patched)
 		return sites_flag();
-	err = returns_patch(1);
+	returns_only_on = 1;
+	err = parts_patch(returns_patch);
 	if (!err)
-		err = entries_patch();
-	return err ? err : returns_patch(0);
+		err = parts_patch(entries_patch);
+	returns_only_on = 0;
+	return err ? err : parts_patch(returns_patch);
 }
 
 int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
@@ -110,7 +148,7 @@ int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
 		return 0;
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
 		struct site *s = &fathom_functions.site[i];
-		uint8_t wanted = want ? (uint8_t)(want(i) & mask) : 0;
+		uint8_t wanted = want && !fathom_site_is_gone(i) ? (uint8_t)(want(i) & mask) : 0;
 
 		__atomic_store_n(&s->users, (uint8_t)((s->users & ~mask) | wanted),
 				 __ATOMIC_RELAXED);
@@ -123,8 +161,7 @@ static uintptr_t fixed_at(const void *arg, uint32_t i, size_t *bytes)
 	uint8_t code[FATHOM_PATCH_BYTES_MAX];
 	uintptr_t where = 0;
 
-	(void)arg;
-	*bytes = fathom_arch_site_fixed(fathom_functions.site[i].at, code, &where);
+	*bytes = fathom_arch_site_fixed(part_site(arg, i)->at, code, &where);
 	return where;
 }
 
@@ -132,21 +169,20 @@ static size_t fixed_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_B
 {
 	uintptr_t where;
 
-	(void)arg;
-	return fathom_arch_site_fixed(fathom_functions.site[i].at, out, &where);
+	return fathom_arch_site_fixed(part_site(arg, i)->at, out, &where);
 }
 
-int fathom_sites_normalise(void)
+int fathom_sites_normalise(const struct site_part *p)
 {
-	struct fathom_patch_set fixed = {fathom_functions.nr_sites, fixed_at, fixed_code, 0};
+	struct fathom_patch_set fixed = {p->nr, fixed_at, fixed_code, p};
 	int err;
 
 	if (!fathom_functions.patched)
 		return 0;
-	err = fathom_arch_patch_many(&fixed);
+	err = part_patch(&fixed);
 	if (err < 0)
 		return err;
-	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
+	for (uint32_t i = p->first; i < p->first + p->nr; i++)
 		fathom_functions.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
-	return entries_patch();
+	return entries_patch(p);
 }

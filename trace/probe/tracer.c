@@ -294,7 +294,8 @@ uint64_t fathom_thresh(void)
 
 void fathom_tracer_stats(struct fathom_tracer_stats *out)
 {
-	*out = (struct fathom_tracer_stats){.sites_dropped = fathom_functions.dropped};
+	*out = (struct fathom_tracer_stats){.sites_dropped = fathom_functions.dropped,
+					    .sites_refused = fathom_functions.refused};
 	for (uint32_t i = 0; i <= FATHOM_CPUS_MAX; i++) {
 		out->shadow_full += fathom_tracer_counts[i].shadow_full;
 		out->unmatched += fathom_tracer_counts[i].unmatched;

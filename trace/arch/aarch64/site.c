@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* site.c -- aarch64: the two words at a function's entry, and the calls they become. */
 #include "arch/arch.h"
+#include "arch/aarch64/far.h"
 
 /*
  * -fpatchable-function-entry=2 leaves two NOPs. The first becomes `mov x9, x30` for good: it keeps the return address,
@@ -45,26 +46,50 @@ int fathom_arch_site_ok(uintptr_t at)
 	       (word[0] == OP_NOP || (word[0] & OP_BL_MASK) == OP_BL);
 }
 
-static uintptr_t site_target(enum fathom_entry entry)
+enum far_slot {
+	FAR_FUNCTION,
+	FAR_HIJACK,
+	FAR_ANY,
+	FAR_NR,
+};
+
+static void (*const far_target[FAR_NR])(void) = {
+	fathom_arch_entry_function,
+	fathom_arch_entry_hijack,
+	fathom_arch_entry_any,
+};
+
+static enum far_slot site_slot(enum fathom_entry entry)
 {
 	switch (entry) {
-	case FATHOM_ENTRY_FUNCTION: return (uintptr_t)fathom_arch_entry_function;
-	case FATHOM_ENTRY_HIJACK: return (uintptr_t)fathom_arch_entry_hijack;
-	default: return (uintptr_t)fathom_arch_entry_any;
+	case FATHOM_ENTRY_FUNCTION: return FAR_FUNCTION;
+	case FATHOM_ENTRY_HIJACK: return FAR_HIJACK;
+	default: return FAR_ANY;
 	}
+}
+
+static int site_reaches(uintptr_t at, uintptr_t target, intptr_t *distance)
+{
+	*distance = (intptr_t)(target - at);
+	return *distance < BL_REACH && *distance >= -BL_REACH;
 }
 
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			     uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	intptr_t distance = (intptr_t)(site_target(entry) - at);
+	enum far_slot slot = site_slot(entry);
+	intptr_t distance;
+	uintptr_t far;
 
 	if (entry == FATHOM_ENTRY_OFF) {
 		site_put(out, OP_NOP);
 		return SITE_BYTES;
 	}
-	if (distance >= BL_REACH || distance < -BL_REACH)
-		return 0;
+	if (!site_reaches(at, (uintptr_t)far_target[slot], &distance)) {
+		far = fathom_module_far(at);
+		if (!far || !site_reaches(at, far + slot * FATHOM_FAR_SLOT, &distance))
+			return 0;
+	}
 	site_put(out, OP_BL | ((uint32_t)((uintptr_t)distance >> 2) & ~OP_BL_MASK));
 	return SITE_BYTES;
 }

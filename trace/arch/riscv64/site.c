@@ -24,15 +24,22 @@ static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
 		out[i] = (uint8_t)(word >> 8 * i);
 }
 
-/* From the auipc to the entry. The lower 12 bits are signed. */
-static int64_t site_distance(uintptr_t at)
-{
-	return (int64_t)((uintptr_t)fathom_arch_entry_any - (at - SITE_BYTES));
-}
-
+/* Of a distance from the auipc. The lower 12 bits are signed. */
 static int64_t site_upper(int64_t distance)
 {
 	return (distance + 0x800) & ~(int64_t)0xfff;
+}
+
+/* To the entry, or to the jump of a module that is too far from it. */
+static int64_t site_distance(uintptr_t at)
+{
+	uintptr_t from = at - SITE_BYTES, far;
+	int64_t direct = (int64_t)((uintptr_t)fathom_arch_entry_any - from);
+
+	if (site_upper(direct) == (int32_t)site_upper(direct))
+		return direct;
+	far = fathom_module_far(at);
+	return far ? (int64_t)(far - from) : direct;
 }
 
 uintptr_t fathom_arch_site_at(uintptr_t entry)

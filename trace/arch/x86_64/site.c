@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* site.c -- x86_64: the five bytes at a function's entry and at its returns, and the calls they become. */
 #include "arch/arch.h"
+#include "arch/x86_64/far.h"
 
 #define SITE_BYTES 5
 #define OP_CALL	   0xe8
@@ -52,37 +53,63 @@ int fathom_arch_site_ok(uintptr_t at)
 	       code[0] == OP_CALL;
 }
 
+enum far_slot {
+	FAR_FUNCTION,
+	FAR_GRAPH,
+	FAR_HIJACK,
+	FAR_ANY,
+	FAR_EXIT_RET,
+	FAR_EXIT_TAIL,
+	FAR_NR,
+};
+
+static void (*const far_target[FAR_NR])(void) = {
+	fathom_arch_entry_function, fathom_arch_entry_graph, fathom_arch_entry_hijack,
+	fathom_arch_entry_any,	    fathom_arch_exit_ret,    fathom_arch_exit_tail,
+};
+
 /* A return site in front of `ret` has less to save than one in front of a tail call. */
-static uintptr_t site_target(uintptr_t at, enum fathom_entry entry)
+static enum far_slot site_slot(uintptr_t at, enum fathom_entry entry)
 {
 	switch (entry) {
-	case FATHOM_ENTRY_FUNCTION: return (uintptr_t)fathom_arch_entry_function;
-	case FATHOM_ENTRY_GRAPH: return (uintptr_t)fathom_arch_entry_graph;
-	case FATHOM_ENTRY_HIJACK: return (uintptr_t)fathom_arch_entry_hijack;
+	case FATHOM_ENTRY_FUNCTION: return FAR_FUNCTION;
+	case FATHOM_ENTRY_GRAPH: return FAR_GRAPH;
+	case FATHOM_ENTRY_HIJACK: return FAR_HIJACK;
 	case FATHOM_ENTRY_EXIT:
-		if (((const uint8_t *)at)[SITE_BYTES] == OP_RET)
-			return (uintptr_t)fathom_arch_exit_ret;
-		return (uintptr_t)fathom_arch_exit_tail;
-	default: return (uintptr_t)fathom_arch_entry_any;
+		return ((const uint8_t *)at)[SITE_BYTES] == OP_RET ? FAR_EXIT_RET : FAR_EXIT_TAIL;
+	default: return FAR_ANY;
 	}
+}
+
+static int site_reaches(uintptr_t at, uintptr_t target, int32_t *distance)
+{
+	int64_t d = (int64_t)(target - (at + SITE_BYTES));
+
+	*distance = (int32_t)d;
+	return d == *distance;
 }
 
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			     uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
-	int64_t distance;
+	enum far_slot slot;
+	uintptr_t far;
+	int32_t distance;
 
 	if (entry == FATHOM_ENTRY_OFF) {
 		for (int i = 0; i < SITE_BYTES; i++)
 			out[i] = site_nop[i];
 		return SITE_BYTES;
 	}
-	distance = (int64_t)(site_target(at, entry) - (at + SITE_BYTES));
-	if (distance != (int32_t)distance)
-		return 0;
+	slot = site_slot(at, entry);
+	if (!site_reaches(at, (uintptr_t)far_target[slot], &distance)) {
+		far = fathom_module_far(at);
+		if (!far || !site_reaches(at, far + slot * FATHOM_FAR_SLOT, &distance))
+			return 0;
+	}
 	out[0] = OP_CALL;
 	for (int i = 0; i < 4; i++)
-		out[1 + i] = (uint8_t)((uint64_t)distance >> (8 * i));
+		out[1 + i] = (uint8_t)((uint32_t)distance >> (8 * i));
 	return SITE_BYTES;
 }
 

@@ -100,5 +100,8 @@ int fathom_fs_rmdir(const struct fathom_node *node);
  * while they hold it. Context: before the tree is used.
  */
 void fathom_fs_use_lock(void (*lock)(void *), void (*unlock)(void *), void *arg);
+/* For who changes outside of the tree what it steers: modules that come and go, tracers. Not from inside of it. */
+void fathom_ctl_lock(void);
+void fathom_ctl_unlock(void);
 
 #endif

@@ -43,6 +43,9 @@ struct fathom_config {
 	int (*task_name)(int32_t pid, char buf[16]);
 	int32_t (*task_group)(int32_t pid); /* thread-group id; 0: unknown */
 
+	/* room for so many functions of modules that come later, and twice as many returns; 0: those are not traced */
+	uint32_t module_functions;
+
 	/* The functions that interrupts enter by lie in [irq_text, irq_text_end): function_graph draws arrows. 0: none. */
 	uintptr_t irq_text, irq_text_end;
 };

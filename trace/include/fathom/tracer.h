@@ -91,17 +91,33 @@ uint32_t fathom_function_users(uint32_t index, int *graph);
 void fathom_function_forget(uintptr_t from, uintptr_t to);
 
 /*
- * A part of the kernel that has a name: its functions are listed as `name [module]`, and `glob:mod:module` chooses among
- * them. They must be in the table that the linker made: a module that is loaded later brings none. The caller's memory.
+ * A part of the kernel that has a name, or what was loaded later: its functions are listed as `name [module]`, and
+ * `glob:mod:module` chooses among them. The caller's memory, zero where nothing is said.
  */
 struct fathom_module {
 	const char *name;
 	uintptr_t from, to;	    /* its text */
 	struct fathom_module *next; /* the list's */
+	/*
+	 * Loaded later: the compiler's tables of its functions (the section __mcount_loc, or
+	 * __patchable_function_entries) and of their returns (__return_loc, if it has one), relocated. NULL: its
+	 * functions are in the tables of the program.
+	 */
+	const void *entries, *entries_end;
+	const void *returns, *returns_end;
+	/* Text in reach of a call from it that jumps on to the library: FATHOM_FAR_JUMPS(). 0: the library is in reach */
+	uintptr_t far;
 };
-/* Before fathom_init() or after it; filters that wait for it are set now. 0, -EEXIST, -EINVAL: no text. */
+/*
+ * Before fathom_init() or after it, and before its code runs. A tracer that runs traces its functions at once, as far as
+ * filters want them; lines that waited for it are set now. 0, -EEXIST: one has this name, -EINVAL: no text, -ENOSPC: more
+ * functions than config.module_functions left room for, or too many modules (all of it is left out, and counted).
+ */
 int fathom_module_add(struct fathom_module *m);
-/* Its text is about to go, and is forgotten. 0, -ENOENT. */
+/*
+ * Its text is about to go, and no CPU runs it or will return to it. Its sites are NOPs again, and it is in no list, filter,
+ * probe or profile any more; records keep its addresses. 0, -ENOENT.
+ */
 int fathom_module_remove(struct fathom_module *m);
 /* NULL: of none. */
 const char *fathom_function_module(uint32_t index);
@@ -226,6 +242,7 @@ struct fathom_tracer_stats {
 	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
 	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
 	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
+	uint32_t sites_refused; /* functions of modules that found no room */
 };
 void fathom_tracer_stats(struct fathom_tracer_stats *out);
 
