@@ -7,6 +7,8 @@
 #include "port.h"
 #include "traced.h"
 
+void fathom_graph_reset(void); /* probe/tracers.h, which is the library's own */
+
 static uint64_t random_state = 88172645463325252ull;
 
 static uint32_t roll(uint32_t n)
@@ -135,6 +137,80 @@ TEST(interrupted_interrupts)
 	CHECK_EQ(after.refused - before.refused, 0);
 	CHECK_EQ(after.cut - before.cut, 0);
 	printf("  %d runs, %zu calls\n", runs, (size_t)calls);
+	clean();
+}
+
+/* ---- a tracing that begins while calls are open ---- */
+
+static volatile long begin_step, begin_at;
+static int begin_silent; /* the ring refuses what the interrupt does */
+
+/* As if another CPU had just begun a new tracing, and this one's interrupt were the first to be traced in it. */
+static void on_begin(int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code != TRAP_TRACE) {
+		port_trap(sig, info, context);
+		return;
+	}
+	if (begin_step++ != begin_at)
+		return;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100l;
+	fathom_user_context = WIRE_FLAG_HARDIRQ;
+	fathom_graph_reset();
+	if (!begin_silent)
+		fathom_ring_reset(fathom_ring_of(0));
+	fathom_ring_enable(fathom_ring_of(0), !begin_silent);
+	wrong += ret_leaf(1) != 2;
+	fathom_ring_enable(fathom_ring_of(0), 1);
+	fathom_user_context = 0;
+}
+
+static size_t stepped_calls(int replaced)
+{
+	trap_flag(1);
+	wrong += (replaced ? hij_leaf(1) : ret_leaf(1)) != 2;
+	trap_flag(0);
+	return 0;
+}
+
+/* Begin at one instruction after the other of a call below another. How many there are. */
+static long begin_everywhere(int replaced)
+{
+	size_t deep = 0;
+
+	wrong = 0;
+	for (begin_at = 0, begin_step = 1000; begin_step >= begin_at; begin_at++) {
+		begin_step = 0;
+		fathom_graph_reset();
+		if (replaced)
+			hij_through(stepped_calls, 1);
+		else
+			ret_through(stepped_calls, 0);
+		fathom_ring_reset(fathom_ring_of(0));
+		ret_leaf(1);
+		CHECK_EQ(drain(0, recs, 2), 2);
+		deep += recs[0].depth != 0;
+	}
+	CHECK_EQ(deep, 0);
+	CHECK_EQ(wrong, 0);
+	return begin_at;
+}
+
+/* Wherever in the tracer it comes: afterwards calls are as deep as the new tracing has seen. */
+TEST(tracing_begins_in_an_interrupt)
+{
+	struct sigaction sa = {.sa_sigaction = on_begin, .sa_flags = SA_SIGINFO | SA_NODEFER};
+	long sites, replaced;
+
+	sigaction(SIGTRAP, &sa, 0);
+	start();
+	for (begin_silent = 0; begin_silent < 2; begin_silent++) {
+		sites = begin_everywhere(0);
+		replaced = begin_everywhere(1);
+		CHECK(sites > 100 && replaced > 100);
+	}
+	printf("  %ld instructions with return sites, %ld with replaced returns\n", sites,
+	       replaced);
 	clean();
 }
 #endif

@@ -404,6 +404,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 		return 0;
 	/* G7; and from here on no interrupt moves an entry */
 	outer = fathom_guard_enter(task, context);
+	fathom_shadow_trim(task);
 	i = fathom_shadow_find(task, slot);
 	if (i < 0) {
 		if (task->left_out)
@@ -445,14 +446,11 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 			    e->flags != fathom_load(&fathom_graph_plain) ||
 			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
 		return 0;
-	/* A wrong return address would be fatal, so there the call must still be where it was found. */
-	if (!ret)
-		fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
-	else if (!fathom_task_move_if(h.task, depth + 1,
-				      fathom_guard_level(h.context) | GUARD_LEAVES))
-		return 0;
-	to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta, FATHOM_POS_TURN(0));
-	if (fathom_unlikely(!to)) {
+	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
+	/* G8: is it still there, now that nobody moves it? A wrong return address would be fatal. */
+	if (fathom_unlikely(
+		    fathom_load(&e->slot) != (uintptr_t)slot ||
+		    !(to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta, FATHOM_POS_TURN(0))))) {
 		fathom_task_move(h.task, depth + 1, 0);
 		return 0;
 	}

@@ -27,6 +27,11 @@
  *     show as its caller's. If someone else wants it followed (the profile), or if it must be on the stack for returns to
  *     be told apart (names instead of slots), it is pushed as GRAPH_UNSEEN, and not counted in any depth.
  * G7. Whoever was let in is let out: the return of a call that is on the stack is recorded in any context.
+ *
+ * G8. The fast entries take the depth before they hold the guard. If a new tracing begins meanwhile and an interrupt is the
+ *     first to be traced in it, it drops and moves calls (fathom_shadow_refresh), and the depth that was taken is too deep.
+ *     A return then finds nothing on top; an entry finds that the ring has changed, or goes on with calls below it that are
+ *     over. Whoever comes next and finds such a call on top is not fast, and takes them off.
  */
 
 static uint32_t graph_generation = 1;
@@ -93,6 +98,17 @@ void fathom_shadow_refresh(struct fathom_task *task)
 	task->inside = task->quiet = task->left_out = 0;
 }
 
+void fathom_shadow_trim(struct fathom_task *task)
+{
+	uint32_t depth = task->depth;
+
+	if (fathom_guard_is_nested(task))
+		return; /* an interrupted context is just putting one there: G1 */
+	while (depth && !task->shadow[depth - 1].slot)
+		depth--;
+	task->depth = depth;
+}
+
 int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot)
 {
 	for (uint32_t i = task->depth; i-- > 0;)
@@ -123,6 +139,7 @@ int fathom_shadow_room(struct fathom_task *task, uintptr_t *slot)
 	uint32_t depth;
 
 	fathom_shadow_refresh(task);
+	fathom_shadow_trim(task);
 	depth = task->depth;
 	if (slot && depth && task->shadow[depth - 1].slot <= (uintptr_t)slot) {
 		shadow_reuse(task, slot);

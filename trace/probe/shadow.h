@@ -13,6 +13,8 @@ extern uintptr_t fathom_graph_plain;
 
 /* The caller holds the recursion guard: forget what an earlier tracing left, unless an interrupted context is at it. */
 void fathom_shadow_refresh(struct fathom_task *task);
+/* G8, likewise: no call on top that is over. */
+void fathom_shadow_trim(struct fathom_task *task);
 /*
  * Where one more call goes, which is the depth then; -1: full (counted). `slot` is where its return address lies; NULL: it
  * is named otherwise. The depth is the caller's to raise.

@@ -92,19 +92,6 @@ static inline void fathom_task_move(struct fathom_task *task, uint64_t depth, ui
 	fathom_local_barrier();
 }
 
-/* Take the guard if the depth is still this and nobody has it: an interrupt that began a new tracing may have moved the calls. */
-static inline int fathom_task_move_if(struct fathom_task *task, uint64_t depth, uint32_t busy)
-{
-#if UINTPTR_MAX > 0xffffffffu
-	return fathom_local_cmpxchg(&task->state, depth, depth + ((uint64_t)busy << 32));
-#else
-	if (fathom_load(&task->state) != depth)
-		return 0;
-	fathom_task_move(task, depth, busy);
-	return 1;
-#endif
-}
-
 static inline void fathom_guard_leave(struct fathom_task *task, uint32_t outer)
 {
 	fathom_local_barrier();
