@@ -45,9 +45,15 @@
 	popq	%rax
 .endm
 
-/* A stack frame for unwinders: [old %rbp][interrupted %rip], so that a walk goes on in what was interrupted. */
+/*
+ * A stack frame for unwinders: [old %rbp][interrupted %rip], so that a walk goes on in what was interrupted, or ends
+ * ([...][0]) if that was the user's: a kernel stack has no user addresses. All registers are saved by now.
+ */
 .macro LINK_FRAME
-	pushq	FRAME_RIP(%rdi)
+	xorl	%eax, %eax
+	testb	$3, FRAME_CS(%rdi)
+	cmovz	FRAME_RIP(%rdi), %rax
+	pushq	%rax
 	pushq	%rbp
 	movq	%rsp, %rbp
 .endm
