@@ -80,11 +80,19 @@ static void file_shrank(int sig)
 	_exit(EXIT_FAIL);
 }
 
+/* Who read the output has seen enough (head): that is no error, and what is left of a long search is not done. */
+static void reader_left(int sig)
+{
+	(void)sig;
+	_exit(EXIT_OK);
+}
+
 static int run(int argc, char **argv);
 
 int main(int argc, char **argv)
 {
 	signal(SIGBUS, file_shrank);
+	signal(SIGPIPE, reader_left);
 	return finish(run(argc, argv));
 }
 

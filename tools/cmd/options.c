@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,13 +302,6 @@ static int check_values(const struct command_spec *spec, struct options *o)
 	return EXIT_USAGE;
 }
 
-/* Who read the output has seen enough (head): that is no error, and what is left of a long search is not done. */
-static void reader_left(int sig)
-{
-	(void)sig;
-	_exit(EXIT_OK);
-}
-
 int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o)
 {
 	struct option_spec table[NR_SHARED];
@@ -320,7 +312,6 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 
 	memset(o, 0, sizeof(*o));
 	o->to = UINT64_MAX;
-	signal(SIGPIPE, reader_left);
 	shared_table(o, table);
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i];
