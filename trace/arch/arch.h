@@ -26,6 +26,9 @@ enum fathom_entry {
  */
 uintptr_t fathom_arch_site_at(uintptr_t entry);
 size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX], uintptr_t *where);
+/* Length of the NOP at `at`, and of the landing pad that a function may begin with; 0 if there is none. */
+size_t fathom_arch_nop_bytes(uintptr_t at);
+size_t fathom_arch_pad_bytes(uintptr_t at);
 /* Whether the bytes at `at` are something a compiler leaves for us. Others are dropped from the table. */
 int fathom_arch_site_ok(uintptr_t at);
 /* The code that makes the site lead to `entry`; its length, 0 if the entry is out of reach. */

@@ -92,6 +92,32 @@ static int site_usable(const struct site_part *p, uintptr_t at)
 	       fathom_arch_site_ok(at) && fathom_arch_site_code(at, FATHOM_ENTRY_ANY, code);
 }
 
+#define SITE_PREFIX_MAX 256 /* bytes of NOPs in front of a function */
+#define SITE_LATE_MAX	16  /* a site in a function begins no later: behind a landing pad */
+
+/*
+ * -fpatchable-function-entry=N,M puts M of the N in front of the function, and the table says where these begin. Calls do
+ * not come by there: the site is where the symbol is, behind a landing pad.
+ */
+static uintptr_t entry_behind_prefix(const struct site_part *p, uintptr_t entry)
+{
+	uintptr_t offset = 0, size = 0, at = entry;
+
+	if (entry < p->from || entry >= p->to || !fathom_core.config.symbol ||
+	    (fathom_core.config.symbol(at, &offset, &size) && offset < SITE_LATE_MAX))
+		return entry;
+	while (at - entry < SITE_PREFIX_MAX && at < p->to) {
+		size_t nop = fathom_arch_nop_bytes(at);
+
+		if (!nop)
+			break;
+		at += nop;
+		if (fathom_core.config.symbol(at, &offset, &size) && !offset)
+			return at + fathom_arch_pad_bytes(at);
+	}
+	return entry;
+}
+
 /* Those of one table behind the `nr` that the part has. How many it has then. */
 static uint32_t sites_collect(const struct site_part *p, const struct site_table *t, uint32_t nr)
 {
@@ -102,7 +128,7 @@ static uint32_t sites_collect(const struct site_part *p, const struct site_table
 
 		if (!at)
 			continue;
-		at = fathom_arch_site_at(at);
+		at = fathom_arch_site_at(entry_behind_prefix(p, at));
 		if (!site_usable(p, at)) {
 			fathom_functions.dropped++;
 			continue;

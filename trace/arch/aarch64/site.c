@@ -8,6 +8,7 @@
  * which the call will overwrite, and costs next to nothing while the site is off. The second one is the site.
  */
 #define OP_NOP	   0xd503201fu
+#define OP_BTI_C   0xd503245fu
 #define OP_KEEP_LR 0xaa1e03e9u
 #define OP_BL	   0x94000000u
 #define OP_BL_MASK 0xfc000000u
@@ -36,6 +37,16 @@ size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX],
 	*where = at - SITE_BYTES;
 	site_put(out, OP_KEEP_LR);
 	return SITE_BYTES;
+}
+
+size_t fathom_arch_nop_bytes(uintptr_t at)
+{
+	return *(const uint32_t *)at == OP_NOP ? SITE_BYTES : 0;
+}
+
+size_t fathom_arch_pad_bytes(uintptr_t at)
+{
+	return *(const uint32_t *)at == OP_BTI_C ? SITE_BYTES : 0;
 }
 
 int fathom_arch_site_ok(uintptr_t at)

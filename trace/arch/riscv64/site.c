@@ -67,6 +67,19 @@ static int site_is_nop(uint32_t word)
 	return word == OP_NOP || word == OP_C_NOPS;
 }
 
+size_t fathom_arch_nop_bytes(uintptr_t at)
+{
+	uint32_t word = site_word(at);
+
+	return word == OP_NOP ? 4 : (uint16_t)word == (uint16_t)OP_C_NOPS ? 2 : 0;
+}
+
+size_t fathom_arch_pad_bytes(uintptr_t at)
+{
+	(void)at;
+	return 0;
+}
+
 int fathom_arch_site_ok(uintptr_t at)
 {
 	uint32_t fixed = site_word(at - SITE_BYTES), word = site_word(at);

@@ -38,6 +38,31 @@ size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX],
 	return 0;
 }
 
+/* 90, or 0f 1f with its operand; 66 and 2e may stand in front. */
+size_t fathom_arch_nop_bytes(uintptr_t at)
+{
+	const uint8_t *code = (const uint8_t *)at;
+	size_t n = 0;
+	uint8_t operand;
+
+	while (n < 8 && (code[n] == 0x66 || code[n] == 0x2e))
+		n++;
+	if (code[n] == OP_NOP)
+		return n + 1;
+	if (code[n] != 0x0f || code[n + 1] != 0x1f)
+		return 0;
+	operand = code[n + 2];
+	n += 3 + ((operand & 7) == 4);
+	return n + (operand >> 6 == 1 ? 1 : operand >> 6 == 2 ? 4 : 0);
+}
+
+size_t fathom_arch_pad_bytes(uintptr_t at)
+{
+	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return site_equals((const uint8_t *)at, endbr64, 4) ? 4 : 0;
+}
+
 /*
  * -mnop-mcount, gcc's -fpatchable-function-entry=5, an older 5-byte NOP, or a call (to __fentry__ or to us). clang's NOP
  * has another displacement.
