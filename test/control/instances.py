@@ -113,19 +113,27 @@ def repeats(d, a):
 
 
 def latency(d, a, b):
-    """A latency tracer in one instance keeps the worst case there, and is the only one."""
+    """A latency tracer in one instance keeps the worst case there. One of the wakeup tracers can run beside it, in another."""
     write(a + "/set_ftrace_filter", "\n")
     write(a + "/current_tracer", "irqsoff\n")
     check("latency_is_on", read(a + "/current_tracer") == "irqsoff\n" and read(a + "/options/latency-format") == "1\n")
     check("latency_not_here", read(d + "/current_tracer") == "nop\n" and read(d + "/options/latency-format") == "0\n")
+    write(d + "/current_tracer", "function\n")
     for where in (b, d):
-        check(f"latency_busy_{'b' if where == b else 'top'}", error_of(lambda: write(where + "/current_tracer", "wakeup\n")) == errno.EBUSY)
+        check(f"latency_busy_{'b' if where == b else 'top'}", error_of(lambda: write(where + "/current_tracer", "preemptoff\n")) == errno.EBUSY
+              and read(where + "/current_tracer") == "nop\n")
     check("latency_snapshot_busy", error_of(lambda: write(a + "/snapshot", "1\n")) == errno.EBUSY)
     check("latency_found", wait_for(lambda: "latency trace v1.1.5" in read(a + "/trace")), read(a + "/trace"))
     text = read(a + "/trace")
     check("latency_text", "#  => started at: worker\n#  => ended at:   worker\n" in text and " : machine_work <-worker\n" in text, text)
     check("latency_max", read(d + "/tracing_max_latency") == "0\n")
     check("latency_top_is_clean", "latency trace" not in read(d + "/trace") and calls(d) == [])
+    write(b + "/current_tracer", "wakeup\n")
+    check("latency_beside", read(b + "/current_tracer") == "wakeup\n" and read(a + "/current_tracer") == "irqsoff\n")
+    check("latency_beside_busy", error_of(lambda: write(d + "/current_tracer", "wakeup_rt\n")) == errno.EBUSY)
+    write(b + "/current_tracer", "nop\n")
+    write(a + "/tracing_max_latency", "0\n")
+    check("latency_one_goes_on", wait_for(lambda: read(a + "/tracing_max_latency") != "0\n"))
     write(a + "/current_tracer", "nop\n")
     check("latency_put_back", read(a + "/options/latency-format") == "0\n")
     write(b + "/current_tracer", "preemptirqsoff\n")  # it is removed while that runs

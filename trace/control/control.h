@@ -119,7 +119,6 @@ int fathom_ctl_draws_graph(const struct fathom_tracer *t);
 /* The tracer of the top, or an instance's. */
 const struct fathom_tracer *fathom_ctl_tracer(const struct ctl_instance *tr);
 int fathom_ctl_is_latency(const struct ctl_instance *tr); /* it is a latency tracer */
-void fathom_ctl_latency_end(struct ctl_instance *tr);	  /* of an instance, if one runs there */
 void fathom_ctl_options_follow(struct ctl_instance *tr);  /* its tracer may have changed */
 int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t);
 enum ctl_option {

@@ -121,36 +121,21 @@ static int current_tracer_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
-/* tracing_max_latency is the tracers' own where one runs, or at the top if none does. */
-static int has_live_latency(const struct ctl_instance *tr)
+/* Of an instance that cannot have such a tracer the file is only a number. */
+static uint64_t *max_latency(struct ctl_instance *tr)
 {
-	return fathom_ctl_is_latency(tr) || (!tr->index && !fathom_latency_is_elsewhere());
+	return tr->index && !tr->functions ? &tr->max_latency
+					   : &fathom_latency_worst(tr->functions)->max_ns;
 }
 
-void fathom_ctl_latency_end(struct ctl_instance *tr)
-{
-	if (!tr->functions->latency)
-		return;
-	fathom_listener_latency(tr->functions, 0);
-	tr->max_latency = fathom_max_latency();
-	fathom_max_latency_set(fathom_ctl.top.max_latency);
-}
-
-/* The top's maximum is kept meanwhile. */
 static int instance_latency_begin(struct ctl_instance *tr, const struct fathom_tracer *t)
 {
-	uint64_t before = fathom_max_latency();
 	int err = fathom_ctl_snapshot_alloc(tr);
 
 	if (err)
 		return err;
 	fathom_ctl_clear(tr, tr->spare, ~0u);
-	err = fathom_listener_latency(tr->functions, t);
-	if (err)
-		fathom_max_latency_set(before);
-	else
-		fathom_ctl.top.max_latency = before;
-	return err;
+	return fathom_listener_latency(tr->functions, t);
 }
 
 static int instance_tracer_set(struct ctl_instance *tr, const struct fathom_tracer *t)
@@ -159,12 +144,13 @@ static int instance_tracer_set(struct ctl_instance *tr, const struct fathom_trac
 
 	if (err)
 		return err;
-	fathom_ctl_latency_end(tr);
-	if (t->flags & FATHOM_TRACER_LATENCY)
-		return instance_latency_begin(tr, t);
+	fathom_listener_latency(tr->functions, 0);
 	__atomic_store_n(&tr->functions->on, (uint32_t)ctl_same(t->name, "function"),
 			 __ATOMIC_SEQ_CST);
-	return fathom_tracer_refresh();
+	err = fathom_tracer_refresh();
+	if (!err && t->flags & FATHOM_TRACER_LATENCY)
+		err = instance_latency_begin(tr, t);
+	return err;
 }
 
 /* The trace is the old tracer's, so it is cleared; not if nothing changes. */
@@ -213,12 +199,11 @@ static uint64_t number_us(uint64_t ns)
 	return ns;
 }
 
-static uint64_t number_get(const struct ctl_instance *tr, uint32_t which)
+static uint64_t number_get(struct ctl_instance *tr, uint32_t which)
 {
 	switch (which) {
 	case CTL_NUMBER_THRESH: return number_us(fathom_thresh());
-	case CTL_NUMBER_MAX_LATENCY:
-		return number_us(has_live_latency(tr) ? fathom_max_latency() : tr->max_latency);
+	case CTL_NUMBER_MAX_LATENCY: return number_us(fathom_load(max_latency(tr)));
 	case CTL_NUMBER_GRAPH_DEPTH: return fathom_graph_depth();
 	case CTL_NUMBER_PERCENT: return tr->buffer_percent;
 	case CTL_NUMBER_STACK_MAX: return fathom_stack_max();
@@ -234,12 +219,7 @@ static int number_set(struct ctl_instance *tr, uint32_t which, uint64_t v)
 {
 	switch (which) {
 	case CTL_NUMBER_THRESH: fathom_thresh_set(v * 1000); return 0;
-	case CTL_NUMBER_MAX_LATENCY:
-		if (has_live_latency(tr))
-			fathom_max_latency_set(v * 1000);
-		else
-			tr->max_latency = v * 1000;
-		return 0;
+	case CTL_NUMBER_MAX_LATENCY: fathom_store(max_latency(tr), v * 1000); return 0;
 	case CTL_NUMBER_GRAPH_DEPTH: fathom_graph_depth_set((uint32_t)v); return 0;
 	case CTL_NUMBER_PERCENT:
 		if (v > 100)

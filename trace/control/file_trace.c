@@ -73,7 +73,7 @@ static const struct fathom_text_banner *trace_banner(const struct ctl_instance *
 	uint64_t us;
 
 	if (fathom_ctl_is_latency(tr))
-		fathom_latency_report(&r);
+		r = fathom_latency_worst(tr->functions)->report;
 	us = ctl_div(r.latency_ns, 1000);
 	fathom_ctl_comm(r.pid, v->comm);
 	v->banner = (struct fathom_text_banner){
@@ -109,12 +109,8 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 		c->graph = &fathom_view_graph;
 	c->clock = tr->clock;
 	c->start = tr->start;
-	if (trace_is_worst(f)) {
-		struct fathom_latency_report r;
-
-		fathom_latency_report(&r);
-		c->start = c->from = r.start;
-	}
+	if (trace_is_worst(f))
+		c->start = c->from = fathom_latency_worst(tr->functions)->report.start;
 	c->banner = trace_banner(tr, v);
 	c->comm = fathom_ctl_saved_comm;
 	c->tgid = fathom_ctl_saved_tgid;

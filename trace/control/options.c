@@ -231,7 +231,8 @@ static int option_set_instance(struct fathom_listener *l, uint32_t bit, int on)
 
 	__atomic_store_n(&l->options, bits, __ATOMIC_RELAXED);
 	fathom_function_forks_changed();
-	return l->latency && bit == FATHOM_OPT_FUNCTION_TRACE ? l->latency->changed(bit) : 0;
+	return l->latency && bit == FATHOM_OPT_FUNCTION_TRACE ? fathom_listener_latency_changed(l)
+							      : 0;
 }
 
 static int option_set(struct ctl_instance *tr, uint32_t option, int on)

@@ -195,7 +195,7 @@ static void state_functions_end(struct ctl_instance *tr)
 {
 	if (!tr->functions)
 		return;
-	fathom_ctl_latency_end(tr);
+	fathom_listener_latency(tr->functions, 0);
 	fathom_probe_clear_of(tr->functions);
 	fathom_waiting_clear(tr->functions, FATHOM_SET_FILTER);
 	fathom_waiting_clear(tr->functions, FATHOM_SET_NOTRACE);

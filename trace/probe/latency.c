@@ -28,48 +28,66 @@ static struct {
 } critical[FATHOM_CPUS_MAX];
 static uint32_t critical_watch; /* causes that the tracer looks at */
 
-/* The task whose wakeup is followed. Under wakeup_lock; read without it by the gate. */
+/* The task whose wakeup is followed. Under wakeups.lock; read without it by the gate. */
 static struct {
 	struct fathom_sched_task task;
 	uint64_t start;
 	uint32_t cpu;
 	uint32_t active;
 } waking;
-static uint32_t wakeup_lock;
 static uint8_t wakeup_rt_only, wakeup_dl_only;
 
 /*
- * The instance that a latency tracer runs in, or last ran in; NULL: the top. Who records looks at it inside fathom_gate, and
+ * As in Linux one of the wakeup tracers and one of the others can run at a time, each at the top or in an instance. `in` is
+ * the instance that the family's runs in, or last ran in; NULL: the top. Who records looks at it inside fathom_gate, and
  * there only after seeing that the tracer still listens: then the instance is there until the gate is left.
  */
-static struct fathom_listener *latency_in;
-static uint8_t latency_elsewhere; /* it runs there now. Task context */
-static int (*latency_gate)(void);
+struct latency_family {
+	struct fathom_listener *in;
+	uint8_t runs; /* task context */
+	uint32_t lock;
+	int (*gate)(void);
+};
+static struct latency_family criticals, wakeups;
+static struct fathom_listener *latency_starts_in; /* while one is started: `in` of it */
+static struct fathom_latency_worst worst_at_top;
 
-static struct fathom_latency_report report;
-static uint64_t max_latency_ns;
+static struct latency_family *family_of(const struct fathom_tracer *t)
+{
+	return t->stop == fathom_wakeup_stop ? &wakeups : &criticals;
+}
+
+struct fathom_latency_worst *fathom_latency_worst(struct fathom_listener *l)
+{
+	return l ? &l->worst : &worst_at_top;
+}
+
+static struct fathom_latency_worst *family_worst(const struct latency_family *f)
+{
+	return fathom_latency_worst(fathom_load(&f->in));
+}
 
 void fathom_latency_report(struct fathom_latency_report *out)
 {
-	*out = report;
+	*out = worst_at_top.report;
 }
 
 uint64_t fathom_max_latency(void)
 {
-	return fathom_load(&max_latency_ns);
+	return fathom_load(&worst_at_top.max_ns);
 }
 
 void fathom_max_latency_set(uint64_t ns)
 {
-	fathom_store(&max_latency_ns, ns);
+	fathom_store(&worst_at_top.max_ns, ns);
 }
 
 /* Linux's report_latency(). */
-static int latency_counts(uint64_t ns)
+static int latency_counts(const struct latency_family *f, uint64_t ns)
 {
 	uint64_t thresh = fathom_load(&fathom_thresh_ns);
 
-	return thresh ? ns >= thresh : ns > fathom_load(&max_latency_ns);
+	return thresh ? ns >= thresh : ns > fathom_load(&family_worst(f)->max_ns);
 }
 
 static void latency_enter(uint32_t cpu)
@@ -84,10 +102,20 @@ static void latency_leave(uint32_t cpu)
 		fathom_gate.leave(cpu);
 }
 
-/* The ring of this CPU where it runs, NULL if there is none. */
-static struct fathom_ring *latency_ring(void)
+static int family_try_lock(struct latency_family *f)
 {
-	const struct fathom_listener *l = fathom_load(&latency_in);
+	return !__atomic_exchange_n(&f->lock, 1, __ATOMIC_ACQUIRE);
+}
+
+static void family_unlock(struct latency_family *f)
+{
+	__atomic_store_n(&f->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* The ring of this CPU where it runs, NULL if there is none. */
+static struct fathom_ring *latency_ring(const struct latency_family *f)
+{
+	const struct fathom_listener *l = fathom_load(&f->in);
 	uint32_t cpu = fathom_port_cpu();
 
 	if (!l)
@@ -95,17 +123,17 @@ static struct fathom_ring *latency_ring(void)
 	return cpu < fathom_core.nr_cpus ? fathom_load(&l->ring[cpu]) : 0;
 }
 
-static int latency_is_recording(void)
+static int latency_is_recording(const struct latency_family *f)
 {
-	const struct fathom_listener *l = fathom_load(&latency_in);
+	const struct fathom_listener *l = fathom_load(&f->in);
 
 	return l ? fathom_listener_is_recording(l) : fathom_tracing_is_on();
 }
 
 /* Exchange the rings with the spares: of one CPU, which is all that is kept then, or of all. */
-static int latency_keep(uint32_t cpu)
+static int latency_keep(const struct latency_family *f, uint32_t cpu)
 {
-	struct fathom_listener *l = fathom_load(&latency_in);
+	struct fathom_listener *l = fathom_load(&f->in);
 
 	if (l)
 		return l->keep(l, cpu);
@@ -124,28 +152,28 @@ static int latency_functions_in(struct fathom_listener *l, int (*gate)(void))
 }
 
 /* function-trace: functions, or with display-graph calls and returns, are recorded while the gate is open. NULL: none. */
-static int latency_functions(int (*gate)(void))
+static int latency_functions(struct latency_family *f, int (*gate)(void))
 {
 	uint32_t options = gate ? fathom_tracer_option_bits : 0;
 	uint8_t graph = (options & FATHOM_OPT_DISPLAY_GRAPH) != 0, on;
 	int err;
 
-	latency_gate = gate;
-	if (latency_elsewhere)
-		return latency_functions_in(latency_in, gate);
+	f->gate = gate;
+	if (f->in)
+		return latency_functions_in(f->in, gate);
 	on = (options & FATHOM_OPT_FUNCTION_TRACE) != 0;
 	err = fathom_tracer_want_sites(on && !graph, on && graph, gate);
 	return err == -FATHOM_ENOSYS ? 0 : err; /* a kernel without sites has latencies too */
 }
 
 /* A function that stands at one end of the section: in the graph a call that took no time, as in Linux. */
-static void latency_mark(uintptr_t ip, uintptr_t parent_ip)
+static void latency_mark(const struct latency_family *f, uintptr_t ip, uintptr_t parent_ip)
 {
-	if (!fathom_load(&latency_in) &&
+	if (!fathom_load(&f->in) &&
 	    fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
 		fathom_graph_record(ip, fathom_port_context());
 	else
-		fathom_function_record_in(latency_ring(), ip, parent_ip, fathom_port_context());
+		fathom_function_record_in(latency_ring(f), ip, parent_ip, fathom_port_context());
 }
 
 /* An option of a latency tracer that runs was turned: it starts over in another layout, or its functions go on or off. */
@@ -154,39 +182,45 @@ int fathom_latency_changed(uint32_t bit)
 	const struct fathom_tracer *now = fathom_tracer_current();
 
 	if (bit == FATHOM_OPT_FUNCTION_TRACE)
-		return latency_functions(latency_gate);
+		return latency_functions(family_of(now), family_of(now)->gate);
 	if (bit != FATHOM_OPT_DISPLAY_GRAPH)
 		return 0;
 	now->stop();
 	return now->start();
 }
 
-static int latency_begin(uint32_t want, int (*gate)(void))
+int fathom_listener_latency_changed(struct fathom_listener *l)
 {
-	int err = latency_elsewhere ? 0 : fathom_snapshot_alloc();
+	return latency_functions_in(l, l->gate);
+}
+
+static int latency_begin(struct latency_family *f, uint32_t want, int (*gate)(void))
+{
+	int err = latency_starts_in ? 0 : fathom_snapshot_alloc();
 
 	if (err)
 		return err;
-	report = (struct fathom_latency_report){0};
-	max_latency_ns = 0;
-	if (!latency_elsewhere) {
-		fathom_store(&latency_in, (struct fathom_listener *)0);
+	fathom_store(&f->in, latency_starts_in);
+	*family_worst(f) = (struct fathom_latency_worst){0};
+	if (!f->in) {
 		fathom_snapshot_clear();
 		if (fathom_tracer_option_bits & FATHOM_OPT_DISPLAY_GRAPH)
 			fathom_graph_reset();
 	}
-	err = latency_functions(gate);
+	err = latency_functions(f, gate);
 	if (err)
 		return err;
+	f->runs = 1;
 	fathom_want_change(want, 0);
 	fathom_want_switches();
 	return 0;
 }
 
-static void latency_end(void)
+static void latency_end(struct latency_family *f, uint32_t unwant)
 {
-	fathom_want_change(0, FATHOM_WANT_WAKEUP | FATHOM_WANT_IRQS | FATHOM_WANT_PREEMPT);
-	latency_functions(0);
+	fathom_want_change(0, unwant);
+	latency_functions(f, 0);
+	f->runs = 0;
 	fathom_want_switches();
 }
 
@@ -194,7 +228,11 @@ static void latency_stop_in(struct fathom_listener *l)
 {
 	l->latency->stop();
 	l->latency = 0;
-	latency_elsewhere = 0;
+}
+
+int fathom_latency_is_busy(const struct fathom_tracer *t)
+{
+	return t->flags & FATHOM_TRACER_LATENCY && family_of(t)->runs;
 }
 
 int fathom_listener_latency(struct fathom_listener *l, const struct fathom_tracer *t)
@@ -205,27 +243,24 @@ int fathom_listener_latency(struct fathom_listener *l, const struct fathom_trace
 		latency_stop_in(l);
 	if (!t)
 		return 0;
-	if (latency_elsewhere || fathom_tracer_current()->flags & FATHOM_TRACER_LATENCY)
+	if (fathom_latency_is_busy(t))
 		return -FATHOM_EBUSY;
 	l->latency = t;
-	fathom_store(&latency_in, l);
-	latency_elsewhere = 1;
+	latency_starts_in = l;
 	err = t->start();
+	latency_starts_in = 0;
 	if (err)
 		latency_stop_in(l);
 	return err;
 }
 
-int fathom_latency_is_elsewhere(void)
-{
-	return latency_elsewhere;
-}
-
+/* The top's tracer has stopped. */
 void fathom_latency_exit(void)
 {
-	if (latency_elsewhere)
-		latency_stop_in(latency_in);
-	latency_in = 0;
+	for (uint32_t i = 0; i < FATHOM_INSTANCES_MAX; i++)
+		if (fathom_listeners[i] && fathom_listeners[i]->latency)
+			latency_stop_in(fathom_listeners[i]);
+	criticals.in = wakeups.in = 0;
 }
 
 /* ---- interrupts or preemption off ---- */
@@ -242,7 +277,7 @@ static int critical_start(uint32_t watch, uint32_t want)
 	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++)
 		critical[i].causes = critical[i].open = 0;
 	critical_watch = watch;
-	return latency_begin(want, critical_gate);
+	return latency_begin(&criticals, want, critical_gate);
 }
 
 int fathom_irqsoff_start(void)
@@ -263,7 +298,7 @@ int fathom_preemptirqsoff_start(void)
 
 void fathom_critical_stop(void)
 {
-	latency_end();
+	latency_end(&criticals, FATHOM_WANT_IRQS | FATHOM_WANT_PREEMPT);
 	critical_watch = 0;
 }
 
@@ -271,22 +306,23 @@ static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 {
 	critical[cpu].started_at = parent_ip ? parent_ip : ip;
 	critical[cpu].start = fathom_port_clock();
-	latency_mark(ip, parent_ip);
+	latency_mark(&criticals, ip, parent_ip);
 	fathom_store(&critical[cpu].open, 1);
 }
 
 static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 {
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
+	struct fathom_latency_worst *worst = family_worst(&criticals);
 
 	fathom_store(&critical[cpu].open, 0);
-	latency_mark(ip, parent_ip);
-	if (!latency_counts(ns) || __atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE))
+	latency_mark(&criticals, ip, parent_ip);
+	if (!latency_counts(&criticals, ns) || !family_try_lock(&criticals))
 		return;
-	if (latency_counts(ns)) { /* still, now that nobody else reports */
-		fathom_stack_event_in(latency_ring());
-		if (!latency_keep(cpu)) { /* only this CPU's part belongs to it */
-			report = (struct fathom_latency_report){
+	if (latency_counts(&criticals, ns)) { /* still, now that nobody else reports */
+		fathom_stack_event_in(latency_ring(&criticals));
+		if (!latency_keep(&criticals, cpu)) { /* only this CPU's part belongs to it */
+			worst->report = (struct fathom_latency_report){
 				.latency_ns = ns,
 				.start = critical[cpu].start,
 				.pid = fathom_port_task(),
@@ -294,10 +330,10 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 				.started_at = critical[cpu].started_at,
 				.ended_at = parent_ip ? parent_ip : ip,
 			};
-			fathom_store(&max_latency_ns, ns);
+			fathom_store(&worst->max_ns, ns);
 		}
 	}
-	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+	family_unlock(&criticals);
 }
 
 static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
@@ -306,7 +342,7 @@ static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
 	uint32_t before = critical[cpu].causes;
 
 	critical[cpu].causes = off ? before | cause : before & ~cause;
-	if (!latency_is_recording()) /* a section that is not recorded is not reported */
+	if (!latency_is_recording(&criticals)) /* a section that is not recorded is not reported */
 		critical[cpu].open = 0;
 	else if (!before && critical[cpu].causes)
 		critical_open(cpu, ip, parent_ip);
@@ -350,7 +386,7 @@ static int wakeup_begin(uint8_t rt_only, uint8_t dl_only)
 	waking.active = 0;
 	wakeup_rt_only = rt_only;
 	wakeup_dl_only = dl_only;
-	return latency_begin(FATHOM_WANT_WAKEUP, wakeup_gate);
+	return latency_begin(&wakeups, FATHOM_WANT_WAKEUP, wakeup_gate);
 }
 
 int fathom_wakeup_start(void)
@@ -370,14 +406,14 @@ int fathom_wakeup_dl_start(void)
 
 void fathom_wakeup_stop(void)
 {
-	latency_end();
+	latency_end(&wakeups, FATHOM_WANT_WAKEUP);
 	waking.active = 0;
 }
 
 static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 			 const struct fathom_sched_task *next, uint32_t next_cpu)
 {
-	struct fathom_ring *ring = latency_ring();
+	struct fathom_ring *ring = latency_ring(&wakeups);
 	struct fathom_slot slot;
 	uint8_t *to = ring ? fathom_ring_reserve(ring, SWITCH_BYTES, &slot) : 0;
 
@@ -396,7 +432,7 @@ static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 
 static void wakeup_ends(uintptr_t pin)
 {
-	__atomic_store_n(&wakeup_lock, 0, __ATOMIC_RELEASE);
+	family_unlock(&wakeups);
 	latency_leave(fathom_port_cpu());
 	fathom_port_unpin(pin);
 }
@@ -408,7 +444,7 @@ static int wakeup_begins(uintptr_t *pin)
 
 	*pin = fathom_port_pin();
 	cpu = fathom_port_cpu();
-	if (cpu < fathom_core.nr_cpus && !__atomic_exchange_n(&wakeup_lock, 1, __ATOMIC_ACQUIRE)) {
+	if (cpu < fathom_core.nr_cpus && family_try_lock(&wakeups)) {
 		latency_enter(cpu);
 		if (fathom_wanted(FATHOM_WANT_WAKEUP))
 			return 1;
@@ -443,15 +479,15 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 		waking.start = fathom_port_clock();
 		fathom_store(&waking.cpu, cpu);
 		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
-		fathom_stack_event_in(latency_ring());
-		latency_mark(here, 0);
+		fathom_stack_event_in(latency_ring(&wakeups));
+		latency_mark(&wakeups, here, 0);
 		fathom_store(&waking.active, 1);
 	}
 	wakeup_ends(pin);
 }
 
 /* Linux's numbers of its classes, and what each counts. */
-static void report_class(const struct fathom_sched_task *t)
+static void report_class(struct fathom_latency_report *report, const struct fathom_sched_task *t)
 {
 	enum {
 		POLICY_FIFO = 1,
@@ -459,29 +495,31 @@ static void report_class(const struct fathom_sched_task *t)
 	};
 
 	if (t->is_dl) {
-		report.policy = POLICY_DEADLINE;
+		report->policy = POLICY_DEADLINE;
 	} else if (t->is_rt) {
-		report.policy = POLICY_FIFO;
-		report.rt_prio = 99 - t->prio;
+		report->policy = POLICY_FIFO;
+		report->rt_prio = 99 - t->prio;
 	} else if (t->prio >= 100 && t->prio < 140) {
-		report.nice = t->prio - 120;
+		report->nice = t->prio - 120;
 	}
 }
 
 static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next)
 {
+	struct fathom_latency_worst *worst = family_worst(&wakeups);
 	uint32_t cpu = fathom_port_cpu();
 	/* What is recorded of the end is not part of the wait. */
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - waking.start);
 
-	latency_mark((uintptr_t)__builtin_return_address(0), 0);
+	latency_mark(&wakeups, (uintptr_t)__builtin_return_address(0), 0);
 	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
-	fathom_stack_event_in(latency_ring());
-	if (latency_is_recording() && latency_counts(ns) && !latency_keep(FATHOM_SNAPSHOT_ALL)) {
-		report = (struct fathom_latency_report){
+	fathom_stack_event_in(latency_ring(&wakeups));
+	if (latency_is_recording(&wakeups) && latency_counts(&wakeups, ns) &&
+	    !latency_keep(&wakeups, FATHOM_SNAPSHOT_ALL)) {
+		worst->report = (struct fathom_latency_report){
 			.latency_ns = ns, .start = waking.start, .pid = next->pid, .cpu = cpu};
-		report_class(next);
-		fathom_store(&max_latency_ns, ns);
+		report_class(&worst->report, next);
+		fathom_store(&worst->max_ns, ns);
 	}
 	fathom_store(&waking.active, 0);
 }

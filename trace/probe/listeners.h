@@ -53,6 +53,12 @@ struct function_last {
 int fathom_function_repeats(struct function_last *last, struct fathom_ring *ring, uintptr_t ip,
 			    uintptr_t parent_ip, uint32_t context);
 
+/* The worst case that a latency tracer found. */
+struct fathom_latency_worst {
+	uint64_t max_ns; /* tracing_max_latency: may be set meanwhile */
+	struct fathom_latency_report report;
+};
+
 /*
  * The function tracer and the function probes of an instance. Its owner changes it under the tree's lock and then calls
  * fathom_tracer_refresh(); calls look at it inside fathom_gate.enter and leave, after which its memory may go.
@@ -67,6 +73,7 @@ struct fathom_listener {
 	uint32_t on; /* functions are recorded: its tracer is `function`, or a latency tracer */
 	uint32_t options; /* FATHOM_OPT_FUNC_STACK, FATHOM_OPT_FUNCTION_FORK, ... */
 	const struct fathom_tracer *latency; /* the latency tracer that runs in it; NULL: none */
+	struct fathom_latency_worst worst;   /* that it found */
 	int (*gate)(void);		     /* asked per call: 0: not this one. NULL: always */
 	/* Keep what its rings hold in the spares: of one CPU alone, or of all. 0 or -errno. Any context. */
 	int (*keep)(struct fathom_listener *l, uint32_t cpu);
@@ -93,10 +100,13 @@ int fathom_listeners_follow_forks(void);
 void fathom_function_forks_changed(void);
 
 /*
- * Run a latency tracer in it, or stop the one that runs (NULL). Its spares are there. -EBUSY: one runs already, in another
- * or at the top; as in Linux, but there one of the wakeup tracers and one of the others may run.
+ * Run a latency tracer in it, or stop the one that runs (NULL). Its spares are there. -EBUSY: as in Linux, of the wakeup
+ * tracers one can run, there or at the top, and one of the others.
  */
 int fathom_listener_latency(struct fathom_listener *l, const struct fathom_tracer *t);
+/* function-trace of it was turned while one runs. */
+int fathom_listener_latency_changed(struct fathom_listener *l);
+struct fathom_latency_worst *fathom_latency_worst(struct fathom_listener *l); /* NULL: the top's */
 
 /* What it does with tracing_on, in any context. */
 void fathom_listener_turn(struct fathom_listener *l, int on);

@@ -232,10 +232,10 @@ int fathom_tracer_set(const char *name)
 		return -FATHOM_EINVAL;
 	if (t == tracer_now)
 		return 0;
-	if (t->flags & FATHOM_TRACER_LATENCY && fathom_latency_is_elsewhere())
-		return -FATHOM_EBUSY;
 	tracer_now->stop();
 	tracer_now = NOP;
+	if (fathom_latency_is_busy(t))
+		return -FATHOM_EBUSY;
 	err = t->start();
 	if (err)
 		t->stop();

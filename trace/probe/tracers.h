@@ -249,7 +249,8 @@ int fathom_wakeup_rt_start(void);
 int fathom_wakeup_dl_start(void);
 void fathom_wakeup_stop(void);
 int fathom_latency_changed(uint32_t bit);
-int fathom_latency_is_elsewhere(void); /* one runs in an instance: none can at the top */
+/* It, or another one that cannot run beside it, does already. */
+int fathom_latency_is_busy(const struct fathom_tracer *t);
 void fathom_latency_exit(void);
 
 /* ---- unwind.c: whether the port knows the stack that `at` is on; [*lo, *hi) of it ---- */

@@ -40,7 +40,10 @@ struct fathom_tracer {
 /* The tracers that work here, in the order available_tracers prints; `nop` is the last. NULL behind the end. */
 const struct fathom_tracer *fathom_tracer_at(uint32_t index);
 const struct fathom_tracer *fathom_tracer_current(void);
-/* Stop the current one and start `name`. -EINVAL: unknown. If it cannot start, nop runs and the error is returned. */
+/*
+ * Stop the current one and start `name`. -EINVAL: unknown. If it cannot start, nop runs and the error is returned: -EBUSY, a
+ * latency tracer that cannot run beside it does in an instance.
+ */
 int fathom_tracer_set(const char *name);
 
 /* Bits of fathom_tracer_options(). Defaults are Linux's. */
@@ -225,7 +228,7 @@ struct fathom_latency_report {
 	uintptr_t started_at; /* 0: the banner has no such lines (wakeup tracers) */
 	uintptr_t ended_at;
 };
-void fathom_latency_report(struct fathom_latency_report *out);
+void fathom_latency_report(struct fathom_latency_report *out); /* the top's */
 
 /* ---- counted, never silent ---- */
 

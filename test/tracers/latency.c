@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* latency.c -- latency tracers side by side: one of the wakeup tracers and one of the others, in instances and at the top. */
+#include "fathom/errno.h"
+#include "fathom/fs.h"
+#include "fathom/task.h"
+#include "fathom/trace.h"
+#include "fathom/tracer.h"
+#include "fathom_port.h"
+#include "fathom_user.h"
+#include "harness.h"
+#include "traced.h"
+
+static char text[1 << 16];
+
+static const char *get(const char *path)
+{
+	int n = fathom_get(path, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = 0;
+	return text;
+}
+
+static uint64_t number(const char *path)
+{
+	return strtoull(get(path), NULL, 10);
+}
+
+static int has(const char *path, const char *what)
+{
+	return strstr(get(path), what) != NULL;
+}
+
+static void begin(void)
+{
+	struct fathom_node dir;
+
+	CHECK_EQ(fathom_user_start("tracer=nop,out=,buffer_kb=64,cpus=2"), 0);
+	CHECK_EQ(fathom_fs_lookup("instances", &dir), 0);
+	CHECK_EQ(fathom_fs_mkdir(&dir, "a", 1), 0);
+	CHECK_EQ(fathom_fs_mkdir(&dir, "b", 1), 0);
+	hij_leaf(1); /* this thread has a ring now */
+}
+
+static void pass(uint64_t us)
+{
+	uint64_t from = fathom_now();
+
+	while (fathom_ticks_to_ns(fathom_now() - from) < us * 1000 + 10)
+		;
+}
+
+/* Interrupts are off for at least so long, and functions are called then. */
+static void section(uint64_t us)
+{
+	fathom_note_irqs(1, (uintptr_t)hij_top, (uintptr_t)hij_mid);
+	hij_leaf(1);
+	pass(us);
+	fathom_note_irqs(0, (uintptr_t)hij_top, (uintptr_t)hij_mid);
+}
+
+static void wakeup(int32_t pid, uint64_t us)
+{
+	struct fathom_sched_task current = {.pid = 1, .prio = 120},
+				 woken = {.pid = pid, .prio = 10, .is_rt = 1};
+
+	fathom_note_wakeup(&current, &woken, fathom_port_cpu());
+	ret_leaf(1);
+	pass(us);
+	fathom_note_switch(&current, &woken);
+}
+
+TEST(each_has_its_own_worst)
+{
+	begin();
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "irqsoff"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup"), 0);
+	section(3000);
+	wakeup(77, 500);
+	CHECK(number("instances/a/tracing_max_latency") >= 3000);
+	CHECK(number("instances/b/tracing_max_latency") >= 500);
+	CHECK_EQ(number("tracing_max_latency"), 0);
+	CHECK(has("instances/a/trace", "#  => started at: hij_mid\n"));
+	CHECK(has("instances/a/trace", ": hij_leaf <-"));
+	CHECK(!has("instances/a/trace", "==>"));
+	CHECK(has("instances/b/trace", "==>"));
+	CHECK(has("instances/b/trace", ": ret_leaf <-"));
+	CHECK(has("instances/b/trace", "-77 (uid:0 nice:0 policy:1 rt_prio:89)"));
+	CHECK(!has("instances/b/trace", "started at"));
+	/* One ends, the other goes on. */
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "nop"), 0);
+	CHECK_EQ(fathom_set("instances/a/tracing_max_latency", "0"), 0);
+	section(200);
+	CHECK(number("instances/a/tracing_max_latency") >= 200);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup"), 0);
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "nop"), 0);
+	wakeup(78, 200);
+	CHECK(number("instances/b/tracing_max_latency") >= 200);
+	fathom_user_stop();
+}
+
+TEST(beside_the_top)
+{
+	begin();
+	CHECK_EQ(fathom_set("current_tracer", "wakeup_rt"), 0);
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "preemptirqsoff"), 0);
+	wakeup(77, 400);
+	section(1500);
+	CHECK(number("tracing_max_latency") >= 400);
+	CHECK(number("instances/a/tracing_max_latency") >= 1500);
+	CHECK(has("trace", "==>"));
+	CHECK(has("instances/a/trace", "started at: hij_mid"));
+	fathom_user_stop();
+}
+
+TEST(of_one_family_one)
+{
+	begin();
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "irqsoff"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "function"), 0);
+	CHECK_EQ(fathom_set("current_tracer", "function"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "preemptoff"), -FATHOM_EBUSY);
+	CHECK_EQ(fathom_set("current_tracer", "irqsoff"), -FATHOM_EBUSY);
+	/* As in Linux the old one had stopped by then. */
+	CHECK_STR(get("current_tracer"), "nop\n");
+	CHECK_STR(get("instances/b/current_tracer"), "nop\n");
+	CHECK_STR(get("instances/a/current_tracer"), "irqsoff\n");
+	CHECK_EQ(fathom_set("current_tracer", "wakeup"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup_dl"), -FATHOM_EBUSY);
+	section(200);
+	CHECK(number("instances/a/tracing_max_latency") >= 200);
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "preemptoff"), 0); /* in its own place */
+	CHECK_EQ(fathom_set("current_tracer", "nop"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup_dl"), 0);
+	fathom_user_stop();
+	begin(); /* and nothing of it is left */
+	CHECK_EQ(fathom_set("current_tracer", "irqsoff"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup"), 0);
+	fathom_user_stop();
+}
+
+TEST_MAIN
