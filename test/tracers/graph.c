@@ -284,12 +284,36 @@ static inline void trap_flag(int on)
 		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
 }
 
+#define ANYWHERE (~0u)
+
+/* Fill the page that is being written until so many bytes are left. */
+static void leave_room(uint32_t bytes)
+{
+	struct fathom_ring *ring = fathom_ring_of(0);
+	uint32_t most = FATHOM_RING_WORDS - bytes / 4, used, left;
+
+	while (bytes != ANYWHERE && (used = FATHOM_POS_WORDS(ring->tail)) != most) {
+		struct fathom_slot slot;
+		void *p;
+
+		left = (used < most ? most : FATHOM_RING_WORDS + 1) -
+		       used; /* or first of all a new page */
+		p = fathom_ring_reserve(ring,
+					left > 64   ? 4 * (left - 32)
+					: left == 3 ? 8
+						    : 4,
+					&slot);
+		memset(p, 0xff, 4);
+		fathom_ring_commit(ring, &slot);
+	}
+}
+
 /*
- * The traced functions are single-stepped, again and again; each time an "interrupt" that calls traced functions itself
- * comes some instructions later, in the tracer as well as around it. Nothing may be lost, and all of it nests.
+ * Single-step a call again and again, with so much room in the page; each time an "interrupt" that calls traced functions
+ * itself comes some instructions later, in the tracer as well as around it. Nothing may be lost, and all of it nests.
  * STEP_STRIDE=1 in the environment takes every instruction: half a minute where a trap is slow.
  */
-TEST(interrupt_at_every_instruction)
+static void step_through(int (*call)(int), size_t traced, uint32_t room)
 {
 	struct sigaction sa = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct fathom_tracer_stats before, after;
@@ -304,13 +328,19 @@ TEST(interrupt_at_every_instruction)
 	filter("hij_*");
 	fathom_tracer_set("function_graph");
 	fathom_tracer_stats(&before);
+	step_calls = 0;
 	for (step_at = 0;; step_at += stride) {
+		uint32_t page;
+
+		leave_room(room);
+		page = FATHOM_POS_INDEX(fathom_ring_of(0)->tail);
 		step = 0;
 		trap_flag(1);
-		if (ret_leaf(1) != 2 || hij_leaf(1) != 2)
+		if (call(1) != 2)
 			atomic_fetch_add(&bad, 1);
 		trap_flag(0);
-		want += 2;
+		want += traced;
+		CHECK(room == ANYWHERE || FATHOM_POS_INDEX(fathom_ring_of(0)->tail) != page);
 		if (step <= step_at)
 			break; /* behind the last instruction */
 	}
@@ -324,9 +354,28 @@ TEST(interrupt_at_every_instruction)
 	CHECK_EQ(after.recursion - before.recursion, 0);
 	CHECK_EQ(after.unmatched - before.unmatched, 0);
 	CHECK_EQ(after.unwound - before.unwound, 0);
-	CHECK(step > 200);
+	CHECK(step > 100);
 	printf("  %ld instructions, every %dth interrupted\n", step, stride);
 	clean();
+}
+
+static int both_leaves(int x)
+{
+	return ret_leaf(x) == x + 1 ? hij_leaf(x) : 0;
+}
+
+TEST(interrupt_at_every_instruction)
+{
+	step_through(both_leaves, 2, ANYWHERE);
+}
+
+/* The record that does not fit is the first one, of the entry (24 bytes), or the second. */
+TEST(interrupt_at_every_instruction_of_a_page_end)
+{
+	step_through(ret_leaf, 1, 16);
+	step_through(ret_leaf, 1, 24);
+	step_through(hij_leaf, 1, 16);
+	step_through(hij_leaf, 1, 24);
 }
 #endif
 

@@ -165,18 +165,9 @@ static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
 
 /*
  * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
- * no call and need no frame; else they start over in the general form, which copes with all.
+ * no call and need no frame. Else they start over: the same once more where the page just ends (`page_ends`), and then the
+ * general form, which copes with all.
  */
-static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
-{
-	uint32_t outer;
-	struct fathom_task *task = fathom_guard_open(fathom_port_context(), &outer);
-
-	if (task) {
-		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
-		fathom_guard_leave(task, outer);
-	}
-}
 
 /* Who runs where. 0: not the simple case. */
 struct graph_here {
@@ -198,23 +189,37 @@ static inline __attribute__((always_inline)) int graph_here(struct graph_here *h
 	return 1;
 }
 
-static inline __attribute__((always_inline)) void graph_commit(const struct graph_here *h,
-							       uint32_t bytes, unsigned long at,
-							       uint64_t time)
+/* What fathom_ring_look() has found room for, with the same `page_ends`. */
+static inline __attribute__((always_inline)) uint8_t *graph_grab(const struct graph_here *h,
+								 uint32_t bytes, int page_ends,
+								 struct fathom_slot *rec,
+								 uint32_t delta)
 {
-	unsigned long end = fathom_ring_end(at, fathom_ring_words(bytes)) ^ FATHOM_POS_TURN(0);
+	if (page_ends)
+		return fathom_ring_grab_first(h->ring, bytes, FATHOM_POS_TURN(0), rec);
+	return fathom_ring_grab(h->ring, bytes, rec->before, delta, FATHOM_POS_TURN(0));
+}
 
-	fathom_ring_try_commit(h->ring, end, time);
+static inline __attribute__((always_inline)) void graph_commit(const struct graph_here *h,
+							       uint32_t bytes, int page_ends,
+							       const struct fathom_slot *rec)
+{
+	unsigned long end = fathom_ring_end(rec->before, fathom_ring_words(bytes));
+
+	if (page_ends)
+		fathom_ring_commit_first(h->ring, rec->before, rec->end, rec->time);
+	else
+		fathom_ring_try_commit(h->ring, end ^ FATHOM_POS_TURN(0), rec->time);
 }
 
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
-							     int hijack)
+							     int hijack, int page_ends)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
-	unsigned long at;
+	struct fathom_slot rec;
 	uint32_t delta;
-	uint64_t depth, time;
+	uint64_t depth;
 	uint8_t *to;
 
 	if (!graph_here(&h))
@@ -225,10 +230,11 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
 			    h.task->plain != fathom_load(&fathom_graph_plain) ||
 			    (depth && e[-1].slot <= (uintptr_t)slot) ||
-			    !fathom_ring_look(h.ring, ENTRY_BYTES, &at, &time, &delta)))
+			    !fathom_ring_look(h.ring, ENTRY_BYTES, page_ends, &rec.before,
+					      &rec.time, &delta)))
 		return 0;
 	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_ENTERS);
-	to = fathom_ring_grab(h.ring, ENTRY_BYTES, at, delta, FATHOM_POS_TURN(0));
+	to = graph_grab(&h, ENTRY_BYTES, page_ends, &rec, delta);
 	if (fathom_unlikely(!to)) {
 		fathom_task_move(h.task, depth, 0);
 		return 0;
@@ -238,21 +244,36 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	e->flags = fathom_load(&fathom_graph_plain);
 	if (hijack)
 		e->ret = *slot;
-	e->calltime = time;
+	e->calltime = rec.time;
 	e->slot = (uintptr_t)slot;
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
 	fathom_task_move(h.task, depth + 1, 0);
-	graph_commit(&h, ENTRY_BYTES, at, time);
+	graph_commit(&h, ENTRY_BYTES, page_ends, &rec);
 	return 1;
+}
+
+/* What the fast entry could not do. */
+static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
+{
+	uint32_t outer;
+	struct fathom_task *task;
+
+	if (graph_enter(ip, slot, hijack, 1))
+		return;
+	task = fathom_guard_open(fathom_port_context(), &outer);
+	if (task) {
+		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
+		fathom_guard_leave(task, outer);
+	}
 }
 
 FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 0)))
+	if (fathom_unlikely(!graph_enter(ip, slot, 0, 0)))
 		graph_enter_general(ip, slot, 0);
 	fathom_port_unpin(pin);
 }
@@ -261,7 +282,7 @@ FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 1)))
+	if (fathom_unlikely(!graph_enter(ip, slot, 1, 0)))
 		graph_enter_general(ip, slot, 1);
 	fathom_port_unpin(pin);
 }
@@ -428,13 +449,14 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
  * Take the call that returns at `slot` off the stack, record it, and give back its return address in `*ret` if it was
  * replaced. 0 if it is not the simple case; then nothing was done.
  */
-static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret)
+static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret,
+							     int page_ends)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
-	unsigned long at;
+	struct fathom_slot rec;
 	uint32_t delta;
-	uint64_t depth, time;
+	uint64_t depth;
 	uint8_t *to;
 
 	if (!graph_here(&h))
@@ -444,25 +466,36 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 	FATHOM_OPAQUE(e);
 	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH || e->slot != (uintptr_t)slot ||
 			    e->flags != fathom_load(&fathom_graph_plain) ||
-			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
+			    !fathom_ring_look(h.ring, EXIT_BYTES, page_ends, &rec.before, &rec.time,
+					      &delta)))
 		return 0;
 	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
 	/* G8: is it still there, now that nobody moves it? A wrong return address would be fatal. */
-	if (fathom_unlikely(
-		    fathom_load(&e->slot) != (uintptr_t)slot ||
-		    !(to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta, FATHOM_POS_TURN(0))))) {
+	if (fathom_unlikely(fathom_load(&e->slot) != (uintptr_t)slot ||
+			    !(to = graph_grab(&h, EXIT_BYTES, page_ends, &rec, delta)))) {
 		fathom_task_move(h.task, depth + 1, 0);
 		return 0;
 	}
-	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, time, h.context);
+	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, rec.time,
+		       h.context);
 	if (ret) {
 		*ret = e->ret;
 		e->ret = 0;
 	}
 	e->slot = 0; /* G1 */
 	fathom_task_move(h.task, depth, 0);
-	graph_commit(&h, EXIT_BYTES, at, time);
+	graph_commit(&h, EXIT_BYTES, page_ends, &rec);
 	return 1;
+}
+
+/* What the fast return could not do. */
+static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot)
+{
+	uintptr_t ret;
+
+	if (graph_leave(slot, &ret, 1))
+		return ret;
+	return graph_leave_slow((uintptr_t)slot);
 }
 
 /* At a return site. Context: any. */
@@ -470,8 +503,8 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_leave(slot, 0)))
-		graph_leave_slow((uintptr_t)slot);
+	if (fathom_unlikely(!graph_leave(slot, 0, 0)))
+		graph_leave_general(slot);
 	fathom_port_unpin(pin);
 }
 
@@ -480,8 +513,8 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin(), ret;
 
-	if (fathom_unlikely(!graph_leave(slot, &ret)))
-		ret = graph_leave_slow((uintptr_t)slot);
+	if (fathom_unlikely(!graph_leave(slot, &ret, 0)))
+		ret = graph_leave_general(slot);
 	fathom_port_unpin(pin);
 	return ret;
 }

@@ -50,6 +50,9 @@
  * marks the slot FREE, the owner raises the lap. Whoever is first has the page; these are the only locked instructions,
  * once per page. What the reader read of a page before it was full is counted in the slot as well, so a page that is
  * overwritten tells exactly how many unread records went with it.
+ * A page ends some dozen times in a thousand events, nearly always with nothing else out of the ordinary: for that there is
+ * a straight road (fathom_ring_look() with `page_ends`, fathom_ring_grab_first(), fathom_ring_commit_first()), which
+ * numbers the one page at L and commits as usual. All other roads lead through fathom_ring_reserve_slow() and publish().
  *
  * R1  tail only grows, except that discard takes back the last record, to where it began.
  * R2  A page holds records only in [0, words of tail); the winner of the exchange owns what it added.
@@ -75,6 +78,17 @@
 #define FATHOM_RING_RETRIES 16
 #endif
 
+/* Records were given back in place, perhaps in this page. Context: outermost. */
+static __attribute__((noinline)) void note_discards(struct fathom_ring *r,
+						    const struct wire_page *page,
+						    struct fathom_page_meta *m)
+{
+	uint64_t time = 0;
+
+	m->discards = (uint16_t)(m->entries - fathom_ring_count(page->data, 0, m->used, &time));
+	r->in_place_noted += m->discards;
+}
+
 /* A page is behind us: number the next one, so a reader can tell what is missing before it. Keeps R8. Context: outermost. */
 static void publish_page(struct fathom_ring *r, unsigned long from, unsigned long to)
 {
@@ -83,14 +97,10 @@ static void publish_page(struct fathom_ring *r, unsigned long from, unsigned lon
 	struct fathom_page_meta *m = slot_meta(r, slot);
 	struct fathom_page_meta *next = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
 	struct wire_page *page = slot_page(r, slot);
-	uint64_t time = 0;
 
 	m->discards = 0;
-	if (fathom_unlikely(r->in_place_noted != fathom_load(&r->in_place))) {
-		m->discards =
-			(uint16_t)(m->entries - fathom_ring_count(page->data, 0, m->used, &time));
-		r->in_place_noted += m->discards;
-	}
+	if (fathom_unlikely(r->in_place_noted != fathom_load(&r->in_place)))
+		note_discards(r, page, m);
 	page->commit = m->used;
 #ifdef FATHOM_PARANOID
 	uint32_t n;
@@ -268,21 +278,15 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 	slot->data = fathom_ring_header(to, words, delta);
 }
 
-/* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
-static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
-			struct fathom_slot *slot)
+/* Move the tail to the page at `to`, behind its first record, and close the one it leaves. 0: an interrupt was faster. */
+static int go_next(struct fathom_ring *r, unsigned long to, uint32_t words, unsigned long turn,
+		   struct fathom_slot *slot)
 {
-	unsigned long was = slot->before, to = pos_next_page(r, was);
-	enum next_result res = prepare_next(r, to);
+	unsigned long was = slot->before;
 	struct fathom_page_meta *m;
-	struct stamp s;
 
-	/* What it says holds only if no interrupt has changed it meanwhile. */
-	if (res != NEXT_READY)
-		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
-	s = stamp_for(r, to, was, flags, &slot->time);
 	slot->at = to;
-	slot->end = fathom_ring_end(to, words + (s.type ? 2 : 0)) ^ turn;
+	slot->end = fathom_ring_end(to, words) ^ turn;
 	FATHOM_STEP(I);
 	if (!fathom_local_cmpxchg(&r->tail, was, slot->end))
 		return 0;
@@ -290,8 +294,54 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, u
 	m = slot_meta(r, fathom_load(&r->slots[FATHOM_POS_INDEX(was)]));
 	m->used = FATHOM_POS_WORDS(was) * 4;
 	m->entries = (uint16_t)pos_count(was);
+	return 1;
+}
+
+/* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
+static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
+			struct fathom_slot *slot)
+{
+	unsigned long was = slot->before, to = pos_next_page(r, was);
+	enum next_result res = prepare_next(r, to);
+	struct stamp s;
+
+	/* What it says holds only if no interrupt has changed it meanwhile. */
+	if (res != NEXT_READY)
+		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
+	s = stamp_for(r, to, was, flags, &slot->time);
+	if (!go_next(r, to, words + (s.type ? 2 : 0), turn, slot))
+		return 0;
 	write_head(r, slot, words, s);
 	return 1;
+}
+
+/*
+ * The same for who looked and found nothing but the page's end out of the ordinary: then the record is outermost, its time
+ * is the page's, and there is nothing to stamp. NULL if it cannot be had at once; then nothing was refused.
+ */
+void *fathom_ring_grab_first(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
+			     struct fathom_slot *slot)
+{
+	uint32_t words = fathom_ring_words(bytes);
+	unsigned long to = pos_next_page(r, slot->before);
+	struct wire_page *page;
+
+	if (prepare_next(r, to) != NEXT_READY || !go_next(r, to, words, turn, slot))
+		return NULL;
+	page = slot_page(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
+	page->time = slot->time;
+	r->here = (uint32_t *)(void *)page->data;
+	slot->data = fathom_ring_header(r->here, words, 0);
+	return slot->data;
+}
+
+/* Publish such a record, and number its page before. Context: outermost, its record complete. Keeps R3, R4, R8. */
+void fathom_ring_commit_first(struct fathom_ring *r, unsigned long before, unsigned long end,
+			      uint64_t time)
+{
+	FATHOM_STEP(L);
+	publish_page(r, before, end);
+	fathom_ring_try_commit(r, end, time);
 }
 
 /* Stamps and extensions have 59 bits. What is further from the page's time than that needs a page of its own. */
@@ -341,9 +391,12 @@ void fathom_ring_catch_up(struct fathom_ring *r)
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
 			      struct fathom_slot *slot)
 {
-	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags);
+	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags), delta;
 	int got = 0;
 
+	if (fathom_ring_look(r, bytes, 1, &slot->before, &slot->time, &delta) &&
+	    fathom_ring_grab_first(r, bytes, turn, slot))
+		return;
 	if (flags & (FATHOM_RING_OFF | FATHOM_RING_HELD)) {
 		refuse(slot, &r->disabled);
 		return;

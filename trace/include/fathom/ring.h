@@ -184,6 +184,10 @@ int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cp
 /* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
 			      struct fathom_slot *slot);
+void *fathom_ring_grab_first(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
+			     struct fathom_slot *slot);
+void fathom_ring_commit_first(struct fathom_ring *r, unsigned long before, unsigned long end,
+			      uint64_t time);
 void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time);
 /* If a writer gave up publishing what nested ones left (`lagging`), do it now. */
 void fathom_ring_catch_up(struct fathom_ring *r);
@@ -226,11 +230,16 @@ static inline unsigned long fathom_ring_end(unsigned long at, uint32_t words)
  * reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes no
  * call and keeps little, so the function around it needs no frame. In two halves: a look, and the grab, which fails if
  * anyone wrote since and else has turned `turn`. End it with fathom_ring_try_commit().
+ *
+ * With `page_ends` it is 0 unless the page ends and all else is ordinary. Then the record is the first of the next page:
+ * fathom_ring_grab_first(), with `at` and the time in its slot, and fathom_ring_commit_first().
  */
 static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_ring *r,
-								  uint32_t bytes, unsigned long *at,
-								  uint64_t *time, uint32_t *delta)
+								  uint32_t bytes, int page_ends,
+								  unsigned long *at, uint64_t *time,
+								  uint32_t *delta)
 {
+	uint32_t most = FATHOM_RING_WORDS - fathom_ring_words(bytes);
 	uint64_t since;
 
 	FATHOM_STEP(A);
@@ -238,7 +247,7 @@ static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_
 	FATHOM_STEP(B);
 	if (fathom_unlikely(*at != fathom_load(&r->commit) || fathom_load(&r->flags) != 0 ||
 			    bytes > FATHOM_RING_EVENT_MAX ||
-			    FATHOM_POS_WORDS(*at) > FATHOM_RING_WORDS - fathom_ring_words(bytes)))
+			    (FATHOM_POS_WORDS(*at) > most) != page_ends))
 		return 0;
 	*time = fathom_port_clock();
 	since = *time - r->last_time;
@@ -263,7 +272,7 @@ static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsig
 {
 	uint32_t delta;
 
-	if (fathom_unlikely(!fathom_ring_look(r, bytes, at, time, &delta)))
+	if (fathom_unlikely(!fathom_ring_look(r, bytes, 0, at, time, &delta)))
 		return NULL;
 	return fathom_ring_grab(r, bytes, *at, delta, 0);
 }
@@ -291,7 +300,7 @@ static inline __attribute__((always_inline)) void *fathom_ring_reserve_turning(
 	uint32_t delta;
 	void *data = NULL;
 
-	if (fathom_likely(fathom_ring_look(r, bytes, &at, &time, &delta)))
+	if (fathom_likely(fathom_ring_look(r, bytes, 0, &at, &time, &delta)))
 		data = fathom_ring_grab(r, bytes, at, delta, turn);
 	if (fathom_likely(data)) {
 		slot->data = data;
@@ -326,7 +335,7 @@ static inline void fathom_ring_commit(struct fathom_ring *r, const struct fathom
 	if (fathom_likely(slot->at == slot->before))
 		fathom_ring_try_commit(r, slot->end, slot->time);
 	else
-		fathom_ring_publish(r, slot->end, slot->time);
+		fathom_ring_commit_first(r, slot->before, slot->end, slot->time);
 }
 
 /* Give the record back: it is as if it had never been reserved, but for the count. Context: the one that reserved. */
