@@ -17,8 +17,9 @@
  * T1  a bit of `threads_free` is set = no thread writes to that ring. A thread clears a bit to take the ring and sets it
  *     (release) after its last event there; the next taker (acquire) sees all of it.
  * T2  fathom_user_cpu is a ring of this thread's own, or FATHOM_USER_NONE.
- * T3  a signal handler that traces while its thread is inside thread_attach() finds thread_busy and is refused; one that
- *     came just before has taken the ring, which thread_attach() then finds.
+ * T3  signals wait while their thread is inside thread_attach(); one that came just before has taken the ring, which
+ *     thread_find_ring() then finds. What the C library traces in there, of a malloc of the program's own, finds
+ *     thread_busy and is left out, as the tracer's own doing.
  * T4  a thread may trace after it gave its ring back: a signal handler, a destructor that runs later. It takes one again,
  *     the same if nobody has that, and if pthreads calls thread_detach() no more, the ring is found to be a dead thread's
  *     (threads_owner) when there is no other.
@@ -141,25 +142,19 @@ static uint32_t thread_inherit_ring(int32_t tid)
 }
 
 /* Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
-static uint32_t thread_attach(void)
+static uint32_t thread_find_ring(void)
 {
 	uint32_t cpu;
 
-	if (thread_busy)
-		goto refused;
-	thread_busy = 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (fathom_user_cpu != FATHOM_USER_NONE) { /* a signal was first, and took one */
-		thread_busy = 0;
+	if (fathom_user_cpu != FATHOM_USER_NONE) /* a signal was first, and took one */
 		return fathom_user_cpu;
-	}
 	fathom_user_tid = (int32_t)syscall(SYS_gettid);
 	cpu = thread_take_ring();
 	if (cpu == THREADS_RINGS && thread_asks++ % THREADS_ASKS == 0)
 		cpu = thread_inherit_ring(fathom_user_tid);
 	if (cpu == THREADS_RINGS) {
-		thread_busy = 0;
-		goto refused;
+		atomic_fetch_add(&threads_refused, 1);
+		return FATHOM_USER_NONE;
 	}
 	thread_had = 1ull << cpu;
 	atomic_store(&threads_owner[cpu], fathom_user_tid);
@@ -168,12 +163,29 @@ static uint32_t thread_attach(void)
 	if (threads_have_key)
 		pthread_setspecific(threads_key, (void *)(uintptr_t)(cpu + 1));
 	fathom_user_cpu = cpu;
+	return cpu;
+}
+
+/* Signals wait meanwhile, but those that the code itself raises: a breakpoint that is blocked would end the program. */
+static uint32_t thread_attach(void)
+{
+	static const int own[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
+	sigset_t most, old;
+	uint32_t cpu;
+
+	if (thread_busy)
+		return FATHOM_USER_NONE;
+	sigfillset(&most);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&most, own[i]);
+	pthread_sigmask(SIG_BLOCK, &most, &old);
+	thread_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	cpu = thread_find_ring();
 	atomic_signal_fence(memory_order_seq_cst);
 	thread_busy = 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return cpu;
-refused:
-	atomic_fetch_add(&threads_refused, 1);
-	return FATHOM_USER_NONE;
 }
 
 /*
