@@ -56,7 +56,7 @@ def two_at_once(d, a, b):
         check(f"only_{name}", wait_for(lambda: names(where) == {name}), names(where))
         check(f"listed_{name}", read(where + "/set_ftrace_filter") == name + "\n")
     on = read(d + "/enabled_functions")
-    check("sites", all(f"\n{n} (1)\n" in "\n" + on for n in ("schedule_tail", "schedule", "scheduler_tick")) and on.count("\n") == 3, on)
+    check("sites", all(f"\n{n} (1)      " in "\n" + on for n in ("schedule_tail", "schedule", "scheduler_tick")) and on.count("\n") == 3, on)
     write(d + "/current_tracer", "nop\n")
     check("header", read(a + "/trace").startswith("# tracer: function\n"))
     write(a + "/set_ftrace_notrace", "schedule\n")

@@ -38,6 +38,8 @@ size_t fathom_arch_site_bytes(void);
 /* Where the module that `at` is in has its jumps (fathom/far.h); 0: nowhere. probe/ knows it. */
 uintptr_t fathom_module_far(uintptr_t at);
 
+/* The code that sites at a function's entry lead to; not of OFF and EXIT. */
+uintptr_t fathom_arch_entry_address(enum fathom_entry entry);
 /* Where hijacked returns arrive. */
 uintptr_t fathom_arch_return_address(void);
 

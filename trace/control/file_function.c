@@ -104,19 +104,49 @@ static int kallsyms_show(struct fathom_file *f, struct fathom_text *t)
 
 const struct ctl_file_ops fathom_ctl_kallsyms = {.show = kallsyms_show};
 
+/* Linux's %pS. */
+static void function_symbol(struct fathom_text *t, uintptr_t at)
+{
+	struct fathom_text_symbol sym;
+
+	fathom_text_symbol_at(&sym, at);
+	fathom_text_symbol(t, FATHOM_TEXT_SYM_OFFSET, &sym);
+}
+
+/*
+ * Linux's R, I and D are blanks: no user of ours gets the registers, turns a function aside or has a call of its own. A
+ * site with one user leads to code for that; one with several to what asks them all, as Linux's list function does.
+ */
+static void function_way(struct fathom_text *t, uint32_t index)
+{
+	uintptr_t entry, handler;
+
+	fathom_function_way(index, &entry, &handler);
+	fathom_text_str(t, ")      ");
+	if (entry) {
+		fathom_text_str(t, "\ttramp: ");
+		function_symbol(t, entry);
+		fathom_text_str(t, " (");
+		function_symbol(t, handler);
+		fathom_text_char(t, ')');
+	}
+	fathom_text_str(t, " ->");
+	function_symbol(t, handler);
+	fathom_text_char(t, '\n');
+}
+
 static int enabled_functions_show(struct fathom_file *f, struct fathom_text *t)
 {
 	uint32_t users;
-	int graph = 0;
 
 	if (f->piece >= fathom_function_count())
 		return 0;
-	users = fathom_function_users(f->piece, &graph);
+	users = fathom_function_users(f->piece);
 	if (users) {
 		function_name(t, f->piece);
 		fathom_text_str(t, " (");
 		fathom_text_u64(t, users, 0, ' ');
-		fathom_text_str(t, ")\n");
+		function_way(t, f->piece);
 	}
 	return 1;
 }

@@ -43,12 +43,13 @@ static int listener_wants(const struct fathom_listener *l, uint32_t site)
 	       !fathom_set_test(&l->set[FATHOM_SET_NOTRACE], site);
 }
 
-int fathom_listeners_want(uint32_t site)
+uint32_t fathom_listeners_want(uint32_t site)
 {
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; i < FATHOM_INSTANCES_MAX; i++)
-		if (fathom_listeners[i] && listener_wants(fathom_listeners[i], site))
-			return 1;
-	return 0;
+		n += (uint32_t)(fathom_listeners[i] && listener_wants(fathom_listeners[i], site));
+	return n;
 }
 
 static int listener_hears(const struct fathom_listener *l, uint32_t site)

@@ -87,7 +87,7 @@ extern struct fathom_listener *fathom_listeners[FATHOM_INSTANCES_MAX];
 size_t fathom_listener_bytes(void);
 struct fathom_listener *fathom_listener_init(void *memory);
 
-int fathom_listeners_want(uint32_t site);
+uint32_t fathom_listeners_want(uint32_t site); /* how many */
 /* Record the call for those that want it. The caller is pinned and holds the guard. */
 void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
 			   uint32_t context);

@@ -345,15 +345,30 @@ const char *fathom_function_name(uint32_t index)
 	return name; /* cppcheck-suppress returnDanglingLifetime ; the port's string, not &offset */
 }
 
-uint32_t fathom_function_users(uint32_t index, int *graph)
+uint32_t fathom_function_users(uint32_t index)
 {
-	uint32_t n = 0;
-	uint8_t users = fathom_site_is_gone(index) ? 0 : fathom_functions.site[index].users;
+	uint32_t users = fathom_site_is_gone(index) ? 0 : fathom_functions.site[index].users, n = 0;
 
-	for (int i = 0; i < 8; i++)
-		n += (uint32_t)users >> i & 1;
-	*graph = (users & SITE_RETURNS) != 0;
+	if (users & SITE_LISTENER)
+		n = fathom_listeners_want(index);
+	for (users &= ~(uint32_t)SITE_LISTENER; users; users &= users - 1)
+		n++;
 	return n;
+}
+
+void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler)
+{
+	enum fathom_entry now = (enum fathom_entry)fathom_functions.site[index].entry;
+
+	*entry = 0;
+	switch (fathom_functions.patched ? now : FATHOM_ENTRY_OFF) {
+	case FATHOM_ENTRY_FUNCTION: *handler = (uintptr_t)fathom_function_enter; break;
+	case FATHOM_ENTRY_GRAPH: *handler = (uintptr_t)fathom_graph_enter; break;
+	case FATHOM_ENTRY_HIJACK: *handler = (uintptr_t)fathom_graph_enter_hijack; break;
+	case FATHOM_ENTRY_ANY: *handler = (uintptr_t)fathom_function_any; return;
+	default: *handler = (uintptr_t)fathom_function_named; return;
+	}
+	*entry = fathom_arch_entry_address(now);
 }
 
 void fathom_function_forget(uintptr_t from, uintptr_t to)

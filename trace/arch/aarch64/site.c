@@ -110,6 +110,11 @@ size_t fathom_arch_site_bytes(void)
 	return SITE_BYTES;
 }
 
+uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
+{
+	return (uintptr_t)far_target[site_slot(entry)];
+}
+
 uintptr_t fathom_arch_return_address(void)
 {
 	return (uintptr_t)fathom_arch_return;

@@ -108,6 +108,12 @@ size_t fathom_arch_site_bytes(void)
 	return SITE_BYTES;
 }
 
+uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
+{
+	(void)entry;
+	return (uintptr_t)fathom_arch_entry_any;
+}
+
 uintptr_t fathom_arch_return_address(void)
 {
 	return (uintptr_t)fathom_arch_return;

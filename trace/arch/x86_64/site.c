@@ -93,17 +93,22 @@ static void (*const far_target[FAR_NR])(void) = {
 	fathom_arch_entry_any,	    fathom_arch_exit_ret,    fathom_arch_exit_tail,
 };
 
-/* A return site in front of `ret` has less to save than one in front of a tail call. */
-static enum far_slot site_slot(uintptr_t at, enum fathom_entry entry)
+static enum far_slot entry_slot(enum fathom_entry entry)
 {
 	switch (entry) {
 	case FATHOM_ENTRY_FUNCTION: return FAR_FUNCTION;
 	case FATHOM_ENTRY_GRAPH: return FAR_GRAPH;
 	case FATHOM_ENTRY_HIJACK: return FAR_HIJACK;
-	case FATHOM_ENTRY_EXIT:
-		return ((const uint8_t *)at)[SITE_BYTES] == OP_RET ? FAR_EXIT_RET : FAR_EXIT_TAIL;
 	default: return FAR_ANY;
 	}
+}
+
+/* A return site in front of `ret` has less to save than one in front of a tail call. */
+static enum far_slot site_slot(uintptr_t at, enum fathom_entry entry)
+{
+	if (entry != FATHOM_ENTRY_EXIT)
+		return entry_slot(entry);
+	return ((const uint8_t *)at)[SITE_BYTES] == OP_RET ? FAR_EXIT_RET : FAR_EXIT_TAIL;
 }
 
 static int site_reaches(uintptr_t at, uintptr_t target, int32_t *distance)
@@ -141,6 +146,11 @@ size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 size_t fathom_arch_site_bytes(void)
 {
 	return SITE_BYTES;
+}
+
+uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
+{
+	return (uintptr_t)far_target[entry_slot(entry)];
 }
 
 uintptr_t fathom_arch_return_address(void)

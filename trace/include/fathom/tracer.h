@@ -84,8 +84,13 @@ uint32_t fathom_function_count(void);
 uintptr_t fathom_function_address(uint32_t index); /* 0: it was given away */
 /* NULL if config.symbol does not know it. */
 const char *fathom_function_name(uint32_t index);
-/* For enabled_functions: number of users of the site now; `*graph` says whether returns are traced too. */
-uint32_t fathom_function_users(uint32_t index, int *graph);
+/* For enabled_functions: number of users of the site now. */
+uint32_t fathom_function_users(uint32_t index);
+/*
+ * And where it leads, if it has any: the code that calls `*handler`, which serves the one user that it has; `*entry` 0: one
+ * for all users.
+ */
+void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler);
 
 /*
  * The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its

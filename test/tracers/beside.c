@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* latency.c -- latency tracers side by side: one of the wakeup tracers and one of the others, in instances and at the top. */
+/* beside.c -- tracers side by side, in instances and at the top: latency tracers of two families, users of a function. */
 #include "fathom/errno.h"
 #include "fathom/fs.h"
 #include "fathom/task.h"
@@ -135,6 +135,39 @@ TEST(of_one_family_one)
 	begin(); /* and nothing of it is left */
 	CHECK_EQ(fathom_set("current_tracer", "irqsoff"), 0);
 	CHECK_EQ(fathom_set("instances/b/current_tracer", "wakeup"), 0);
+	fathom_user_stop();
+}
+
+/* The layout is Linux's: users, R I D, the code for one user, and what serves it. */
+TEST(enabled_functions)
+{
+	unsigned int size;
+	int end = 0;
+
+	begin();
+	CHECK_EQ(fathom_set("set_ftrace_filter", "hij_leaf"), 0);
+	CHECK_EQ(fathom_set("current_tracer", "function"), 0);
+	get("enabled_functions");
+	CHECK_EQ(sscanf(text,
+			"hij_leaf (1)%*[ ]\ttramp: fathom_arch_entry_function+0x0/0x%x "
+			"(fathom_function_enter+0x0/0x%x) ->fathom_function_enter+0x0/0x%x\n%n",
+			&size, &size, &size, &end),
+		 3);
+	CHECK_EQ(end, strlen(text));
+	CHECK(!strncmp(text + 12, "      \t", 7));
+	CHECK_EQ(fathom_set("instances/a/set_ftrace_filter", "hij_leaf"), 0);
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "function"), 0);
+	CHECK_EQ(fathom_set("instances/b/set_ftrace_filter", "hij_*"), 0);
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "function"), 0);
+	CHECK(has("enabled_functions", "hij_leaf (3)       ->fathom_function_any+0x0/0x"));
+	CHECK(has("enabled_functions", "hij_top (1)       ->fathom_function_any+0x0/0x"));
+	CHECK_EQ(fathom_set("instances/b/current_tracer", "nop"), 0);
+	CHECK_EQ(fathom_set("instances/a/current_tracer", "nop"), 0);
+	CHECK_EQ(fathom_set("set_ftrace_filter", "ret_leaf"), 0);
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	CHECK(has("enabled_functions",
+		  "ret_leaf (1)      \ttramp: fathom_arch_entry_graph+0x0/0x"));
+	CHECK(has("enabled_functions", " (fathom_graph_enter+0x0/0x"));
 	fathom_user_stop();
 }
 
