@@ -43,9 +43,9 @@ static void print_stats(void)
 	struct fathom_tracer_stats st;
 
 	fathom_tracer_stats(&st);
-	kprintf("returns without a call %lu, calls without a return %lu, too deep %lu, recursion "
-		"%lu\n",
-		st.unmatched, st.unwound, st.shadow_full, st.recursion);
+	kprintf("returns of earlier calls %lu, without a call %lu, calls without a return %lu, too "
+		"deep %lu, recursion %lu\n",
+		st.earlier, st.unmatched, st.unwound, st.shadow_full, st.recursion);
 }
 
 /* toggle COUNT [PROGRAM]: so many times function_graph, then function, each on all functions and off again. */

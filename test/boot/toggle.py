@@ -32,7 +32,7 @@ def toggle(name, level):
     for prog in ("ipc", "fib", "touch", "many"):
         c.check(f"{name}_{prog}", re.search(rf"\] {prog}: exit 0\n", text), f"no `{prog}: exit 0` in: {tail}")
     c.check(f"{name}_no_failure", not re.search(r"panic|exit [1-9-]", text), tail)
-    print(f"# {name}: {runs[0] if runs else ''}; {''.join(re.findall('returns without.*', text))}")
+    print(f"# {name}: {runs[0] if runs else ''}; {''.join(re.findall('returns of earlier.*', text))}")
 
 
 toggle("toggle", 6)

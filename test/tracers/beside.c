@@ -2,6 +2,7 @@
 /* beside.c -- tracers side by side, in instances and at the top: latency tracers of two families, users of a function. */
 #include "fathom/errno.h"
 #include "fathom/fs.h"
+#include "fathom/patch.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
 #include "fathom/tracer.h"
@@ -168,6 +169,98 @@ TEST(enabled_functions)
 	CHECK(has("enabled_functions",
 		  "ret_leaf (1)      \ttramp: fathom_arch_entry_graph+0x0/0x"));
 	CHECK(has("enabled_functions", " (fathom_graph_enter+0x0/0x"));
+	fathom_user_stop();
+}
+
+static void filter(const char *names)
+{
+	CHECK_EQ(fathom_set("set_ftrace_filter", names), 0);
+}
+
+static size_t turn_on(int x)
+{
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	return (size_t)x;
+}
+
+static size_t turn_filter_on(int x)
+{
+	filter("ret_through");
+	return (size_t)x;
+}
+
+/* The inner call is made while its function is not traced, and returns when it is. */
+static size_t call_unseen(int x)
+{
+	filter("ret_leaf");
+	return ret_through(turn_filter_on, x);
+}
+
+static void returns_since(struct fathom_tracer_stats *since, uint64_t earlier, uint64_t unmatched)
+{
+	struct fathom_tracer_stats now;
+
+	fathom_tracer_stats(&now);
+	CHECK_EQ(now.earlier - since->earlier, earlier);
+	CHECK_EQ(now.unmatched - since->unmatched, unmatched);
+	*since = now;
+}
+
+/* A call that was open when tracing began is no fault when it returns; one inside of those that are traced might be. */
+TEST(returns_without_a_call)
+{
+	struct fathom_tracer_stats since;
+
+	begin();
+	fathom_tracer_stats(&since);
+	CHECK_EQ(ret_through(turn_on, 5), 5);
+	returns_since(&since, 1, 0);
+	CHECK_EQ(ret_top(1), hij_top(1));
+	returns_since(&since, 0, 0);
+	filter("ret_through");
+	CHECK_EQ(ret_through(call_unseen, 6), 6);
+	returns_since(&since, 0, 1);
+	CHECK(has("tracer_stats", "return of an earlier call: "));
+	fathom_user_stop();
+}
+
+static void (*real_sync)(void);
+static int synced;
+
+/* Another thread's calls, if it were one: while sites change. */
+static void call_at_sync(void)
+{
+	real_sync();
+	synced++;
+	ret_top(1);
+}
+
+static size_t trace_all(int x)
+{
+	filter("ret_*");
+	return (size_t)x;
+}
+
+/* Return sites go on before entries: what returns in between has no call, and that is no fault. */
+TEST(returns_while_sites_change)
+{
+	struct fathom_tracer_stats before, after;
+	struct fathom_config config;
+
+	begin();
+	filter("ret_through");
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	fathom_tracer_stats(&before);
+	config = fathom_core.config;
+	real_sync = config.sync;
+	config.sync = call_at_sync;
+	fathom_arch_patch_init(&config);
+	CHECK_EQ(ret_through(trace_all, 7), 7);
+	fathom_tracer_stats(&after);
+	CHECK(synced > 3);
+	CHECK(after.earlier - before.earlier >= 3);
+	CHECK_EQ(after.unmatched - before.unmatched, 0);
+	fathom_arch_patch_init(&fathom_core.config);
 	fathom_user_stop();
 }
 

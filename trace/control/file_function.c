@@ -410,6 +410,7 @@ static int tracer_stats_show(struct fathom_file *f, struct fathom_text *t)
 	stats_line(t, "refused by the ring", st.refused);
 	stats_line(t, "return refused", st.cut);
 	stats_line(t, "left without return", st.unwound);
+	stats_line(t, "return of an earlier call", st.earlier);
 	stats_line(t, "return without call", st.unmatched);
 	stats_line(t, "recursion", st.recursion);
 	stats_line(t, "forks not followed", st.forks_lost);

@@ -411,6 +411,18 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 }
 
 /*
+ * A return whose call was not seen. While sites change, return sites are on and entries are not yet or no more; a call that
+ * is older than all that are open was made before its entry was on. Neither is a fault.
+ */
+static void graph_count_unseen(const struct fathom_task *task, uintptr_t slot)
+{
+	if (fathom_load(&fathom_functions.changing) || !task->depth || slot > task->shadow[0].slot)
+		fathom_counts()->earlier++;
+	else
+		fathom_counts()->unmatched++;
+}
+
+/*
  * A return that is not simply recorded: another kind of call, another tracing, or calls above it that never returned.
  * Its return address, 0 if the call was not followed.
  */
@@ -431,7 +443,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 		if (task->left_out)
 			task->left_out--;
 		else
-			fathom_counts()->unmatched++;
+			graph_count_unseen(task, slot);
 	} else {
 		ret = task->shadow[i].ret;
 		fathom_shadow_unwind(task, (uint32_t)i);

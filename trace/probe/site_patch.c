@@ -134,12 +134,16 @@ int fathom_sites_patch(void)
 
 	if (!fathom_functions.patched)
 		return sites_flag();
+	fathom_store(&fathom_functions.changing, 1);
 	returns_only_on = 1;
 	err = parts_patch(returns_patch);
 	if (!err)
 		err = parts_patch(entries_patch);
 	returns_only_on = 0;
-	return err ? err : parts_patch(returns_patch);
+	if (!err)
+		err = parts_patch(returns_patch);
+	fathom_store(&fathom_functions.changing, 0);
+	return err;
 }
 
 int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))

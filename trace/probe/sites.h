@@ -77,7 +77,8 @@ struct fathom_functions {
 	uint32_t dropped;
 	uint32_t refused; /* functions of modules for which there was no room */
 	uint8_t ready;
-	uint8_t patched; /* sites are text that is written; else they are looked up at each call */
+	uint8_t changing; /* sites are being patched: read by returns on any CPU */
+	uint8_t patched;  /* sites are text that is written; else they are looked up at each call */
 	struct function_set set[FATHOM_SET_NR]; /* the top's */
 	/* Which of two entries a site with only that user gets: set by the tracers, see fathom_sites_update(). */
 	uint8_t function_slow;

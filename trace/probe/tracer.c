@@ -298,6 +298,7 @@ void fathom_tracer_stats(struct fathom_tracer_stats *out)
 					    .sites_refused = fathom_functions.refused};
 	for (uint32_t i = 0; i <= FATHOM_CPUS_MAX; i++) {
 		out->shadow_full += fathom_tracer_counts[i].shadow_full;
+		out->earlier += fathom_tracer_counts[i].earlier;
 		out->unmatched += fathom_tracer_counts[i].unmatched;
 		out->unwound += fathom_tracer_counts[i].unwound;
 		out->recursion += fathom_tracer_counts[i].recursion;

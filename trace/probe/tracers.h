@@ -28,6 +28,7 @@ static inline struct fathom_task *fathom_port_task_state(void)
 /* Counters of fathom_tracer_stats(), per CPU to keep writers apart; the last one is for CPUs that do not exist. */
 struct tracer_counts {
 	uint64_t shadow_full;
+	uint64_t earlier;
 	uint64_t unmatched;
 	uint64_t unwound;
 	uint64_t recursion;

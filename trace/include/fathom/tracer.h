@@ -240,8 +240,10 @@ void fathom_latency_report(struct fathom_latency_report *out); /* the top's */
 struct fathom_tracer_stats {
 	/* calls not followed: the task's shadow stack was full (funcgraph overrun) */
 	uint64_t shadow_full;
-	/* returns without a recorded call: tracing began inside, or a longjmp left it. Not those of calls that
-	 * were left out, by choice or for want of room */
+	/* returns of calls that were made before their functions were traced, or while sites changed: no fault */
+	uint64_t earlier;
+	/* other returns without a recorded call. Not those of calls that were left out, by choice or for want of
+	 * room */
 	uint64_t unmatched;
 	uint64_t unwound;   /* recorded calls that were left without a return */
 	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
