@@ -29,6 +29,12 @@
 	256 /* of so many refusals in a row the first looks for dead threads: a system call for each ring */
 #define THREADS_NAMES 256 /* tasks remembered: `pid comm` of the file */
 
+#ifdef __x86_64__
+#define THREADS_PLAIN __attribute__((target("general-regs-only")))
+#else
+#define THREADS_PLAIN
+#endif
+
 __thread int32_t fathom_user_tid;
 static __thread volatile int thread_busy;
 static __thread uint64_t thread_had;  /* the bit of the ring it had before */
@@ -107,17 +113,23 @@ static void thread_detach(void *arg)
 	atomic_fetch_or_explicit(&threads_free, 1ull << cpu, memory_order_release);
 }
 
+/* The rings that threads may take at all. */
+THREADS_PLAIN static inline uint64_t threads_rings(void)
+{
+	return ~0ull >> (THREADS_RINGS - atomic_load(&threads_limit));
+}
+
 /* Take a free ring: the one it had, or the first. THREADS_RINGS: there is none. */
 static uint32_t thread_take_ring(void)
 {
-	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire);
+	uint64_t free = atomic_load_explicit(&threads_free, memory_order_acquire), fit;
 	uint32_t cpu;
 
 	do {
-		cpu = free ? (uint32_t)__builtin_ctzll(free & thread_had ? thread_had : free)
-			   : THREADS_RINGS;
-		if (cpu >= atomic_load(&threads_limit))
+		fit = free & threads_rings();
+		if (!fit)
 			return THREADS_RINGS;
+		cpu = (uint32_t)__builtin_ctzll(fit & thread_had ? thread_had : fit);
 	} while (!atomic_compare_exchange_weak_explicit(&threads_free, &free, free & ~(1ull << cpu),
 							memory_order_acq_rel,
 							memory_order_acquire));
@@ -139,6 +151,20 @@ static uint32_t thread_inherit_ring(int32_t tid)
 	}
 	errno = keep;
 	return cpu < nr ? cpu : THREADS_RINGS;
+}
+
+/*
+ * Where more threads trace than there are rings, most events are refused here, without a system call: T3's care is for who
+ * may get a ring. The order matters: a signal that took the last ring before the first load has set fathom_user_cpu.
+ */
+THREADS_PLAIN static inline int thread_is_refused(void)
+{
+	if ((atomic_load(&threads_free) & threads_rings()) || fathom_user_cpu != FATHOM_USER_NONE ||
+	    thread_busy || thread_asks % THREADS_ASKS == 0)
+		return 0;
+	thread_asks++;
+	atomic_fetch_add(&threads_refused, 1);
+	return 1;
 }
 
 /* Its ring, or FATHOM_USER_NONE if there is none: the event is then refused and counted. */
@@ -195,12 +221,13 @@ static uint32_t thread_attach(void)
 #ifdef __x86_64__
 #define SAVED_STATES 0xe7u /* x87, SSE, AVX, AVX-512 */
 
-__attribute__((force_align_arg_pointer, target("general-regs-only"))) uint32_t fathom_user_attach(
-	void)
+__attribute__((force_align_arg_pointer)) THREADS_PLAIN uint32_t fathom_user_attach(void)
 {
 	uint8_t area[4096] __attribute__((aligned(64)));
 	uint32_t a = 1, b, c = 0, d, cpu;
 
+	if (thread_is_refused())
+		return FATHOM_USER_NONE;
 	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	if (c & 1u << 27) { /* OSXSAVE */
 		for (int i = 512; i < 576; i++)
@@ -218,7 +245,7 @@ __attribute__((force_align_arg_pointer, target("general-regs-only"))) uint32_t f
 #else
 uint32_t fathom_user_attach(void)
 {
-	return thread_attach();
+	return thread_is_refused() ? FATHOM_USER_NONE : thread_attach();
 }
 #endif
 

@@ -128,6 +128,8 @@ void user_say(const char *what, const char *more)
 /* At exit and on a crash, once. Recording ends. */
 static void finish(void)
 {
+	uint64_t refused;
+	char number[24];
 	int err = 0;
 
 	if (!user_running || atomic_exchange(&user_saving, 1))
@@ -142,9 +144,12 @@ static void finish(void)
 		err = save_to(user.out);
 	if (err)
 		user_say(user.out, ": could not be written");
-	if (fathom_user_refused())
-		user_say("events were refused: more threads traced at a time than ",
-			 "cpus= allows");
+	refused = fathom_user_refused();
+	if (refused) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)refused);
+		user_say(number, " events were refused: more threads traced at a time than "
+				 "cpus= allows");
+	}
 }
 
 int fathom_user_save(const char *path)

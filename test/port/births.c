@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* births.c -- threads that signals hit while they are born and get their ring: every event of both is recorded. For births.sh. */
+/*
+ * births.c -- threads that signals hit while they are born and get their ring: every event of both is recorded. With an
+ * argument: a thread for which there is no ring, whose events are refused for less than a system call each. For births.sh.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 #define CREATE_TRACE_POINTS
 #include "fathom/tracepoint.h"
 #include "fathom/trace.h"
@@ -35,10 +41,48 @@ static void ticking(int us)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
-int main(void)
+#define REFUSED 200000
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What refused events cost beside as many system calls. */
+static void *crowd(void *arg)
+{
+	double start = now(), events, calls;
+
+	(void)arg;
+	for (uint32_t i = 0; i < REFUSED; i++)
+		trace_born(i);
+	events = now() - start;
+	for (uint32_t i = 0; i < REFUSED; i++)
+		syscall(SYS_gettid);
+	calls = now() - start - events;
+	printf("%d refused, each for %s than a system call\n", REFUSED,
+	       events < calls ? "less" : "more");
+	return NULL;
+}
+
+static int crowded(void)
+{
+	pthread_t t;
+
+	trace_born(0); /* takes the only ring */
+	return pthread_create(&t, NULL, crowd, NULL) || pthread_join(t, NULL);
+}
+
+int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
 
+	(void)argv;
+	if (argc > 1)
+		return crowded();
 	sigaction(SIGALRM, &sa, NULL);
 	ticking(50);
 	for (uintptr_t i = 0; i < THREADS; i++) {
