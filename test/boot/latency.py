@@ -113,10 +113,10 @@ c.check("latency_normal_format", "entries-in-buffer" in text and "latency trace"
 c.check("latency_overwrite_kept", "Invalid" in sh("echo 0 > options/overwrite") or sh("cat options/overwrite") == "1\n")
 sh("echo nop > current_tracer")
 c.check("latency_format_put_back", sh("cat options/latency-format") == "0\n")
-# in an instance: the same, and nothing at the top, which may not have another meanwhile
+# in an instance: the same, and nothing at the top, which may not have another of its kind meanwhile
 sh("mkdir instances/l")
 sh("echo irqsoff > instances/l/current_tracer")
-c.check("latency_instance_alone", "error 16" in sh("echo wakeup > current_tracer") and sh("cat current_tracer") == "nop\n")
+c.check("latency_instance_alone", "error 16" in sh("echo preemptoff > current_tracer") and sh("cat current_tracer") == "nop\n")
 sh("run periodic 20")
 sh("echo 0 > instances/l/tracing_on")
 most, text = int(sh("cat instances/l/tracing_max_latency")), sh("cat instances/l/trace")

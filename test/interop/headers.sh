@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 kernel=${KERNEL:-$(ls -d /usr/src/linux-headers-6.1*-common 2>/dev/null | sort -V | tail -1)}
 if [ -z "$kernel" ] || [ ! -d "$kernel/include/trace/events" ]; then
-	echo "skip headers: package linux-headers-amd64 missing (make interop-headers installs it)"
+	echo "skip headers: package linux-headers-amd64 missing"
 	exit 0
 fi
 events=$kernel/include/trace/events
