@@ -85,18 +85,25 @@ void user_libraries_start(void)
 void fathom_user_join(struct fathom_user_library *l)
 {
 	struct user_text text;
-	int found = library_text(l, &text), err = 0;
+	int found = library_text(l, &text), err = 0, events;
 
 	fathom_ctl_lock();
 	l->next = libraries;
 	libraries = l;
-	user_events_join(l->events);
+	user_formers_return(l->events);
+	events = user_events_join(l->events);
 	if (found) {
 		if (user_is_running())
 			user_symbols_add(&text);
 		err = library_functions(&l->functions, &text);
 	}
 	fathom_ctl_unlock();
+	if (events)
+		user_say(found ? text.path : "a library",
+			 events == -FATHOM_ENOSPC ? ": no room for its events in the control tree; "
+						    "see library_events= "
+						    "in docs/USER-PORT.md"
+						  : ": its events cannot be recorded");
 	if (err)
 		user_say(text.path, err == -FATHOM_ENOSPC
 					    ? ": no room for its functions; see functions= in "
@@ -111,6 +118,7 @@ void fathom_user_leave(struct fathom_user_library *l)
 	fathom_ctl_lock();
 	fathom_module_remove(&l->functions);
 	fathom_object_remove(l->events);
+	user_formers_keep(l->events);
 	user_symbols_gone(l->functions.from);
 	while (*p && *p != l)
 		p = &(*p)->next;

@@ -8,14 +8,14 @@
 #include "port.h"
 
 /* `list` has the size of user_options.events and .filter. */
-static int add_pattern(char list[1024], const char *key, const char *value, char why[128])
+static int add_pattern(char list[1024], const char *key, const char *value, char why[USER_WHY])
 {
 	size_t used = 0, n = strlen(value);
 
 	while (list[used])
 		used += strlen(list + used) + 1;
 	if (!n || used + n + 2 > 1024) {
-		snprintf(why, 128, "%s: %s", key, n ? "too many patterns" : "no pattern");
+		snprintf(why, USER_WHY, "%s: %s", key, n ? "too many patterns" : "no pattern");
 		return -EINVAL;
 	}
 	memcpy(list + used, value, n + 1);
@@ -23,16 +23,16 @@ static int add_pattern(char list[1024], const char *key, const char *value, char
 	return 0;
 }
 
-static int set_tracer(struct user_options *o, const char *value, char why[128])
+static int set_tracer(struct user_options *o, const char *value, char why[USER_WHY])
 {
 	if (snprintf(o->tracer, sizeof(o->tracer), "%s", value) < (int)sizeof(o->tracer))
 		return 0;
-	snprintf(why, 128, "tracer=%.40s: no such tracer", value);
+	snprintf(why, USER_WHY, "tracer=%.40s: no such tracer", value);
 	return -EINVAL;
 }
 
 static int set_number(uint32_t *to, const char *key, const char *value, uint32_t least,
-		      uint32_t most, char why[128])
+		      uint32_t most, char why[USER_WHY])
 {
 	char *end;
 	unsigned long long v;
@@ -40,8 +40,8 @@ static int set_number(uint32_t *to, const char *key, const char *value, uint32_t
 	errno = 0;
 	v = strtoull(value, &end, 10);
 	if (errno || end == value || *end || *value == '-' || v < least || v > most) {
-		snprintf(why, 128, "%s=%.40s: a number from %u to %u is needed", key, value, least,
-			 most);
+		snprintf(why, USER_WHY, "%s=%.40s: a number from %u to %u is needed", key, value,
+			 least, most);
 		return -EINVAL;
 	}
 	*to = (uint32_t)v;
@@ -49,7 +49,7 @@ static int set_number(uint32_t *to, const char *key, const char *value, uint32_t
 }
 
 /* `%p` becomes the process id: processes of one run must not write the same file. */
-static int set_out(struct user_options *o, const char *value, char why[128])
+static int set_out(struct user_options *o, const char *value, char why[USER_WHY])
 {
 	const char *p = strstr(value, "%p");
 	int n = p ? snprintf(o->out, sizeof(o->out), "%.*s%d%s", (int)(p - value), value, getpid(),
@@ -57,23 +57,24 @@ static int set_out(struct user_options *o, const char *value, char why[128])
 		  : snprintf(o->out, sizeof(o->out), "%s", value);
 
 	if (n < 0 || (size_t)n >= sizeof(o->out)) {
-		snprintf(why, 128, "out: the path is too long");
+		snprintf(why, USER_WHY, "out: the path is too long");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int set_mode(struct user_options *o, const char *value, char why[128])
+static int set_mode(struct user_options *o, const char *value, char why[USER_WHY])
 {
 	if (!strcmp(value, "overwrite") || !strcmp(value, "discard")) {
 		o->discard = *value == 'd';
 		return 0;
 	}
-	snprintf(why, 128, "mode=%.40s: overwrite or discard is needed", value);
+	snprintf(why, USER_WHY, "mode=%.40s: overwrite or discard is needed", value);
 	return -EINVAL;
 }
 
-static int set_option(struct user_options *o, const char *key, const char *value, char why[128])
+static int set_option(struct user_options *o, const char *key, const char *value,
+		      char why[USER_WHY])
 {
 	uint32_t flag = 0;
 	int err;
@@ -94,12 +95,14 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->cpus, key, value, 1, 64, why);
 	if (!strcmp(key, "functions"))
 		return set_number(&o->functions, key, value, 0, 1u << 20, why);
+	if (!strcmp(key, "library_events"))
+		return set_number(&o->library_events, key, value, 0, 1u << 15, why);
 	if (!strcmp(key, "sample"))
 		return set_number(&o->sample_us, key, value, 100, 10000000, why);
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve")) {
-		snprintf(why, 128,
+		snprintf(why, USER_WHY,
 			 "%.20s: events, tracer, filter, sample, out, buffer_kb, cpus, functions, "
-			 "mode, dump, off and serve are known",
+			 "library_events, mode, dump, off, serve are known",
 			 key);
 		return -EINVAL;
 	}
@@ -108,7 +111,7 @@ static int set_option(struct user_options *o, const char *key, const char *value
 	return err;
 }
 
-int user_options_parse(const char *text, struct user_options *o, char why[128])
+int user_options_parse(const char *text, struct user_options *o, char why[USER_WHY])
 {
 	char copy[2048], *rest = copy, *word;
 
@@ -117,8 +120,9 @@ int user_options_parse(const char *text, struct user_options *o, char why[128])
 	o->buffer_kb = 1024;
 	o->cpus = 32;
 	o->functions = 8192;
+	o->library_events = 1024;
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy)) {
-		snprintf(why, 128, "longer than %zu bytes", sizeof(copy) - 1);
+		snprintf(why, USER_WHY, "longer than %zu bytes", sizeof(copy) - 1);
 		return -EINVAL;
 	}
 	while ((word = strsep(&rest, ","))) {

@@ -14,6 +14,7 @@ struct user_options {
 	uint32_t buffer_kb;
 	uint32_t cpus;
 	uint32_t functions; /* room for those of libraries that come later */
+	uint32_t library_events;
 	uint32_t sample_us; /* look at the stacks that often; 0: never */
 	uint8_t dump;	    /* text to stderr at the end */
 	uint8_t discard;    /* keep the oldest events, not the newest */
@@ -24,11 +25,12 @@ struct user_options {
 /* user.c */
 struct fathom_object;
 int user_is_running(void);
-void user_events_join(struct fathom_object *o);
+int user_events_join(struct fathom_object *o);
 void user_say(const char *what, const char *more); /* on stderr */
 
+#define USER_WHY 192
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */
-int user_options_parse(const char *text, struct user_options *o, char why[128]);
+int user_options_parse(const char *text, struct user_options *o, char why[USER_WHY]);
 
 /* threads.c */
 void user_threads_start(uint32_t nr_cpus);
@@ -45,6 +47,10 @@ void user_sample_stop(void);
 
 /* library.c: what came before tracing started gets its names now */
 void user_libraries_start(void);
+
+/* former.c: the events of libraries that went, and of ones that may be back. Under the tree's lock. */
+void user_formers_keep(const struct fathom_object *o);
+void user_formers_return(const struct fathom_object *o);
 
 /* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */
 void user_symbols_load(int libraries);

@@ -212,9 +212,11 @@ static int reserve_memory(struct fathom_config *c)
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
 	c->module_functions = user.functions;
+	c->module_events = user.library_events;
 	/* Four times: a snapshot, instances and histograms fit too. Pages are real only once they are used. */
 	user_memory_bytes = 4 * fathom_memory_need(user.cpus, pages);
 	user_memory_bytes += (size_t)user.functions * (128 + 24 * user.cpus); /* and a profile */
+	user_memory_bytes += (size_t)user.library_events * 256; /* in some instances too */
 	user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (user_memory == MAP_FAILED)
@@ -244,12 +246,15 @@ int user_is_running(void)
 }
 
 /* A library that comes later: what was asked for is asked of it too, and need not be there. */
-void user_events_join(struct fathom_object *o)
+int user_events_join(struct fathom_object *o)
 {
-	if (fathom_object_add(o) || !user_running)
-		return;
+	int err = fathom_object_add(o);
+
+	if ((err && err != -ENOSPC) || !user_running)
+		return err;
 	for (const char *p = user.events; *p; p += strlen(p) + 1)
 		fathom_event_enable(p, 1);
+	return err;
 }
 
 /* The filters first, so that the tracer starts with them. */
@@ -309,7 +314,7 @@ static int start_tracing(void)
 int fathom_user_start(const char *options)
 {
 	static int first = 1;
-	char why[128];
+	char why[USER_WHY];
 	int err;
 
 	if (user_running)

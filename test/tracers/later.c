@@ -353,17 +353,208 @@ TEST(no_room)
 {
 	struct plug a, b;
 
-	start("tracer=nop,out=,buffer_kb=256,functions=5");
+	start("tracer=nop,out=,buffer_kb=256,functions=9");
 	a = plug_open("alpha.so");
 	b = plug_open("beta.so");
 	CHECK_EQ(lines_with("available_filter_functions", "[alpha.so]"), 3);
 	CHECK_EQ(lines_with("available_filter_functions", "[beta.so]"), 0);
-	CHECK(has("tracer_stats", "modules' functions without room: 3\n"));
+	CHECK(has("tracer_stats", "modules' functions without room: "));
+	CHECK(!has("tracer_stats",
+		   "modules' functions without room: 0\n")); /* 3, and the event's */
 	plug_close(&a);
 	plug_close(&b);
 	b = plug_open("beta.so");
 	CHECK_EQ(lines_with("available_filter_functions", "[beta.so]"), 3);
 	plug_close(&b);
+	fathom_user_stop();
+}
+
+/* ---- events ---- */
+
+TEST(events_are_in_the_tree_while_it_is_there)
+{
+	struct plug a, b;
+
+	begin();
+	CHECK(!has("available_events", "plug:step"));
+	a = plug_open("alpha.so");
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 1);
+	CHECK_EQ(put("events/plug/step/enable", "1"), 0);
+	CHECK_EQ(a.run(7), 45);
+	CHECK_EQ(lines_with("trace", ": step: x=7\n"), 1);
+	CHECK(has("events/plug/step/format", "name: step\n"));
+	b = plug_open("beta.so"); /* has one of the same name */
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 2);
+	CHECK_STR(get("events/plug/enable"), "X\n");
+	CHECK_EQ(put("events/plug/enable", "1"), 0);
+	CHECK_EQ(b.run(8), 51);
+	CHECK_EQ(lines_with("trace", ": step: x=8\n"), 1);
+	plug_close(&a); /* it stood for the system */
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 1);
+	CHECK_STR(get("events/plug/step/enable"), "1\n");
+	CHECK_EQ(b.run(9), 57);
+	CHECK_EQ(lines_with("trace", ": step: x=9\n"), 1);
+	plug_close(&b);
+	CHECK_EQ(lines_with("trace", ": step: x=9\n"), 1); /* what was recorded can be read */
+	CHECK_EQ(lines_with("available_events", "plug"), 0);
+	CHECK_EQ(lines_with("set_event", "plug"), 0);
+	CHECK_EQ(put("events/plug/step/enable", "1"), -FATHOM_ENOENT);
+	CHECK_EQ(put("set_event", "plug:step"), -FATHOM_EINVAL);
+	fathom_user_stop();
+}
+
+TEST(events_that_were_there_first)
+{
+	struct plug a = plug_open("alpha.so"), b = plug_open("beta.so");
+
+	start("events=plug:*,out=,buffer_kb=256");
+	CHECK_EQ(lines_with("set_event", "plug:step\n"), 2);
+	plug_close(&a); /* which shifts the others in the registry */
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 1);
+	CHECK_EQ(lines_with("set_event", "plug:step\n"), 1);
+	CHECK_EQ(b.run(9), 57);
+	CHECK_EQ(lines_with("trace", ": step: x=9\n"), 1);
+	a = plug_open("alpha.so"); /* wanted by events= */
+	CHECK_EQ(lines_with("set_event", "plug:step\n"), 2);
+	CHECK_EQ(put("trace", ""), 0);
+	CHECK_EQ(a.run(3), 21);
+	CHECK_EQ(lines_with("trace", ": step: x=3\n"), 1);
+	plug_close(&b);
+	plug_close(&a);
+	CHECK_STR(get("set_event"), "");
+	fathom_user_stop();
+}
+
+static struct fathom_file opened(const char *path, uint32_t flags)
+{
+	struct fathom_node node;
+	struct fathom_file f = {0};
+
+	CHECK_EQ(fathom_fs_lookup(path, &node), 0);
+	CHECK_EQ(fathom_fs_open(&f, &node, flags), 0);
+	return f;
+}
+
+/* Its files say so, and are not those of what takes its place. */
+TEST(events_that_go_while_they_are_looked_at)
+{
+	struct fathom_file filter, format;
+	struct fathom_node dir, file;
+	struct fathom_stat st;
+	struct plug p;
+	char buf[64];
+
+	begin();
+	p = plug_open("alpha.so");
+	filter = opened("events/plug/step/filter", FATHOM_O_RDWR);
+	format = opened("events/plug/step/format", FATHOM_O_RDONLY);
+	CHECK_EQ(fathom_fs_lookup("events/plug/step", &dir), 0);
+	CHECK_EQ(fathom_fs_write(&filter, "x > 3", 5), 5);
+	CHECK_EQ(fathom_fs_read(&format, buf, 20), 20);
+	plug_close(&p);
+	p = plug_open("beta.so");
+	CHECK_EQ(fathom_fs_read(&format, buf, 20), -FATHOM_ENODEV);
+	CHECK_EQ(fathom_fs_write(&filter, "x > 4", 5), -FATHOM_ENODEV);
+	CHECK_EQ(fathom_fs_walk(&dir, "filter", 6, &file), -FATHOM_ENOENT);
+	CHECK_EQ(fathom_fs_stat(&dir, &st), -FATHOM_ENOENT);
+	CHECK_STR(get("events/plug/step/filter"), "none\n");
+	fathom_fs_close(&filter);
+	fathom_fs_close(&format);
+	plug_close(&p);
+	fathom_user_stop();
+}
+
+TEST(what_hangs_on_an_event_goes_with_it)
+{
+	struct fathom_node root;
+	struct plug p;
+
+	begin();
+	CHECK_EQ(fathom_fs_lookup("instances", &root), 0);
+	CHECK_EQ(fathom_fs_mkdir(&root, "one", 3), 0);
+	p = plug_open("alpha.so");
+	CHECK_EQ(put("events/plug/step/filter", "x == 5"), 0);
+	CHECK_EQ(put("events/plug/step/trigger", "traceoff if x == 77"), 0);
+	CHECK_EQ(put("instances/one/events/plug/step/enable", "1"), 0);
+	CHECK_EQ(put("instances/one/events/plug/filter", "nosuch == 1"), 0);
+	append("set_ftrace_filter", "hij_leaf:enable_event:plug:step\n");
+	append("set_ftrace_filter", "hij_leaf:traceoff:1\n");
+	CHECK(has("set_ftrace_filter", "hij_leaf:enable_event:plug:step:unlimited\n"));
+	CHECK(has("events/plug/step/trigger", "traceoff:unlimited if x == 77\n"));
+	plug_close(&p);
+	CHECK(!has("set_ftrace_filter", "plug"));
+	CHECK(has("set_ftrace_filter", "hij_leaf:traceoff:count=1\n"));
+	hij_leaf(1);
+	CHECK_STR(get("tracing_on"), "0\n");
+	CHECK_EQ(put("tracing_on", "1"), 0);
+	p = plug_open("beta.so"); /* in its place */
+	CHECK_STR(get("events/plug/step/enable"), "0\n");
+	CHECK_STR(get("events/plug/step/filter"), "none\n");
+	CHECK(!has("events/plug/step/trigger", "77"));
+	CHECK_STR(get("instances/one/events/plug/step/enable"), "0\n");
+	CHECK(has("instances/one/events/plug/filter", "### global filter ###"));
+	p.run(77);
+	CHECK_STR(get("tracing_on"), "1\n");
+	CHECK(!has("instances/one/trace", "step:"));
+	plug_close(&p);
+	fathom_user_stop();
+}
+
+/* An event of the program that turns one of the library. */
+TEST(triggers_that_aim_at_it)
+{
+	struct plug a, b;
+
+	begin();
+	a = plug_open("alpha.so");
+	CHECK_EQ(put("events/plug/step/trigger", "enable_event:plug:step"), 0);
+	plug_close(&a);
+	a = plug_open("alpha.so");
+	b = plug_open("beta.so");
+	CHECK(!has("events/plug/step/trigger", "enable_event:plug"));
+	CHECK_EQ(put("events/plug/step/trigger", "enable_event:plug:step"),
+		 0); /* the first's, at the first */
+	plug_close(&a);
+	CHECK(!has("events/plug/step/trigger", "enable_event:plug"));
+	CHECK_STR(get("events/plug/step/enable"), "0\n");
+	plug_close(&b);
+	fathom_user_stop();
+}
+
+/* However often a library comes: the ids are 16 bits. */
+TEST(an_event_that_is_back_has_its_id)
+{
+	unsigned long id = 0;
+
+	begin();
+	for (int i = 0; i < 5; i++) {
+		struct plug p = plug_open("alpha.so");
+
+		if (!i)
+			id = strtoul(get("events/plug/step/id"), NULL, 10);
+		CHECK(id);
+		CHECK_EQ(strtoul(get("events/plug/step/id"), NULL, 10), id);
+		plug_close(&p);
+	}
+	fathom_user_stop();
+}
+
+TEST(no_room_for_events)
+{
+	struct plug a, b;
+
+	start("tracer=nop,out=,buffer_kb=256,library_events=1");
+	CHECK_EQ(put("trace", ""), 0);
+	a = plug_open("alpha.so");
+	b = plug_open("beta.so");
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 1);
+	CHECK_EQ(b.run(2), 15);
+	plug_close(&a);
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 0);
+	a = plug_open("alpha.so");
+	CHECK_EQ(lines_with("available_events", "plug:step\n"), 1);
+	plug_close(&b);
+	plug_close(&a);
 	fathom_user_stop();
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* plug.c -- a shared library that later.c opens; compiled with sites (PLUG names it), and without. */
+#define CREATE_TRACE_POINTS
+#include "fathom/tracepoint.h"
 #include "fathom_user.h"
 
+TRACE_DEFINE(plug, step, "x=%d", (S32, x))
 FATHOM_USER_LIBRARY;
 
 #define PLUG_CAT(a, b)	a##_##b
@@ -26,5 +29,6 @@ int TOP(int x)
 
 int plug_run(int x)
 {
+	trace_step(x);
 	return TOP(x) - 1;
 }

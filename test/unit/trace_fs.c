@@ -238,6 +238,12 @@ TEST(switches)
 	CHECK_STR(get("events/sched/enable"), "X\n");
 	CHECK_STR(get("set_event"), "sched:sched_switch\n");
 	CHECK_EQ(put("events/enable", "0"), 0);
+	CHECK_EQ(put("set_event", "nosuch"), -EINVAL); /* without a blank behind it, too */
+	CHECK_EQ(put("set_event", "sched:nosuch\n"), -EINVAL);
+	CHECK_EQ(put("set_event", "sched:sched_switch"), 0);
+	CHECK_STR(get("set_event"), "sched:sched_switch\n");
+	CHECK_EQ(put("set_event", ""), 0);
+	CHECK_STR(get("set_event"), "");
 }
 
 TEST_MAIN

@@ -83,9 +83,21 @@ struct ctl_instance {
 	void *spares;
 };
 
+/*
+ * Where an event is in the tree, as long as its object is there; the index of a place is what the control stage calls an
+ * event. A place that was left is used again, with another age.
+ */
+struct ctl_place {
+	struct fathom_event *event; /* never NULL: see fathom_ctl_is_gone() */
+	uint16_t system;	    /* the place that stands for its system; CTL_NO_SYSTEM: gone */
+	uint16_t age;
+};
+#define CTL_NO_SYSTEM 0xffffu
+
 struct ctl_state {
-	uint32_t nr_events;
-	uint16_t *system_of; /* first event of the same system, by event */
+	uint32_t nr_events; /* places that are or were in use */
+	uint32_t room_events;
+	struct ctl_place *place;
 	struct ctl_instance *instance[FATHOM_INSTANCES_MAX + 1];
 	struct ctl_instance top;
 	char *scratch;
@@ -102,7 +114,7 @@ int fathom_ctl_ready(void);
 #define CTL_SCRATCH_BYTES 16384u
 void fathom_ctl_scratch(struct fathom_text *t);
 
-/* -ENOENT if the node's instance was removed. */
+/* -ENOENT if the node's instance was removed, or its event or system is gone. */
 int fathom_ctl_alive(const struct fathom_node *node);
 struct ctl_instance *fathom_ctl_instance(const struct fathom_node *node);
 struct ctl_instance *fathom_ctl_instance_at(uint32_t index); /* NULL if there is none */
@@ -176,6 +188,20 @@ int fathom_ctl_keep(struct fathom_listener *l, uint32_t cpu); /* struct fathom_l
 struct fathom_ring **fathom_ctl_spares(const struct ctl_instance *tr);
 int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pages);
 
+/* events.c: the places of events. */
+int fathom_ctl_places_init(void);
+void fathom_ctl_events_init(void);
+static inline struct fathom_event *fathom_ctl_event(uint32_t event)
+{
+	return fathom_ctl.place[event].event;
+}
+/* Its object left. What stands there then counts as internal: it can be neither listed nor switched. */
+static inline int fathom_ctl_is_gone(uint32_t event)
+{
+	return fathom_ctl.place[event].system == CTL_NO_SYSTEM;
+}
+uint32_t fathom_ctl_event_find(const char *s, size_t bytes); /* `sys:event`; nr_events: none */
+
 /* gate.c: the event path's question, and the state that leads to it. */
 void fathom_ctl_gate_init(void);
 /* Bring the event's state bits in line with all instances. 0, or what the event refused with. */
@@ -183,7 +209,9 @@ int fathom_ctl_event_update(uint32_t event);
 int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on);
 /* event-fork was turned, in some instance. */
 void fathom_ctl_event_fork_changed(void);
-void fathom_ctl_events_clear(struct ctl_instance *tr); /* all off, filters and triggers gone */
+void fathom_ctl_event_clear(struct ctl_instance *tr,
+			    uint32_t event);	       /* off, filter and triggers gone */
+void fathom_ctl_events_clear(struct ctl_instance *tr); /* all of them, and the pids */
 
 /* error_log.c */
 void fathom_ctl_error(struct ctl_instance *tr, const char *where, const char *what,

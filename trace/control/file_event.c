@@ -8,11 +8,11 @@
 
 static int event_in(const struct fathom_file *f, uint32_t event)
 {
-	if (fathom_event_is_internal(fathom_event_at(event)))
+	if (fathom_event_is_internal(fathom_ctl_event(event)))
 		return 0;
 	switch (f->node.entry->arg) {
 	case CTL_SCOPE_ALL: return 1;
-	case CTL_SCOPE_SYSTEM: return fathom_ctl.system_of[event] == f->node.at;
+	case CTL_SCOPE_SYSTEM: return fathom_ctl.place[event].system == f->node.at;
 	default: return event == f->node.at;
 	}
 }
@@ -64,7 +64,7 @@ const struct ctl_file_ops fathom_ctl_event_on = {.show = event_on_show, .write =
 
 static int event_format_show(struct fathom_file *f, struct fathom_text *t)
 {
-	fathom_event_format(fathom_event_at(f->node.at), t);
+	fathom_event_format(fathom_ctl_event(f->node.at), t);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ const struct ctl_file_ops fathom_ctl_event_format = {.show = event_format_show};
 
 static int event_id_show(struct fathom_file *f, struct fathom_text *t)
 {
-	fathom_text_u64(t, fathom_event_at(f->node.at)->id, 0, ' ');
+	fathom_text_u64(t, fathom_ctl_event(f->node.at)->id, 0, ' ');
 	fathom_text_char(t, '\n');
 	return 0;
 }
@@ -104,7 +104,7 @@ static int event_list(struct fathom_file *f, struct fathom_text *t, int all)
 
 	if (f->piece >= fathom_ctl.nr_events)
 		return 0;
-	ev = fathom_event_at(f->piece);
+	ev = fathom_ctl_event(f->piece);
 	if (!fathom_event_is_internal(ev) && (all || tr->events[f->piece].on)) {
 		fathom_text_str(t, ev->system);
 		fathom_text_char(t, ':');
@@ -167,7 +167,7 @@ static int set_event_word(struct ctl_instance *tr, const char *s, size_t n)
 		n--;
 	}
 	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		const struct fathom_event *ev = fathom_event_at(i);
+		const struct fathom_event *ev = fathom_ctl_event(i);
 		int ret;
 
 		if (fathom_event_is_internal(ev) || !set_event_matches(s, n, ev))
@@ -179,25 +179,17 @@ static int set_event_word(struct ctl_instance *tr, const char *s, size_t n)
 	return hits ? err : -FATHOM_EINVAL;
 }
 
+/* A word ends with the write, as in Linux: its error is the write's. */
 static int set_event_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	size_t used;
 	int ret = fathom_ctl_write_word(f, f->token, sizeof(f->token), buf, bytes, &used);
 
-	if (ret > 0) {
+	if (ret >= 0 && f->used)
 		ret = set_event_word(fathom_ctl_instance(&f->node), f->token, f->used);
-		f->used = 0;
-	}
+	f->used = 0;
 	return ret < 0 ? ret : (int)used;
 }
 
-static void set_event_close(struct fathom_file *f)
-{
-	if (f->used)
-		set_event_word(fathom_ctl_instance(&f->node), f->token, f->used);
-}
-
-const struct ctl_file_ops fathom_ctl_set_event = {.open = set_event_open,
-						  .show = set_event_show,
-						  .write = set_event_write,
-						  .close = set_event_close};
+const struct ctl_file_ops fathom_ctl_set_event = {
+	.open = set_event_open, .show = set_event_show, .write = set_event_write};

@@ -39,7 +39,7 @@ static int filter_set(struct ctl_instance *tr, uint32_t event, const char *s, si
 	int ret = 0;
 
 	if (!ctl_is(s, n, "0")) {
-		ret = fathom_filter_compile(fathom_event_at(event), s, n, &f, &err);
+		ret = fathom_filter_compile(fathom_ctl_event(event), s, n, &f, &err);
 		if (ret == -FATHOM_ENOMEM)
 			return ret;
 		if (ret) {
@@ -104,14 +104,14 @@ static int system_filter_set(struct ctl_instance *tr, uint32_t system, const cha
 
 	fathom_pool_put(first->note);
 	first->note = 0;
-	for (uint32_t i = system; i < fathom_ctl.nr_events; i++) {
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
 		struct fathom_filter *f = 0;
 
-		if (fathom_ctl.system_of[i] != system ||
-		    fathom_event_is_internal(fathom_event_at(i)))
+		if (fathom_ctl.place[i].system != system ||
+		    fathom_event_is_internal(fathom_ctl_event(i)))
 			continue;
 		if (!ctl_is(s, n, "0")) {
-			ret = fathom_filter_compile(fathom_event_at(i), s, n, &f, &err);
+			ret = fathom_filter_compile(fathom_ctl_event(i), s, n, &f, &err);
 			if (ret == -FATHOM_ENOMEM)
 				return ret;
 			if (ret)

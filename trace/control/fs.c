@@ -52,6 +52,12 @@ static int fs_writable(const struct fathom_file *f)
 	return (f->flags & FATHOM_O_ACCMODE) != FATHOM_O_RDONLY;
 }
 
+/* Its event went while it was open. */
+static int fs_gone(const struct fathom_file *f)
+{
+	return fathom_ctl_alive(&f->node) ? -FATHOM_ENODEV : 0;
+}
+
 int fathom_fs_open(struct fathom_file *f, const struct fathom_node *node, uint32_t flags)
 {
 	int err;
@@ -80,7 +86,7 @@ void fathom_fs_close(struct fathom_file *f)
 	if (!f->open)
 		return;
 	fathom_ctl_lock();
-	if (fs_ops(f)->close)
+	if (fs_ops(f)->close && !fs_gone(f))
 		fs_ops(f)->close(f);
 	fathom_ctl_instance(&f->node)->open_files--;
 	f->open = 0;
@@ -149,17 +155,18 @@ static int fs_pieces_at(struct fathom_file *f, void *buf, size_t bytes, uint64_t
 int fathom_fs_pread(struct fathom_file *f, void *buf, size_t bytes, uint64_t offset)
 {
 	const struct ctl_file_ops *ops = fs_ops(f);
-	int ret = -FATHOM_EINVAL;
+	int ret;
 
 	if (!f->open || !fs_readable(f))
 		return -FATHOM_EBADF;
 	if (bytes > 0x100000)
 		bytes = 0x100000;
 	fathom_ctl_lock();
-	if (ops->read)
+	ret = fs_gone(f);
+	if (!ret && ops->read)
 		ret = ops->read(f, buf, bytes);
-	else if (ops->show)
-		ret = fs_pieces_at(f, buf, bytes, offset);
+	else if (!ret)
+		ret = ops->show ? fs_pieces_at(f, buf, bytes, offset) : -FATHOM_EINVAL;
 	fathom_ctl_unlock();
 	return ret;
 }
@@ -172,15 +179,16 @@ int fathom_fs_read(struct fathom_file *f, void *buf, size_t bytes)
 int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes)
 {
 	const struct ctl_file_ops *ops = fs_ops(f);
-	int ret = -FATHOM_EINVAL;
+	int ret;
 
 	if (!f->open || !fs_writable(f))
 		return -FATHOM_EBADF;
 	if (bytes > 0x100000)
 		bytes = 0x100000;
 	fathom_ctl_lock();
-	if (ops->write)
-		ret = ops->write(f, buf, bytes);
+	ret = fs_gone(f);
+	if (!ret)
+		ret = ops->write ? ops->write(f, buf, bytes) : -FATHOM_EINVAL;
 	fathom_ctl_unlock();
 	return ret;
 }
@@ -192,7 +200,7 @@ int fathom_fs_poll(struct fathom_file *f)
 	if (!f->open)
 		return 0;
 	fathom_ctl_lock();
-	if (fs_ops(f)->poll)
+	if (fs_ops(f)->poll && !fs_gone(f))
 		ret = fs_ops(f)->poll(f);
 	fathom_ctl_unlock();
 	return ret;

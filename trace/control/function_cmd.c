@@ -14,26 +14,10 @@ static void function_snapshot(const struct fathom_function_hit *hit)
 	fathom_ctl_snapshot_ask(function_owner(hit->instance));
 }
 
-/* The event named `sys:event`, or nr_events. */
-static uint32_t function_event(const char *arg, size_t bytes)
-{
-	size_t colon = ctl_find(arg, bytes, ':');
-	uint32_t i = 0;
-
-	for (; i < fathom_ctl.nr_events && colon < bytes; i++) {
-		const struct fathom_event *ev = fathom_event_at(i);
-
-		if (!fathom_event_is_internal(ev) && ctl_is(arg, colon, ev->system) &&
-		    ctl_is(arg + colon + 1, bytes - colon - 1, ev->name))
-			return i;
-	}
-	return fathom_ctl.nr_events;
-}
-
 static int function_event_open(struct fathom_listener *l, const char *arg, size_t bytes,
 			       void **data)
 {
-	uint32_t i = function_event(arg, bytes);
+	uint32_t i = fathom_ctl_event_find(arg, bytes);
 
 	if (i == fathom_ctl.nr_events)
 		return -FATHOM_EINVAL;
@@ -73,7 +57,7 @@ static const char *function_event_describe(struct fathom_listener *l, void *data
 {
 	static char buf[2 * FATHOM_NAME_MAX + 2];
 	const struct fathom_event *ev =
-		fathom_event_at((uint32_t)((struct ctl_event *)data - function_owner(l)->events));
+		fathom_ctl_event((uint32_t)((struct ctl_event *)data - function_owner(l)->events));
 	struct fathom_text t;
 
 	fathom_text_init(&t, buf, sizeof(buf));
@@ -106,7 +90,7 @@ void fathom_ctl_function_events(struct ctl_instance *tr)
 		tr->events[i].probed &= 1;
 	for (uint32_t i = 0; fathom_listener_probe_at(tr->functions, i, &p) == 1; i++) {
 		uint32_t event =
-			p.arg ? function_event(p.arg, ctl_len(p.arg)) : fathom_ctl.nr_events;
+			p.arg ? fathom_ctl_event_find(p.arg, ctl_len(p.arg)) : fathom_ctl.nr_events;
 
 		if (event < fathom_ctl.nr_events)
 			tr->events[event].probed |= 2;

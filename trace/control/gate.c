@@ -108,6 +108,7 @@ void fathom_ctl_gate_init(void)
 	fathom_gate.enter = fathom_pool_enter;
 	fathom_gate.leave = fathom_pool_leave;
 	fathom_ctl_function_commands();
+	fathom_ctl_events_init();
 }
 
 /* Does this instance need the gate for the event? The top alone, plainly on, does not. */
@@ -123,7 +124,7 @@ static int gate_needed(const struct ctl_instance *tr, const struct ctl_event *e)
 
 int fathom_ctl_event_update(uint32_t event)
 {
-	struct fathom_event *ev = fathom_event_at(event);
+	struct fathom_event *ev = fathom_ctl_event(event);
 	uint32_t set = 0, bits = FATHOM_EVENT_ON | FATHOM_EVENT_GATE | FATHOM_EVENT_STACK;
 
 	if (fathom_event_is_internal(ev))
@@ -154,21 +155,25 @@ int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on)
 	return err;
 }
 
+void fathom_ctl_event_clear(struct ctl_instance *tr, uint32_t event)
+{
+	struct ctl_event *e = &tr->events[event];
+	struct fathom_filter *f = e->filter;
+
+	fathom_trigger_remove_all(tr, event);
+	__atomic_store_n(&e->filter, (struct fathom_filter *)0, __ATOMIC_SEQ_CST);
+	fathom_pool_retire(f);
+	fathom_pool_put(e->note);
+	e->note = 0;
+	e->soft = 0;
+	if (e->on)
+		fathom_ctl_event_enable(tr, event, 0);
+}
+
 void fathom_ctl_events_clear(struct ctl_instance *tr)
 {
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		struct ctl_event *e = &tr->events[i];
-		struct fathom_filter *f = e->filter;
-
-		fathom_trigger_remove_all(tr, i);
-		__atomic_store_n(&e->filter, (struct fathom_filter *)0, __ATOMIC_SEQ_CST);
-		fathom_pool_retire(f);
-		fathom_pool_put(e->note);
-		e->note = 0;
-		e->soft = 0;
-		if (e->on)
-			fathom_ctl_event_enable(tr, i, 0);
-	}
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		fathom_ctl_event_clear(tr, i);
 	for (uint32_t k = 0; k < CTL_PID_LISTS; k++) {
 		struct fathom_pids *p = tr->pids[k];
 

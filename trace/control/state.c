@@ -36,17 +36,6 @@ static int state_memory(void)
 	return 0;
 }
 
-static void state_systems(void)
-{
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		uint32_t k = 0;
-
-		while (k < i && !ctl_same(fathom_event_at(k)->system, fathom_event_at(i)->system))
-			k++;
-		fathom_ctl.system_of[i] = (uint16_t)k;
-	}
-}
-
 static void state_instance_init(struct ctl_instance *tr)
 {
 	tr->options = fathom_ctl_option_defaults();
@@ -64,7 +53,6 @@ static void state_forget(void)
 
 int fathom_ctl_ready(void)
 {
-	uint32_t n = fathom_event_count();
 	int err;
 
 	if (!fathom_core.nr_cpus)
@@ -73,28 +61,17 @@ int fathom_ctl_ready(void)
 		return 0;
 	/* The first time, or after fathom_exit(): whatever was there went with its memory. */
 	state_forget();
-	if (n > 0xffff)
-		n = 0xffff;
 	/* The functions' table is made now, so that it can be listed and has its memory; without one there are no files. */
 	fathom_sites_init();
 	err = state_memory();
 	if (err)
 		return err;
-	fathom_ctl.nr_events = n;
-	fathom_ctl.system_of = fathom_pool_get(n * sizeof(*fathom_ctl.system_of) + 1);
-	fathom_ctl.top.events = fathom_pool_get(n * sizeof(*fathom_ctl.top.events) + 1);
-	if (!fathom_ctl.system_of || !fathom_ctl.top.events)
-		return -FATHOM_ENOMEM;
-	state_systems();
+	err = fathom_ctl_places_init();
+	if (err)
+		return err;
 	state_instance_init(&fathom_ctl.top);
 	fathom_ctl.top.ring = fathom_core.ring;
 	fathom_ctl.instance[0] = &fathom_ctl.top;
-	for (uint32_t i = 0; i < n; i++) {
-		struct fathom_event *ev = fathom_event_at(i);
-
-		fathom_ctl.top.events[i].on = !!(ev->state & FATHOM_EVENT_ON);
-		ev->control = &fathom_ctl.top.events[i];
-	}
 	fathom_ctl_gate_init();
 	fathom_ctl_event_fork_changed();
 	fathom_ctl.saved_cmdlines_size = 128;
@@ -124,7 +101,12 @@ int fathom_ctl_alive(const struct fathom_node *node)
 
 	if (node->instance && (!tr || tr->serial != node->serial))
 		return -FATHOM_ENOENT;
-	return 0;
+	if (node->dir != CTL_DIR_SYSTEM && node->dir != CTL_DIR_EVENT)
+		return 0;
+	return node->at < fathom_ctl.nr_events && fathom_ctl.place[node->at].age == node->age &&
+			       !fathom_ctl_is_gone(node->at)
+		       ? 0
+		       : -FATHOM_ENOENT;
 }
 
 struct fathom_ring *fathom_ctl_ring(const struct ctl_instance *tr, uint32_t cpu)
@@ -226,7 +208,7 @@ static int state_instance_new(const char *name, size_t len, uint32_t slot)
 	__builtin_memcpy(tr->name, name, len);
 	tr->index = (uint8_t)slot;
 	tr->serial = ++serial;
-	tr->events = fathom_pool_get(fathom_ctl.nr_events * sizeof(*tr->events) + 1);
+	tr->events = fathom_pool_get(fathom_ctl.room_events * sizeof(*tr->events) + 1);
 	if (!tr->events || state_instance_rings(tr) || state_instance_functions(tr)) {
 		fathom_pool_put(tr->rings);
 		fathom_pool_put(tr->events);

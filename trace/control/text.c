@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c -- what a record says behind the columns: events by their print format, the tracers' own records by Linux's. */
 #include "wire/cold.h"
+#include "control/filter.h"
 #include "fathom/internal.h"
 #include "fathom/print.h"
 #include "fathom/view.h"
@@ -183,6 +184,33 @@ static void text_raw(struct fathom_view *v, struct fathom_text *out)
 		fathom_text_char(out, '\n');
 }
 
+/* What an event prints whose own code is gone: its fields, one after the other. */
+static void text_fields(const struct fathom_view *v, const struct fathom_event *ev,
+			struct fathom_text *out)
+{
+	for (uint32_t i = 0; i < ev->nr_fields; i++) {
+		const struct fathom_field *f = &ev->fields[i];
+		struct fathom_operand op;
+		uint32_t len;
+		const char *s;
+
+		if (fathom_operand_find(ev, f->name, fathom_strlen(f->name), &op))
+			continue;
+		fathom_text_printf(out, "%s%s=", i ? " " : "", f->name);
+		if (op.kind == FATHOM_OPERAND_NUMBER) {
+			uint64_t n = fathom_operand_number(&op, v->record, v->bytes);
+
+			fathom_text_printf(out, f->is_signed ? "%lld" : "%llu",
+					   (unsigned long long)n);
+		} else if (op.kind == FATHOM_OPERAND_ARRAY) {
+			fathom_text_str(out, "{...}");
+		} else {
+			s = fathom_operand_text(&op, v->record, v->bytes, &len);
+			fathom_text_bytes(out, s, len);
+		}
+	}
+}
+
 static void text_event(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct wire_common *c = (const void *)v->record;
@@ -195,7 +223,10 @@ static void text_event(struct fathom_view *v, struct fathom_text *out)
 		return;
 	}
 	fathom_text_printf(out, "%s: ", ev->name);
-	fathom_event_print(ev, v->record, v->bytes, out, &tmp);
+	if (ev->print)
+		fathom_event_print(ev, v->record, v->bytes, out, &tmp);
+	else
+		text_fields(v, ev, out);
 	fathom_text_char(out, '\n');
 }
 

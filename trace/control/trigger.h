@@ -43,6 +43,8 @@ void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uin
 int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len);
 void fathom_trigger_show(const struct ctl_trigger *t, struct fathom_text *out);
 void fathom_trigger_remove_all(struct ctl_instance *tr, uint32_t event);
+void fathom_trigger_remove_aimed(struct ctl_instance *tr,
+				 uint32_t target); /* those that would turn it */
 void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event);
 void fathom_trigger_reset(void); /* the pool is new: forget what was in the old one */
 const char *fathom_trigger_name(uint32_t kind); /* NULL behind the last */

@@ -88,18 +88,12 @@ static int trigger_target(struct trigger_text *c, uint32_t *target)
 	if (colon == c->arg_len)
 		return -FATHOM_EINVAL;
 	end = colon + 1 + ctl_find(s + colon + 1, c->arg_len - colon - 1, ':');
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		const struct fathom_event *ev = fathom_event_at(i);
-
-		if (!ctl_is(s, colon, ev->system) || fathom_event_is_internal(ev) ||
-		    !ctl_is(s + colon + 1, end - colon - 1, ev->name))
-			continue;
-		*target = i;
-		c->arg += end + (end < c->arg_len);
-		c->arg_len -= end + (end < c->arg_len);
-		return 0;
-	}
-	return -FATHOM_EINVAL;
+	*target = fathom_ctl_event_find(s, end);
+	if (*target == fathom_ctl.nr_events)
+		return -FATHOM_EINVAL;
+	c->arg += end + (end < c->arg_len);
+	c->arg_len -= end + (end < c->arg_len);
+	return 0;
 }
 
 static int trigger_count(const struct trigger_text *c, uint32_t *left)
@@ -187,6 +181,24 @@ void fathom_trigger_remove_all(struct ctl_instance *tr, uint32_t event)
 		trigger_unlink(event, &tr->events[event].triggers);
 }
 
+static void trigger_remove_aimed(struct ctl_instance *tr, uint32_t event, uint32_t target)
+{
+	struct ctl_trigger **at = &tr->events[event].triggers;
+
+	while (*at) {
+		if (trigger_has_target((*at)->kind) && (*at)->target == target)
+			trigger_unlink(event, at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void fathom_trigger_remove_aimed(struct ctl_instance *tr, uint32_t target)
+{
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		trigger_remove_aimed(tr, i, target);
+}
+
 void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event)
 {
 	struct ctl_trigger **at = &tr->events[event].triggers;
@@ -227,7 +239,7 @@ static int trigger_take_hist(struct ctl_trigger *t, const struct ctl_hist *spec,
 		h = h->next_named;
 	if (spec->name[0] && h) {
 		if (!fathom_hist_same(h, spec)) {
-			fathom_hist_error(t->tr, fathom_event_at(t->event),
+			fathom_hist_error(t->tr, fathom_ctl_event(t->event),
 					  "Named hist trigger doesn't match existing named trigger "
 					  "(includes variables)",
 					  c->s, c->n, 0);
@@ -272,7 +284,7 @@ static int trigger_filter(struct ctl_instance *tr, uint32_t event, const struct 
 
 	if (!c->has_filter)
 		return 0;
-	ret = fathom_filter_compile(fathom_event_at(event), c->s + c->filter, c->filter_len,
+	ret = fathom_filter_compile(fathom_ctl_event(event), c->s + c->filter, c->filter_len,
 				    &t->filter, &err);
 	if (!ret || ret == -FATHOM_ENOMEM)
 		return ret;
@@ -328,7 +340,7 @@ static int trigger_meets(struct ctl_instance *tr, uint32_t event, const struct t
 	else if (order == HIST_CLEAR || order == HIST_CONTINUE)
 		what = "Can't clear or continue a nonexistent hist trigger";
 	if (what)
-		fathom_hist_error(tr, fathom_event_at(event), what, c->s, c->n, 0);
+		fathom_hist_error(tr, fathom_ctl_event(event), what, c->s, c->n, 0);
 	if (there)
 		return -FATHOM_EEXIST;
 	return what ? -FATHOM_ENOENT : 0;
@@ -348,7 +360,7 @@ int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *
 	if (trigger_has_target(c.kind))
 		err = trigger_target(&c, &like.target);
 	if (!err && c.kind == CTL_TRIGGER_HIST)
-		err = c.arg_len ? fathom_hist_parse(tr, fathom_event_at(event), text, c.arg,
+		err = c.arg_len ? fathom_hist_parse(tr, fathom_ctl_event(event), text, c.arg,
 						    c.arg_len, &trigger_spec, &order)
 				: -FATHOM_EINVAL;
 	else if (!err)
@@ -372,9 +384,9 @@ void fathom_trigger_show(const struct ctl_trigger *t, struct fathom_text *out)
 		fathom_text_str(out, trigger_names[t->kind]);
 		if (trigger_has_target(t->kind)) {
 			fathom_text_char(out, ':');
-			fathom_text_str(out, fathom_event_at(t->target)->system);
+			fathom_text_str(out, fathom_ctl_event(t->target)->system);
 			fathom_text_char(out, ':');
-			fathom_text_str(out, fathom_event_at(t->target)->name);
+			fathom_text_str(out, fathom_ctl_event(t->target)->name);
 		}
 		if (t->left == CTL_UNLIMITED) {
 			fathom_text_str(out, ":unlimited");

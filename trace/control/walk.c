@@ -40,7 +40,7 @@ static int walk_present(const struct fathom_node *dir, uint32_t flags)
 	if (flags & CTL_TOP_ONLY && dir->instance)
 		return 0;
 	if (dir->dir == CTL_DIR_EVENT || dir->dir == CTL_DIR_SYSTEM) {
-		const struct fathom_event *ev = fathom_event_at(dir->at);
+		const struct fathom_event *ev = fathom_ctl_event(dir->at);
 		int internal = ev && fathom_event_is_internal(ev);
 
 		if (flags & CTL_NOT_INTERNAL && internal)
@@ -52,7 +52,7 @@ static int walk_present(const struct fathom_node *dir, uint32_t flags)
 
 static const char *walk_system(uint32_t event)
 {
-	return fathom_event_at(event)->system;
+	return fathom_ctl_event(event)->system;
 }
 
 static void walk_name(struct fathom_dirent *out, const char *name)
@@ -92,12 +92,13 @@ static int walk_event(const struct fathom_node *dir, uint32_t index, struct fath
 {
 	int systems = dir->dir == CTL_DIR_EVENTS;
 
-	for (uint32_t i = systems ? 0 : dir->at; i < fathom_ctl.nr_events; i++) {
-		if (fathom_ctl.system_of[i] != (systems ? i : dir->at) || index--)
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		if (fathom_ctl.place[i].system != (systems ? i : dir->at) || index--)
 			continue;
-		walk_name(out, systems ? walk_system(i) : fathom_event_at(i)->name);
+		walk_name(out, systems ? walk_system(i) : fathom_ctl_event(i)->name);
 		out->node.dir = systems ? CTL_DIR_SYSTEM : CTL_DIR_EVENT;
-		out->node.at = i;
+		out->node.at = (uint16_t)i;
+		out->node.age = fathom_ctl.place[i].age;
 		return 1;
 	}
 	return 0;
@@ -121,15 +122,18 @@ static int walk_instance(uint32_t index, struct fathom_dirent *out)
 /* Directories made of what exists: entry number `index`, counted from 0 behind the files. 1 or 0. */
 static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out)
 {
+	uint32_t option;
+
 	out->node.entry = 0;
 	switch (dir->dir) {
 	case CTL_DIR_ROOT: return walk_subdir(dir, index, out);
 	case CTL_DIR_EVENTS:
 	case CTL_DIR_SYSTEM: return walk_event(dir, index, out);
 	case CTL_DIR_OPTIONS:
-		out->node.at = fathom_ctl_option_nth(dir->instance, index);
-		if (out->node.at == ~0u)
+		option = fathom_ctl_option_nth(dir->instance, index);
+		if (option == ~0u)
 			return 0;
+		out->node.at = (uint16_t)option;
 		walk_name(out, fathom_ctl_option_name(out->node.at));
 		out->node.entry = &fathom_ctl_option_file;
 		return 1;
@@ -137,7 +141,7 @@ static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fa
 	case CTL_DIR_STAT:
 		if (index >= fathom_core.nr_cpus)
 			return 0;
-		out->node.at = index;
+		out->node.at = (uint16_t)index;
 		walk_numbered(out, dir->dir == CTL_DIR_PERCPU ? "cpu" : "function", index);
 		if (dir->dir == CTL_DIR_PERCPU)
 			out->node.dir = CTL_DIR_CPU;
@@ -192,10 +196,11 @@ static void walk_up(const struct fathom_node *dir, struct fathom_node *out)
 
 	*out = *dir;
 	out->dir = parent[dir->dir];
-	if (out->dir == CTL_DIR_SYSTEM)
-		out->at = fathom_ctl.system_of[dir->at];
-	else
-		out->at = 0;
+	out->at = out->age = 0;
+	if (out->dir == CTL_DIR_SYSTEM) {
+		out->at = fathom_ctl.place[dir->at].system;
+		out->age = fathom_ctl.place[out->at].age;
+	}
 	if (dir->dir == CTL_DIR_ROOT && dir->instance)
 		*out = (struct fathom_node){.dir = CTL_DIR_INSTANCES};
 }
@@ -271,7 +276,8 @@ int fathom_fs_stat(const struct fathom_node *node, struct fathom_stat *out)
 		if (node->dir == CTL_DIR_ROOT && !node->instance)
 			out->mode = FATHOM_MODE_DIR | 0700;
 	}
-	out->id = file | (uint64_t)node->dir << 8 | (uint64_t)(node->at & 0xffffff) << 16 |
-		  (uint64_t)node->instance << 40 | (uint64_t)node->serial << 48;
+	out->id = file | (uint64_t)node->dir << 8 | (uint64_t)node->at << 16 |
+		  (uint64_t)(node->age & 0xff) << 32 | (uint64_t)node->instance << 40 |
+		  (uint64_t)node->serial << 48;
 	return 0;
 }

@@ -127,12 +127,19 @@ static int probe_take_one(struct function_probe *p)
 	return left < 0;
 }
 
-static void probe_hit(struct function_probe *p, struct fathom_function_hit *hit)
+/*
+ * Slots are used again while other CPUs look at them: what was read is of one probe if its group is the same before and
+ * after, for who fills a slot does it between a group of 0 and the new one (probe_fill).
+ */
+static void probe_hit(struct function_probe *p, uint32_t group, struct fathom_function_hit *hit)
 {
-	const struct fathom_function_command *c = commands[p->command];
+	const struct fathom_function_command *c = commands[fathom_load(&p->command)];
 
-	hit->instance = p->instance;
-	hit->data = p->data;
+	hit->instance = fathom_load(&p->instance);
+	hit->data = fathom_load(&p->data);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (fathom_load(&p->group) != group)
+		return;
 	if (!(c->idle && c->idle(hit)) && probe_take_one(p))
 		c->run(hit);
 }
@@ -147,10 +154,12 @@ void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uint
 		return;
 	if (fathom_gate.enter)
 		fathom_gate.enter(cpu);
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
-		if (__atomic_load_n(&probes[i].group, __ATOMIC_ACQUIRE) &&
-		    probes[i].function == function)
-			probe_hit(&probes[i], &hit);
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		uint32_t group = __atomic_load_n(&probes[i].group, __ATOMIC_ACQUIRE);
+
+		if (group && fathom_load(&probes[i].function) == function)
+			probe_hit(&probes[i], group, &hit);
+	}
 	if (fathom_gate.leave)
 		fathom_gate.leave(cpu);
 }
@@ -285,12 +294,14 @@ static int same_group(const struct function_probe *p, const struct probe_line *l
 	       p->data == data && p->counted == l->counted;
 }
 
+/* There is one: probe_room() counted them. */
 static struct function_probe *free_probe(void)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
-		if (!probes[i].group)
-			return &probes[i];
-	return 0;
+	uint32_t i = 0;
+
+	while (i < PROBES_MAX - 1 && probes[i].group)
+		i++;
+	return &probes[i];
 }
 
 static int has_probe(uint32_t function, const struct probe_line *l, void *data)
@@ -324,6 +335,20 @@ static int probe_room(const struct probe_line *l, void *data)
 	return more > PROBES_MAX - nr_probes ? -FATHOM_ENOSPC : 0;
 }
 
+static void probe_fill(struct function_probe *p, uint32_t function, uint32_t group,
+		       const struct probe_line *l, void *data)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* behind its group of 0; pairs with probe_hit() */
+	fathom_store(&p->function, function);
+	fathom_store(&p->command, l->command);
+	fathom_store(&p->left, l->count);
+	fathom_store(&p->data, data);
+	fathom_store(&p->instance, l->instance);
+	p->counted = l->counted;
+	__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
+	nr_probes++;
+}
+
 static int probe_add(const struct probe_line *l, void *data)
 {
 	uint32_t group = group_of(l, data);
@@ -333,21 +358,9 @@ static int probe_add(const struct probe_line *l, void *data)
 	if (err)
 		return err;
 	fathom_match_init(&m, l->pattern, l->pattern_bytes);
-	while ((i = fathom_match_next(&m)) >= 0) {
-		struct function_probe *p;
-
-		if (has_probe((uint32_t)i, l, data))
-			continue;
-		p = free_probe();
-		p->function = (uint32_t)i;
-		p->command = l->command;
-		p->counted = l->counted;
-		p->left = l->count;
-		p->data = data;
-		p->instance = l->instance;
-		__atomic_store_n(&p->group, group, __ATOMIC_RELEASE);
-		nr_probes++;
-	}
+	while ((i = fathom_match_next(&m)) >= 0)
+		if (!has_probe((uint32_t)i, l, data))
+			probe_fill(free_probe(), (uint32_t)i, group, l, data);
 	return 0;
 }
 
@@ -413,6 +426,20 @@ void fathom_probe_clear_of(const struct fathom_listener *instance)
 	for (uint32_t i = 0; i < PROBES_MAX; i++)
 		if (probes[i].group && probes[i].instance == instance)
 			probe_free(&probes[i]);
+}
+
+uint32_t fathom_probe_drop(const void *data)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < PROBES_MAX; i++)
+		if (probes[i].group && probes[i].data == data) {
+			probe_free(&probes[i]);
+			n++;
+		}
+	if (n)
+		fathom_tracer_refresh();
+	return n;
 }
 
 void fathom_probe_forget(void)

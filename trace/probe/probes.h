@@ -35,6 +35,8 @@ int fathom_probe_write(struct fathom_listener *l, const char *token, size_t byte
 int fathom_probe_is_known(const char *token, size_t bytes);
 void fathom_probe_clear(void); /* all */
 void fathom_probe_clear_of(const struct fathom_listener *l);
+/* Those whose command was opened with that data. How many there were. */
+uint32_t fathom_probe_drop(const void *data);
 int fathom_probe_on(uint32_t function);
 /* Run what hangs on the function. Any context. */
 void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);

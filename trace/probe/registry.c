@@ -17,6 +17,7 @@ struct fathom_gate fathom_gate;
 
 #define FATHOM_HOOKS_MAX 32
 static struct fathom_hook registry_hooks[FATHOM_HOOKS_MAX];
+#define REGISTRY_ID_MAX 0xffffu
 static uint16_t registry_last_id;
 
 static struct fathom_object *registry_next(struct fathom_object *o)
@@ -72,11 +73,14 @@ int fathom_object_add(struct fathom_object *o)
 		;
 	if (last == o)
 		return -FATHOM_EEXIST;
+	if (fathom_core.nr_cpus && registry_events(o) > REGISTRY_ID_MAX - registry_last_id)
+		return -FATHOM_E2BIG;
 	o->next = NULL;
 	__atomic_store_n(&last->next, o, __ATOMIC_RELEASE);
-	if (fathom_core.nr_cpus)
-		fathom_registry_init();
-	return 0;
+	if (!fathom_core.nr_cpus)
+		return 0;
+	fathom_registry_init();
+	return fathom_gate.come ? fathom_gate.come(o) : 0;
 }
 
 static void registry_forget(struct fathom_event *ev)
@@ -94,6 +98,8 @@ int fathom_object_remove(struct fathom_object *o)
 		before = before->next;
 	if (!before)
 		return -FATHOM_ENOENT;
+	if (fathom_gate.go && fathom_core.nr_cpus)
+		fathom_gate.go(o);
 	for (uint32_t i = 0; i < registry_events(o); i++)
 		registry_forget(o->events[i]);
 	__atomic_store_n(&before->next, o->next, __ATOMIC_RELEASE);
@@ -117,7 +123,7 @@ static int registry_same(const char *a, const char *b)
 
 int fathom_event_is_internal(const struct fathom_event *ev)
 {
-	return ev->id && ev->id < WIRE_ID_FIRST;
+	return (ev->id && ev->id < WIRE_ID_FIRST) || ev->state & FATHOM_EVENT_FORMER;
 }
 
 struct fathom_event *fathom_event_find(const char *system, const char *name)
@@ -125,7 +131,9 @@ struct fathom_event *fathom_event_find(const char *system, const char *name)
 	struct fathom_event *ev;
 
 	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
-		if (registry_same(ev->name, name) && (!system || registry_same(ev->system, system)))
+		if (registry_same(ev->name, name) &&
+		    (!system || registry_same(ev->system, system)) &&
+		    !(ev->state & FATHOM_EVENT_FORMER))
 			return ev;
 	}
 	return NULL;
@@ -229,6 +237,14 @@ static int registry_is(const char *pattern, size_t bytes, const char *name)
 	return fathom_glob(pattern, bytes, name, fathom_strlen(name));
 }
 
+static int registry_turn(struct fathom_event *ev, int on)
+{
+	if (ev->control && fathom_gate.turn)
+		return fathom_gate.turn(ev, on);
+	return on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0)
+		  : fathom_event_set(ev, 0, FATHOM_EVENT_ON);
+}
+
 int fathom_event_enable(const char *pattern, int on)
 {
 	size_t bytes = fathom_strlen(pattern), colon = 0;
@@ -252,8 +268,7 @@ int fathom_event_enable(const char *pattern, int on)
 			      registry_is(pattern, bytes, ev->system);
 		if (!hit)
 			continue;
-		err = on ? fathom_event_set(ev, FATHOM_EVENT_ON, 0)
-			 : fathom_event_set(ev, 0, FATHOM_EVENT_ON);
+		err = registry_turn(ev, on);
 		if (err)
 			return err;
 		matched++;

@@ -53,7 +53,8 @@ enum fathom_event_state {
 	FATHOM_EVENT_ON = 1,   /* records */
 	FATHOM_EVENT_GATE = 2, /* has filters, triggers, instances: fathom_gate.decide() is asked */
 	FATHOM_EVENT_HOOK = 4, /* register_trace_<event>() was used */
-	FATHOM_EVENT_STACK = 8, /* fathom_gate.stack() after each record */
+	FATHOM_EVENT_STACK = 8,	  /* fathom_gate.stack() after each record */
+	FATHOM_EVENT_FORMER = 16, /* only tells its records; see fathom_event_is_internal() */
 };
 
 struct fathom_event {
@@ -81,6 +82,7 @@ enum fathom_gate_answer {
 	FATHOM_GATE_KEEP = 1,  /* record it */
 	FATHOM_GATE_AFTER = 2, /* call after() when that is done (or would have been) */
 };
+struct fathom_object;
 struct fathom_gate {
 	uint32_t (*decide)(struct fathom_event *ev, const void *record, uint32_t bytes);
 	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes);
@@ -88,6 +90,11 @@ struct fathom_gate {
 	/* Around what looks at memory that control/ may give away. Any context; they nest. */
 	void (*enter)(uint32_t cpu);
 	void (*leave)(uint32_t cpu);
+
+	/* Not in an event: an object's events are known, or will soon not be, and one is switched on or off. Task context. */
+	int (*come)(struct fathom_object *o);
+	void (*go)(struct fathom_object *o);
+	int (*turn)(struct fathom_event *ev, int on);
 };
 extern struct fathom_gate fathom_gate;
 
@@ -96,7 +103,10 @@ uint32_t fathom_event_count(void);
 struct fathom_event *fathom_event_at(uint32_t index);
 struct fathom_event *fathom_event_find(const char *system, const char *name); /* system NULL: any */
 struct fathom_event *fathom_event_by_id(uint16_t id);
-/* The `ftrace` system: descriptors of what tracers write themselves; cannot be enabled. */
+/*
+ * Cannot be enabled: the `ftrace` system, which describes what tracers write themselves, and copies of events whose object
+ * is gone (FATHOM_EVENT_FORMER), kept so that their records can be read.
+ */
 int fathom_event_is_internal(const struct fathom_event *ev);
 
 /*

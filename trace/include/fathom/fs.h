@@ -42,7 +42,8 @@ struct fathom_node {
 	uint8_t dir;			     /* which kind of directory it is in, or is */
 	uint8_t instance;		     /* 0: the top */
 	uint16_t serial; /* of the instance, so that a node of a removed one is noticed */
-	uint32_t at;	 /* event, CPU or option of that directory */
+	uint16_t at;	 /* event, CPU or option of that directory */
+	uint16_t age;	 /* of the event's place, so that a node of one that left is noticed */
 };
 
 struct fathom_stat {

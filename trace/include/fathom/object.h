@@ -15,11 +15,11 @@ struct fathom_object {
 
 /*
  * From now on its events can be found, switched and recorded; they come behind all others, with ids of their own. Before
- * fathom_init() or after it. A control tree that was made before does not show them. 0, or -EEXIST. Context: task, one
- * at a time.
+ * fathom_init() or after it. 0, -EEXIST, -E2BIG: no ids are left, or -ENOSPC: it is added, but the control tree, which has
+ * room for config.module_events, does not show its events. Context: task; where the tree is in use, with fathom_ctl_lock().
  */
 int fathom_object_add(struct fathom_object *o);
-/* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. */
+/* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. As above. */
 int fathom_object_remove(struct fathom_object *o);
 
 /* In one file of the object, which has at least one event: the object, under this name. */

@@ -45,6 +45,8 @@ struct fathom_config {
 
 	/* room for so many functions of modules that come later, and twice as many returns; 0: those are not traced */
 	uint32_t module_functions;
+	/* room in the control tree for so many events of objects that come later (object.h) */
+	uint32_t module_events;
 
 	/* The functions that interrupts enter by lie in [irq_text, irq_text_end): function_graph draws arrows. 0: none. */
 	uintptr_t irq_text, irq_text_end;
