@@ -5,9 +5,13 @@
 #include "fathom/object.h"
 #include "port.h"
 
-/* Only for reading: the event has its id, fields and format, and cannot be switched. All under the tree's lock. */
+/*
+ * Only for reading: the event has its id, fields and format, and cannot be switched. Its print format has the values of
+ * enums, whose names go with the library. All under the tree's lock.
+ */
 struct former {
 	struct fathom_event event;
+	char *as_written; /* the library's print format */
 	struct fathom_event *list[1];
 	struct fathom_object object;
 	struct former *next;
@@ -27,6 +31,7 @@ static void former_free(struct former *f)
 	free((void *)ev->system);
 	free((void *)ev->name);
 	free((void *)ev->print_fmt);
+	free(f->as_written);
 	free(f);
 }
 
@@ -44,6 +49,23 @@ static struct fathom_field *fields_copy(const struct fathom_event *ev)
 	return to; /* as far as memory went; former_copy() looks */
 }
 
+/* The print format as its file has it. */
+static char *print_copy(const struct fathom_event *ev)
+{
+	size_t bytes = 1 << 16;
+	char *buf = malloc(bytes), *at = NULL;
+	struct fathom_text t;
+
+	if (!buf)
+		return NULL;
+	fathom_text_init(&t, buf, bytes);
+	fathom_event_format(ev, &t);
+	at = strstr(fathom_text_cstr(&t), "\nprint fmt: ");
+	at = at ? strndup(at + 12, strcspn(at + 12, "\n")) : NULL;
+	free(buf);
+	return at;
+}
+
 /* NULL without memory. */
 static struct former *former_copy(const struct fathom_event *ev)
 {
@@ -58,16 +80,17 @@ static struct former *former_copy(const struct fathom_event *ev)
 		whole++;
 	f->event = (struct fathom_event){.system = strdup(ev->system),
 					 .name = strdup(ev->name),
-					 .print_fmt = strdup(ev->print_fmt),
+					 .print_fmt = print_copy(ev),
 					 .fields = fields,
 					 .nr_fields = ev->nr_fields,
 					 .id = ev->id,
 					 .state = FATHOM_EVENT_FORMER};
+	f->as_written = strdup(ev->print_fmt);
 	f->list[0] = &f->event;
 	f->object.events = f->list;
 	f->object.events_end = f->list + 1;
 	if (fields && whole == ev->nr_fields && f->event.system && f->event.name &&
-	    f->event.print_fmt)
+	    f->event.print_fmt && f->as_written)
 		return f;
 	former_free(f);
 	return NULL;
@@ -90,20 +113,27 @@ static int same_fields(const struct fathom_event *a, const struct fathom_event *
 	return 1;
 }
 
-static int same_event(const struct fathom_event *a, const struct fathom_event *b)
+static int was_event(const struct former *f, const struct fathom_event *ev)
 {
-	return !strcmp(a->system, b->system) && !strcmp(a->name, b->name) &&
-	       !strcmp(a->print_fmt, b->print_fmt) && same_fields(a, b);
+	return !strcmp(f->event.system, ev->system) && !strcmp(f->event.name, ev->name) &&
+	       !strcmp(f->as_written, ev->print_fmt) && same_fields(&f->event, ev);
 }
 
-/* The events of a library that went, before its memory does. */
-void user_formers_keep(const struct fathom_object *o)
+/* A library goes: its events do, and copies stay. */
+void user_events_leave(struct fathom_object *o)
 {
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
-		struct former *f = (*ev)->id && (*ev)->fields ? former_copy(*ev) : NULL;
+	struct former *now = NULL, *f;
 
+	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
+		f = (*ev)->id && (*ev)->fields ? former_copy(*ev) : NULL;
 		if (!f)
 			continue;
+		f->next = now;
+		now = f;
+	}
+	fathom_object_remove(o);
+	while ((f = now)) {
+		now = f->next;
 		f->next = formers;
 		formers = f;
 		fathom_object_add(&f->object);
@@ -116,7 +146,7 @@ static void former_return(struct fathom_event *ev)
 	for (struct former **p = &formers; *p; p = &(*p)->next) {
 		struct former *f = *p;
 
-		if (!same_event(&f->event, ev))
+		if (!was_event(f, ev))
 			continue;
 		ev->id = f->event.id;
 		*p = f->next;

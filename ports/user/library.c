@@ -117,8 +117,7 @@ void fathom_user_leave(struct fathom_user_library *l)
 
 	fathom_ctl_lock();
 	fathom_module_remove(&l->functions);
-	fathom_object_remove(l->events);
-	user_formers_keep(l->events);
+	user_events_leave(l->events);
 	user_symbols_gone(l->functions.from);
 	while (*p && *p != l)
 		p = &(*p)->next;

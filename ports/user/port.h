@@ -48,8 +48,8 @@ void user_sample_stop(void);
 /* library.c: what came before tracing started gets its names now */
 void user_libraries_start(void);
 
-/* former.c: the events of libraries that went, and of ones that may be back. Under the tree's lock. */
-void user_formers_keep(const struct fathom_object *o);
+/* former.c: the events of libraries that go, and of ones that may be back. Under the tree's lock. */
+void user_events_leave(struct fathom_object *o);
 void user_formers_return(const struct fathom_object *o);
 
 /* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */

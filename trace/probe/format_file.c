@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* format_file.c -- an event's `format` file, byte for byte what Linux prints for the same definition. */
 #include "wire/cold.h"
-#include "fathom/event.h"
+#include "fathom/object.h"
 #include "fathom/print.h"
-#include "fathom/site.h"
-
-extern struct fathom_enum *__start_fathom_enums[] FATHOM_HIDDEN;
-extern struct fathom_enum *__stop_fathom_enums[] FATHOM_HIDDEN;
-
-/* So that the section is there in a program that names no enum. */
-static struct fathom_enum *format_no_enum
-	__attribute__((section("fathom_enums"), used, FATHOM_RETAIN));
 
 static const struct fathom_field format_common[] = {
 	{"unsigned short", "common_type", 0, 2, 0, 0},
@@ -54,11 +46,11 @@ static int format_equal(const char *s, size_t bytes, const char *name)
 /* The value that TRACE_DEFINE_ENUM or _SIZEOF gave a name; of the event's own system only, as in Linux. */
 static const struct fathom_enum *format_enum(const char *system, const char *s, size_t bytes)
 {
-	for (struct fathom_enum **e = __start_fathom_enums;
-	     (uintptr_t)e < (uintptr_t)__stop_fathom_enums; e++)
-		if (*e && format_equal(s, bytes, (*e)->name) &&
-		    format_equal((*e)->system, fathom_strlen((*e)->system), system))
-			return *e;
+	for (const struct fathom_object *o = NULL; (o = fathom_object_next(o));)
+		for (struct fathom_enum **e = o->enums; (uintptr_t)e < (uintptr_t)o->enums_end; e++)
+			if (format_equal(s, bytes, (*e)->name) &&
+			    format_equal((*e)->system, fathom_strlen((*e)->system), system))
+				return *e;
 	return NULL;
 }
 

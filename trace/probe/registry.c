@@ -26,6 +26,11 @@ static struct fathom_object *registry_next(struct fathom_object *o)
 		&o->next, __ATOMIC_ACQUIRE); /* pairs with the release in fathom_object_add() */
 }
 
+const struct fathom_object *fathom_object_next(const struct fathom_object *o)
+{
+	return o ? registry_next((struct fathom_object *)o) : &registry_program;
+}
+
 static uint32_t registry_events(const struct fathom_object *o)
 {
 	return (uint32_t)(((uintptr_t)o->events_end - (uintptr_t)o->events) / sizeof(*o->events));

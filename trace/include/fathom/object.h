@@ -10,7 +10,8 @@
 struct fathom_object {
 	struct fathom_event **events, **events_end;
 	struct fathom_site *sites, *sites_end;
-	struct fathom_object *next; /* the registry's */
+	struct fathom_enum **enums, **enums_end; /* of TRACE_DEFINE_ENUM; none: both are NULL */
+	struct fathom_object *next;		 /* the registry's */
 };
 
 /*
@@ -19,16 +20,24 @@ struct fathom_object {
  * room for config.module_events, does not show its events. Context: task; where the tree is in use, with fathom_ctl_lock().
  */
 int fathom_object_add(struct fathom_object *o);
+/* All there are: NULL gives the program, behind the last comes NULL. */
+const struct fathom_object *fathom_object_next(const struct fathom_object *o);
 /* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. As above. */
 int fathom_object_remove(struct fathom_object *o);
 
 /* In one file of the object, which has at least one event: the object, under this name. */
-#define FATHOM_OBJECT(name)                                                              \
-	extern struct fathom_event *__start_fathom_events[] FATHOM_HIDDEN;               \
-	extern struct fathom_event *__stop_fathom_events[] FATHOM_HIDDEN;                \
-	FATHOM_OBJECT_SITES                                                              \
-	static struct fathom_object name = {__start_fathom_events, __stop_fathom_events, \
-					    FATHOM_OBJECT_SITE_RANGE, NULL}
+#define FATHOM_OBJECT(name)                                                                 \
+	extern struct fathom_event *__start_fathom_events[] FATHOM_HIDDEN;                  \
+	extern struct fathom_event *__stop_fathom_events[] FATHOM_HIDDEN;                   \
+	FATHOM_OBJECT_SITES                                                                 \
+	FATHOM_OBJECT_ENUMS                                                                 \
+	static struct fathom_object name = {__start_fathom_events,    __stop_fathom_events, \
+					    FATHOM_OBJECT_SITE_RANGE, __start_fathom_enums, \
+					    __stop_fathom_enums,      NULL}
+
+#define FATHOM_OBJECT_ENUMS                                                                        \
+	extern struct fathom_enum *__start_fathom_enums[] FATHOM_HIDDEN __attribute__((__weak__)); \
+	extern struct fathom_enum *__stop_fathom_enums[] FATHOM_HIDDEN __attribute__((__weak__));
 
 #ifdef FATHOM_SITE_ASM
 /* An entry that belongs to no event, so that the section is there in an object without call sites. */
