@@ -41,8 +41,13 @@ static int enter_namespace(void)
 {
 	int more;
 
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+	if (unshare(CLONE_NEWNS)) {
 		diag_error("no mount namespace: %s (this needs root)", strerror(errno));
+		return -1;
+	}
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+		diag_error("/: mounts cannot be made private: %s%s", strerror(errno),
+			   errno == EINVAL ? " (the root of a chroot must be a mount point)" : "");
 		return -1;
 	}
 	do
