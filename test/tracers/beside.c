@@ -235,6 +235,33 @@ static void call_at_sync(void)
 	ret_top(1);
 }
 
+/* Sites that lead to the general entry for somebody else: what is called before their return sites are on is not followed. */
+TEST(calls_while_sites_change)
+{
+	struct fathom_tracer_stats before, after;
+	struct fathom_config config;
+
+	begin();
+	filter("ret_*");
+	CHECK_EQ(fathom_set("stack_tracer_enabled", "1"), 0);
+	config = fathom_core.config;
+	real_sync = config.sync;
+	config.sync = call_at_sync;
+	fathom_arch_patch_init(&config);
+	synced = 0;
+	fathom_tracer_stats(&before);
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	CHECK(synced >= 3);
+	fathom_arch_patch_init(&fathom_core.config);
+	CHECK_EQ(ret_top(1), hij_top(1));
+	fathom_tracer_stats(&after);
+	CHECK_EQ(after.unwound - before.unwound, 0);
+	CHECK_EQ(after.unmatched - before.unmatched, 0);
+	CHECK(has("trace", "|  ret_top() {")); /* as deep as it is */
+	CHECK_EQ(fathom_set("stack_tracer_enabled", "0"), 0);
+	fathom_user_stop();
+}
+
 static size_t trace_all(int x)
 {
 	filter("ret_*");

@@ -19,7 +19,7 @@ static uint8_t return_wanted(const struct return_site *r)
 {
 	const struct site *s = &fathom_functions.site[r->owner];
 
-	return s->users & SITE_RETURNS && !(s->flags & SITE_GONE);
+	return s->wanted & SITE_RETURNS && !(s->flags & SITE_GONE);
 }
 
 /*
@@ -127,18 +127,31 @@ static int sites_flag(void)
 	return 0;
 }
 
+static void users_publish(void)
+{
+	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
+		struct site *s = &fathom_functions.site[i];
+
+		fathom_store(&s->users, s->wanted);
+	}
+}
+
 /* Returns go on before entries and off after them: a call whose entry is seen will be seen to return. */
 int fathom_sites_patch(void)
 {
 	int err;
 
-	if (!fathom_functions.patched)
+	if (!fathom_functions.patched) {
+		users_publish();
 		return sites_flag();
+	}
 	fathom_store(&fathom_functions.changing, 1);
 	returns_only_on = 1;
 	err = parts_patch(returns_patch);
-	if (!err)
+	if (!err) {
+		users_publish();
 		err = parts_patch(entries_patch);
+	}
 	returns_only_on = 0;
 	if (!err)
 		err = parts_patch(returns_patch);
@@ -154,8 +167,7 @@ int fathom_sites_update(uint8_t mask, uint8_t (*want)(uint32_t index))
 		struct site *s = &fathom_functions.site[i];
 		uint8_t wanted = want && !fathom_site_is_gone(i) ? (uint8_t)(want(i) & mask) : 0;
 
-		__atomic_store_n(&s->users, (uint8_t)((s->users & ~mask) | wanted),
-				 __ATOMIC_RELAXED);
+		s->wanted = (uint8_t)((s->wanted & ~mask) | wanted);
 	}
 	return fathom_sites_patch();
 }

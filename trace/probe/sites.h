@@ -27,8 +27,9 @@ enum site_flag {
 
 struct site {
 	uintptr_t at;
-	uint8_t users; /* enum site_user: read by fathom_function_any() on any CPU */
-	uint8_t entry; /* enum fathom_entry that is in the text now */
+	uint8_t users;	/* enum site_user: read by fathom_function_any() on any CPU */
+	uint8_t wanted; /* what users will be: S4 */
+	uint8_t entry;	/* enum fathom_entry that is in the text now */
 	uint8_t flags;
 };
 
@@ -62,6 +63,8 @@ struct site_part {
  * S2. users is set before the text leads to fathom_function_any() and cleared after the text has left it.
  * S3. A part is found by others from the release store of `to` on. What they read of one that changes meanwhile is no
  *     address outside of site[], and no function but the one they ask for.
+ * S4. A user that wants returns is among the users when the return sites are on: text that leads to fathom_function_any()
+ *     for somebody else would have calls followed whose returns nobody sees.
  */
 struct fathom_functions {
 	struct site *site;
