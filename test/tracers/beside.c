@@ -291,4 +291,38 @@ TEST(returns_while_sites_change)
 	fathom_user_stop();
 }
 
+/* A line of the profile has the counts of one moment, however it is read: time and hits make the average. */
+TEST(profile_read_in_parts)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	size_t len = 0;
+	int n, lines = 0;
+
+	begin();
+	filter("ret_*");
+	CHECK_EQ(fathom_set("function_profile_enabled", "1"), 0);
+	ret_work();
+	CHECK_EQ(fathom_fs_lookup("trace_stat/function0", &node), 0);
+	CHECK_EQ(fathom_fs_open(&f, &node, FATHOM_O_RDONLY), 0);
+	while ((n = fathom_fs_read(&f, text + len, 5)) > 0) {
+		len += (size_t)n;
+		ret_work();
+	}
+	text[len] = 0;
+	fathom_fs_close(&f);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		double hits, time, average, off, cut;
+
+		if (sscanf(line, "  ret_%*s %lf %lf us %lf us", &hits, &time, &average) != 3)
+			continue;
+		lines++;
+		off = time - hits * average;
+		cut = time * 1e-6 + 0.002; /* behind their last digits */
+		CHECK(off >= -cut && off <= hits * 0.001 + cut);
+	}
+	CHECK(lines > 4);
+	fathom_user_stop();
+}
+
 TEST_MAIN

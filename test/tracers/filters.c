@@ -454,6 +454,27 @@ TEST(profile)
 	clean();
 }
 
+static size_t turn_profile(int on)
+{
+	return (size_t)fathom_profile_set(on);
+}
+
+/* A call whose return was not seen, for it was off by then, does not last until the next one that returns from there. */
+TEST(profile_off_and_on)
+{
+	static uint32_t order[1024];
+
+	CHECK_EQ(fathom_profile_set(1), 0);
+	CHECK_EQ(ret_through(turn_profile, 0), 0);
+	CHECK_EQ(ret_through(turn_profile, 1), 0);
+	CHECK_EQ(fathom_profile_order(0, order), 0);
+	CHECK_EQ(hij_through(turn_profile, 0), 0);
+	CHECK_EQ(hij_through(turn_profile, 1), 0);
+	CHECK_EQ(fathom_profile_order(0, order), 0);
+	CHECK_EQ(fathom_profile_set(0), 0);
+	clean();
+}
+
 /* A call that migrates has its time on the CPU where it returns: shown there, though it was not made there. */
 TEST(profile_of_a_return)
 {

@@ -433,6 +433,21 @@ static int profile_stat_open(struct fathom_file *f)
 	return 0;
 }
 
+/* Functions go on meanwhile: the counts of a line that is read in parts stay in u[1] to u[3]. */
+static void profile_stat_line(struct fathom_file *f, uint32_t function, struct fathom_text *t)
+{
+	struct fathom_profile_count c = {(unsigned long)f->u[1], f->u[2], f->u[3]};
+
+	if (!f->piece_skip) {
+		fathom_profile_get(f->node.at, function, &c);
+		f->u[1] = c.hits;
+		f->u[2] = c.ns;
+		f->u[3] = c.squared;
+	}
+	if (c.hits || c.ns)
+		fathom_profile_text(&c, function, t);
+}
+
 static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const uint32_t *order = f->ptr;
@@ -440,7 +455,7 @@ static int profile_stat_show(struct fathom_file *f, struct fathom_text *t)
 	if (!f->piece)
 		fathom_profile_head(t);
 	else
-		fathom_profile_line(f->node.at, order[f->piece - 1], t);
+		profile_stat_line(f, order[f->piece - 1], t);
 	return f->piece < f->u[0];
 }
 

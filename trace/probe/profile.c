@@ -7,19 +7,13 @@
 #include "wire/div.h"
 #include "wire/text_graph.h"
 
-/* Written by its CPU; an interrupt between load and store of the times may lose one, as in Linux. */
-struct profile_count {
-	unsigned long hits;
-	uint64_t ns;
-	uint64_t squared; /* sum of ns * ns, as Linux keeps it: wraps for very long calls */
-};
-
+/* Counts are written by their CPU; an interrupt between load and store of the times may lose one, as in Linux. */
 static struct {
-	struct profile_count *count; /* [nr_cpus][room_sites] */
+	struct fathom_profile_count *count; /* [nr_cpus][room_sites] */
 	uint8_t on;
 } profile;
 
-static struct profile_count *profile_at(uint32_t cpu, uint32_t site)
+static struct fathom_profile_count *profile_at(uint32_t cpu, uint32_t site)
 {
 	return &profile.count[(size_t)cpu * fathom_functions.room_sites + site];
 }
@@ -36,7 +30,7 @@ void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks)
 {
 	uint32_t cpu = fathom_port_cpu();
 	int site = fathom_site_find(func);
-	struct profile_count *c;
+	struct fathom_profile_count *c;
 	uint64_t ns;
 
 	if (cpu >= fathom_core.nr_cpus || site < 0 || !profile.count)
@@ -51,7 +45,7 @@ void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks)
 
 static void profile_clear(void)
 {
-	struct profile_count zero = {0, 0, 0};
+	struct fathom_profile_count zero = {0, 0, 0};
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
@@ -60,7 +54,7 @@ static void profile_clear(void)
 
 void fathom_profile_forget(void)
 {
-	struct profile_count zero = {0, 0, 0};
+	struct fathom_profile_count zero = {0, 0, 0};
 
 	for (uint32_t cpu = 0; profile.count && cpu < fathom_core.nr_cpus; cpu++)
 		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
@@ -80,8 +74,12 @@ int fathom_profile_set(int on)
 					   fathom_functions.room_sites * sizeof(*profile.count));
 	if (on && !profile.count)
 		return -FATHOM_ENOMEM;
-	if (on && !profile.on)
+	if (on && !profile.on) {
 		profile_clear();
+		/* Calls that were open when it went off are still on the stacks where their returns were not seen. */
+		if (!fathom_tracer_wants.graph)
+			fathom_graph_reset();
+	}
 	profile.on = on != 0;
 	fathom_want_switches();
 	return fathom_tracer_refresh();
@@ -118,7 +116,7 @@ static uint64_t profile_divide(uint64_t v, uint64_t d)
 }
 
 /* A call may return on another CPU than it was made on, which then has its time and not its hit: nothing of it is hidden. */
-static int profile_shown(const struct profile_count *c)
+static int profile_shown(const struct fathom_profile_count *c)
 {
 	return c->hits || c->ns;
 }
@@ -168,8 +166,10 @@ uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order)
 	return nr;
 }
 
-static void profile_text(const struct profile_count *c, const char *name, struct fathom_text *out)
+void fathom_profile_text(const struct fathom_profile_count *c, uint32_t function,
+			 struct fathom_text *out)
 {
+	const char *name = fathom_function_name(function);
 	uint64_t variance = 0, squares = c->hits * c->squared, square = c->ns * c->ns;
 	size_t start = out->len, width;
 
@@ -200,8 +200,18 @@ void fathom_profile_head(struct fathom_text *out)
 			     "             ---\n");
 }
 
+int fathom_profile_get(uint32_t cpu, uint32_t function, struct fathom_profile_count *out)
+{
+	*out = (struct fathom_profile_count){0};
+	if (profile.count && cpu < fathom_core.nr_cpus)
+		*out = *profile_at(cpu, function);
+	return profile_shown(out);
+}
+
 void fathom_profile_line(uint32_t cpu, uint32_t function, struct fathom_text *out)
 {
-	if (profile.count && cpu < fathom_core.nr_cpus && profile_shown(profile_at(cpu, function)))
-		profile_text(profile_at(cpu, function), fathom_function_name(function), out);
+	struct fathom_profile_count c;
+
+	if (fathom_profile_get(cpu, function, &c))
+		fathom_profile_text(&c, function, out);
 }

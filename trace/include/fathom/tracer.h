@@ -284,8 +284,17 @@ int fathom_profile_set(int on);
 int fathom_profile_is_on(void);
 /* The functions that were called on the CPU, the longest first, into order[fathom_function_count()]; how many. */
 uint32_t fathom_profile_order(uint32_t cpu, uint32_t *order);
-/* The text of trace_stat/function<cpu>: its head, and the line of a function. */
+struct fathom_profile_count {
+	unsigned long hits;
+	uint64_t ns;
+	uint64_t squared; /* sum of ns * ns, as Linux keeps it: wraps for very long calls */
+};
+/* Of a function on the CPU, as it is now. 0: nothing. */
+int fathom_profile_get(uint32_t cpu, uint32_t function, struct fathom_profile_count *out);
+/* The text of trace_stat/function<cpu>: its head, and the line of a function, with these counts or with those of now. */
 void fathom_profile_head(struct fathom_text *out);
+void fathom_profile_text(const struct fathom_profile_count *c, uint32_t function,
+			 struct fathom_text *out);
 void fathom_profile_line(uint32_t cpu, uint32_t function, struct fathom_text *out);
 
 #endif
