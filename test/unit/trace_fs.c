@@ -246,4 +246,41 @@ TEST(switches)
 	CHECK_STR(get("set_event"), "");
 }
 
+static int put_bytes(const char *path, const char *bytes, size_t n)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	int ret = fathom_fs_lookup(path, &node);
+
+	if (!ret)
+		ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_TRUNC);
+	if (ret)
+		return ret;
+	ret = fathom_fs_write(&f, bytes, n);
+	fathom_fs_close(&f);
+	return ret;
+}
+
+/* write(fd, "1", sizeof("1")): what Linux reads is a string, and the NUL its end. */
+TEST(nul_ends_a_value)
+{
+	start();
+	CHECK_EQ(put_bytes("tracing_on", "0", 2), 2);
+	CHECK_STR(get("tracing_on"), "0\n");
+	CHECK_EQ(put_bytes("tracing_on", "1\0garbage", 9), 9);
+	CHECK_STR(get("tracing_on"), "1\n");
+	CHECK_EQ(put_bytes("tracing_on", "", 1), -EINVAL);
+	CHECK_EQ(put_bytes("options/sym-addr", "1", 2), 2);
+	CHECK_EQ(put_bytes("trace_options", "nosym-addr", 11), 11);
+	CHECK_STR(get("options/sym-addr"), "0\n");
+	CHECK_EQ(put_bytes("trace_clock", "global", 7), 7);
+	CHECK_EQ(put_bytes("events/sched/sched_switch/filter", "prev_pid > 3", 13), 13);
+	CHECK_STR(get("events/sched/sched_switch/filter"), "prev_pid > 3\n");
+	CHECK_EQ(put_bytes("events/sched/sched_switch/trigger", "traceoff", 9), 9);
+	CHECK_EQ(put_bytes("events/sched/sched_switch/trigger", "!traceoff", 10), 10);
+	CHECK_EQ(put_bytes("set_event", "sched:sched_switch", 19), 19);
+	CHECK_STR(get("set_event"), "sched:sched_switch\n");
+	CHECK_EQ(put_bytes("trace_marker", "a\0b", 3), 3);
+}
+
 TEST_MAIN

@@ -192,6 +192,21 @@ TEST(takes_effect_when_closed)
 	CHECK_EQ(fathom_function_set_next(FATHOM_SET_GRAPH, 0), 2);
 }
 
+/* write(fd, "fn_7", sizeof("fn_7")) */
+TEST(nul_ends_a_word)
+{
+	struct fathom_file f;
+
+	CHECK_EQ(open_file(&f, "set_ftrace_filter", FATHOM_O_WRONLY | FATHOM_O_TRUNC), 0);
+	CHECK_EQ(fathom_fs_write(&f, "fn_7\0fn_8\n", 10), 5);
+	CHECK_EQ(fathom_fs_write(&f, "fn_9", 5), 5);
+	CHECK_EQ(fathom_fs_write(&f, "", 1), 1);
+	CHECK_EQ(fathom_fs_write(&f, "fn_x", 5), -EINVAL);
+	fathom_fs_close(&f);
+	CHECK_EQ(members(FATHOM_SET_FILTER), 2);
+	CHECK_EQ(put("set_ftrace_filter", "\n", FATHOM_O_TRUNC), 0);
+}
+
 TEST(long_name)
 {
 	char name[512], line[544];

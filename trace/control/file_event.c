@@ -192,4 +192,4 @@ static int set_event_write(struct fathom_file *f, const char *buf, size_t bytes)
 }
 
 const struct ctl_file_ops fathom_ctl_set_event = {
-	.open = set_event_open, .show = set_event_show, .write = set_event_write};
+	.open = set_event_open, .show = set_event_show, .write = set_event_write, .words = 1};

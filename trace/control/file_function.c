@@ -363,7 +363,8 @@ static void function_set_close(struct fathom_file *f)
 const struct ctl_file_ops fathom_ctl_function_set = {.open = function_set_open,
 						     .show = function_set_show,
 						     .write = function_set_write,
-						     .close = function_set_close};
+						     .close = function_set_close,
+						     .words = 1};
 
 /* The deepest stack of when the file was opened (f->ptr): one that is found meanwhile is not mixed in. */
 static int stack_trace_open(struct fathom_file *f)

@@ -21,15 +21,20 @@ int fathom_ctl_truncates(const struct fathom_file *f)
 	return f->flags & FATHOM_O_TRUNC && (f->flags & FATHOM_O_ACCMODE) != FATHOM_O_RDONLY;
 }
 
+static int word_ends(char c)
+{
+	return ctl_space(c) || !c;
+}
+
 int fathom_ctl_write_word(struct fathom_file *f, char *word, size_t room, const char *buf,
 			  size_t bytes, size_t *used)
 {
 	size_t i = 0;
 
 	if (!f->used)
-		while (i < bytes && ctl_space(buf[i]))
+		while (i < bytes && word_ends(buf[i]))
 			i++;
-	while (i < bytes && !ctl_space(buf[i])) {
+	while (i < bytes && !word_ends(buf[i])) {
 		if (f->used + 1u >= room) {
 			f->used = 0;
 			return -FATHOM_EINVAL;

@@ -176,9 +176,23 @@ int fathom_fs_read(struct fathom_file *f, void *buf, size_t bytes)
 	return fathom_fs_pread(f, buf, bytes, f->pos);
 }
 
-int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes)
+/* Linux makes a string of what is written: a NUL, which C programs like to write too, ends it and counts as written. */
+static int fs_put(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	const struct ctl_file_ops *ops = fs_ops(f);
+	size_t n = bytes;
+	int ret;
+
+	if (!ops->write)
+		return -FATHOM_EINVAL;
+	if (!ops->stream && !ops->words)
+		n = ctl_find(buf, bytes, '\0');
+	ret = ops->write(f, buf, n);
+	return ret >= 0 && (size_t)ret == n ? (int)bytes : ret;
+}
+
+int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes)
+{
 	int ret;
 
 	if (!f->open || !fs_writable(f))
@@ -188,7 +202,7 @@ int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes)
 	fathom_ctl_lock();
 	ret = fs_gone(f);
 	if (!ret)
-		ret = ops->write ? ops->write(f, buf, bytes) : -FATHOM_EINVAL;
+		ret = fs_put(f, buf, bytes);
 	fathom_ctl_unlock();
 	return ret;
 }

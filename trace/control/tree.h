@@ -33,7 +33,8 @@ struct ctl_file_ops {
 	int (*read)(struct fathom_file *f, void *buf, size_t bytes); /* a stream instead of show */
 	int (*write)(struct fathom_file *f, const char *buf, size_t bytes);
 	int (*poll)(struct fathom_file *f); /* NULL: always ready */
-	uint8_t stream;			    /* cannot seek */
+	uint8_t stream;			    /* cannot seek; may be written any bytes */
+	uint8_t words;			    /* takes more than one word of a write, or of several */
 };
 
 enum ctl_entry_flags {
