@@ -145,8 +145,8 @@ static void name_gaps(void)
 		const struct symbol *s = &first.symbols[i];
 
 		all[n++] = *s;
-		if (s->size && (i + 1 == first.nr || s->at + s->size < s[1].at))
-			all[n++] = (struct symbol){s->at + s->size, 0, s->object, s->object};
+		if (s->size && (i + 1 == first.nr || s->at + s->size + 1 < s[1].at))
+			all[n++] = (struct symbol){s->at + s->size + 1, 0, s->object, s->object};
 	}
 	free(first.symbols);
 	first.symbols = all;
@@ -240,8 +240,13 @@ void user_symbols_gone(uintptr_t from)
 
 /* ---- asked ---- */
 
+/*
+ * What lies right behind a function is its own if nothing else begins there: a call that does not return (abort, longjmp)
+ * may be a function's last instruction.
+ */
 static const struct symbol *table_find(const struct table *t, uintptr_t at)
 {
+	const struct symbol *s;
 	uint32_t lo = 0, hi = t->nr;
 
 	while (lo < hi) {
@@ -252,8 +257,8 @@ static const struct symbol *table_find(const struct table *t, uintptr_t at)
 		else
 			hi = mid;
 	}
-	return lo && at - t->symbols[lo - 1].at < t->symbols[lo - 1].size ? &t->symbols[lo - 1]
-									  : NULL;
+	s = lo ? &t->symbols[lo - 1] : NULL;
+	return s && s->size && at - s->at <= s->size ? s : NULL;
 }
 
 const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size)

@@ -104,7 +104,8 @@ static uintptr_t entry_behind_prefix(const struct site_part *p, uintptr_t entry)
 	uintptr_t offset = 0, size = 0, at = entry;
 
 	if (entry < p->from || entry >= p->to || !fathom_core.config.symbol ||
-	    (fathom_core.config.symbol(at, &offset, &size) && offset < SITE_LATE_MAX))
+	    (fathom_core.config.symbol(at, &offset, &size) && offset < SITE_LATE_MAX &&
+	     offset < size))
 		return entry;
 	while (at - entry < SITE_PREFIX_MAX && at < p->to) {
 		size_t nop = fathom_arch_nop_bytes(at);
