@@ -24,6 +24,7 @@ struct user_options {
 
 /* user.c */
 struct fathom_object;
+uint64_t user_now_ns(void); /* CLOCK_MONOTONIC */
 int user_is_running(void);
 int user_events_join(struct fathom_object *o);
 void user_say(const char *what, const char *more); /* on stderr */
@@ -35,6 +36,9 @@ int user_options_parse(const char *text, struct user_options *o, char why[USER_W
 /* threads.c */
 void user_threads_start(uint32_t nr_cpus);
 int user_thread_name(int32_t pid, char buf[16]);
+int32_t user_thread_group(int32_t pid);
+/* Names that threads gave themselves since their first event are asked for. Async-signal-safe. */
+void user_threads_look(void);
 int user_thread_at(uint32_t index, int32_t *pid, const char **name);
 
 /* leaf.c: the return address of the function at `ip` if its frame does not tell it; 0: it does, or it cannot be known. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c -- a thread is a CPU: it takes a ring with its first event and gives it back when it ends. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,28 +48,94 @@ static _Atomic uint64_t threads_refused;
 static pthread_key_t threads_key;
 static int threads_have_key;
 
-static struct {
-	_Atomic int32_t pid; /* 0: unused; set last */
-	char name[16];
+/* Names of threads, the newest of them; those that have a ring stay. */
+static struct thread_named {
+	_Atomic int32_t pid;	  /* 0: unused, or being filled; set last */
+	_Atomic uint64_t name[2]; /* 16 bytes, the last of them 0 */
 } threads_named[THREADS_NAMES];
-static _Atomic uint32_t threads_nr_named;
+static _Atomic uint32_t threads_nr_named; /* ever given a place */
 
-/* A thread's name at its first event, or at its end if it changed. Older entries of a reused pid are overwritten. */
+static struct thread_named *threads_find_name(int32_t tid)
+{
+	for (uint32_t i = 0; i < THREADS_NAMES; i++)
+		if (atomic_load(&threads_named[i].pid) == tid)
+			return &threads_named[i];
+	return NULL;
+}
+
+static int threads_has_ring(int32_t tid)
+{
+	for (uint32_t i = 0; i < THREADS_RINGS; i++)
+		if (tid && atomic_load(&threads_owner[i]) == tid)
+			return 1;
+	return 0;
+}
+
+/* There are fewer rings than names, so one is always found. */
+static struct thread_named *threads_new_name(void)
+{
+	struct thread_named *e;
+
+	do
+		e = &threads_named[atomic_fetch_add(&threads_nr_named, 1) % THREADS_NAMES];
+	while (threads_has_ring(atomic_load(&e->pid)));
+	atomic_store(&e->pid, 0);
+	return e;
+}
+
+static void threads_put_name(struct thread_named *e, const char name[16])
+{
+	uint64_t half[2];
+
+	memcpy(half, name, sizeof(half));
+	atomic_store(&e->name[0], half[0]);
+	atomic_store(&e->name[1], half[1]);
+}
+
+/* A thread's own name, at its first event and at its end. */
 static void thread_note_name(int32_t tid)
 {
+	struct thread_named *e = threads_find_name(tid);
 	char name[16] = "";
-	uint32_t n = atomic_load(&threads_nr_named), i;
 
 	prctl(PR_GET_NAME, name);
-	for (i = 0; i < n && i < THREADS_NAMES; i++)
-		if (atomic_load(&threads_named[i].pid) == tid)
-			break;
-	if (i >= n)
-		i = atomic_fetch_add(&threads_nr_named, 1);
-	if (i >= THREADS_NAMES)
+	if (!e)
+		e = threads_new_name();
+	threads_put_name(e, name);
+	atomic_store(&e->pid, tid);
+}
+
+/* Of another thread, which may have changed it since: most get theirs in a function that is traced already. */
+static void threads_look_name(int32_t tid)
+{
+	struct thread_named *e = threads_find_name(tid);
+	char path[] = "/proc/self/task/0000000000/comm", name[17] = "";
+	char *digit = path + sizeof("/proc/self/task/0000000000") - 1;
+	ssize_t n;
+	int fd;
+
+	for (uint32_t v = (uint32_t)tid; v; v /= 10)
+		*--digit = (char)('0' + v % 10);
+	memmove(path + sizeof("/proc/self/task/") - 1, digit, strlen(digit) + 1);
+	fd = e ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
 		return;
-	memcpy(threads_named[i].name, name, sizeof(name));
-	atomic_store(&threads_named[i].pid, tid);
+	n = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	if (n > 0 && name[n - 1] == '\n' && atomic_load(&e->pid) == tid) {
+		name[n - 1] = '\0';
+		threads_put_name(e, name);
+	}
+}
+
+void user_threads_look(void)
+{
+	int keep = errno;
+
+	for (uint32_t i = 0; i < THREADS_RINGS; i++)
+		if (atomic_load(&threads_owner[i]))
+			threads_look_name(atomic_load(&threads_owner[i]));
+	errno = keep;
 }
 
 #define THREADS_STACK (64 * 1024) /* of a crash handler that writes the file */
@@ -265,24 +332,34 @@ uint64_t fathom_user_refused(void)
 
 int user_thread_at(uint32_t index, int32_t *pid, const char **name)
 {
-	uint32_t n = atomic_load(&threads_nr_named);
-
-	if (index >= n || index >= THREADS_NAMES)
+	if (index >= atomic_load(&threads_nr_named) || index >= THREADS_NAMES)
 		return 0;
 	*pid = atomic_load(&threads_named[index].pid);
-	*name = *pid ? threads_named[index].name : "<...>";
+	*name = *pid ? (const char *)threads_named[index].name : "<...>";
 	return 1;
 }
 
+#define THREADS_LOOK_NS 20000000u /* text asks for each record's name */
+
+/* A thread asks for its own in an event (COMM in a filter, .execname in a histogram), maybe in a signal. */
 int user_thread_name(int32_t pid, char buf[16])
 {
-	const char *name;
-	int32_t at;
+	static _Atomic uint64_t looked;
+	uint64_t now = user_now_ns(), last = atomic_load(&looked);
+	const struct thread_named *e;
 
-	for (uint32_t i = 0; user_thread_at(i, &at, &name); i++)
-		if (at == pid) {
-			memcpy(buf, threads_named[i].name, 16);
-			return 0;
-		}
-	return -1;
+	if (pid && pid == fathom_user_tid)
+		return prctl(PR_GET_NAME, buf);
+	if (now - last > THREADS_LOOK_NS && atomic_compare_exchange_strong(&looked, &last, now))
+		user_threads_look();
+	e = threads_find_name(pid);
+	if (!e || !pid)
+		return -1;
+	memcpy(buf, (const void *)e->name, 16);
+	return atomic_load(&e->pid) == pid ? 0 : -1;
+}
+
+int32_t user_thread_group(int32_t pid)
+{
+	return pid > 0 ? getpid() : 0;
 }

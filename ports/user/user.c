@@ -38,7 +38,7 @@ static struct sigaction user_old[NR_CRASHES];
 /* The first thread's stack may be what is broken. Others run the handler on their own. */
 static char user_crash_stack[64 * 1024];
 
-static uint64_t now_ns(void)
+uint64_t user_now_ns(void)
 {
 	struct timespec t;
 
@@ -51,7 +51,7 @@ static uint64_t clock_hz(void)
 {
 #ifdef __x86_64__
 	uint64_t ticks = fathom_port_clock() - user_start_ticks;
-	uint64_t ns = now_ns() - user_start_ns;
+	uint64_t ns = user_now_ns() - user_start_ns;
 
 	return ns ? (uint64_t)((double)ticks * 1e9 / (double)ns + 0.5) : 0;
 #else
@@ -62,9 +62,9 @@ static uint64_t clock_hz(void)
 static void clock_start(void)
 {
 	user_start_ticks = fathom_port_clock();
-	user_start_ns = now_ns();
+	user_start_ns = user_now_ns();
 #ifdef __x86_64__
-	while (now_ns() - user_start_ns < 1000000)
+	while (user_now_ns() - user_start_ns < 1000000)
 		;
 #endif
 }
@@ -111,6 +111,7 @@ static int save_to(const char *path)
 
 	if (fd < 0)
 		return -errno;
+	user_threads_look();
 	err = fathom_save(&save);
 	if (close(fd) && !err)
 		err = -errno;
@@ -286,6 +287,7 @@ static int start_tracing(void)
 				  .symbol = user_symbol,
 				  .lookup = user_symbol_lookup,
 				  .task_name = user_thread_name,
+				  .task_group = user_thread_group,
 				  .release = "process"};
 	int err = reserve_memory(&c);
 
@@ -298,7 +300,7 @@ static int start_tracing(void)
 #ifdef __x86_64__
 	c.clock_name = "x86-tsc";
 #endif
-	c.mono_ns = now_ns;
+	c.mono_ns = user_now_ns;
 	c.sync = user_poke_start() ? user_sync : NULL;
 	err = fathom_init(&c);
 	if (err)

@@ -5,12 +5,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "harness.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/trace.h"
 #include "fathom/tracepoint.h"
 #include "fathom_user.h"
+#include "port.h"
+#include "tree.h"
 
 TRACE_DEFINE(user, step, "n=%u", (U32, n))
 TRACE_DEFINE(user, tick, "sig=%d", (S32, sig))
@@ -189,6 +193,99 @@ TEST(saved_twice_and_empty_behind)
 	fathom_user_stop();
 	close(fd);
 	unlink(path);
+}
+
+static pthread_barrier_t met;
+
+/* Most threads get their name from a function of their own, which may have been traced before. */
+static void *named_late(void *arg)
+{
+	trace_step(1);
+	prctl(PR_SET_NAME, "late");
+	trace_step(2);
+	if (arg) {
+		*(int32_t *)arg = (int32_t)syscall(SYS_gettid);
+		pthread_barrier_wait(&met);
+		pthread_barrier_wait(&met);
+	}
+	return NULL;
+}
+
+static const char *name_of(int32_t pid)
+{
+	static char name[16];
+
+	return user_thread_name(pid, name) < 0 ? "<...>" : name;
+}
+
+TEST(names_of_threads)
+{
+	int32_t own = (int32_t)syscall(SYS_gettid), old, pid;
+	const char *name;
+	pthread_t t, u;
+	int found = 0;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=3,buffer_kb=64,out="), 0);
+	pthread_barrier_init(&met, NULL, 2);
+	trace_step(0);
+	pthread_create(&t, NULL, named_late, &old);
+	pthread_barrier_wait(&met);
+	CHECK_STR(name_of(old), "late"); /* it runs on */
+	for (int i = 0; i < 600; i++) {	 /* more than there is room for */
+		pthread_create(&u, NULL, named_late, NULL);
+		pthread_join(u, NULL);
+	}
+	CHECK_STR(name_of(old), "late");
+	CHECK_STR(name_of(own), name_of(getpid()));
+	pthread_barrier_wait(&met);
+	pthread_join(t, NULL);
+	pthread_create(&t, NULL, named_late, &pid);
+	pthread_barrier_wait(&met);
+	user_threads_look();		 /* text does not for each line */
+	CHECK_STR(name_of(pid), "late"); /* the newest has a place */
+	CHECK_EQ(user_thread_group(pid), getpid());
+	old = pid;
+	for (uint32_t i = 0; user_thread_at(i, &pid, &name); i++)
+		found += (pid == own) + (pid == old && !strcmp(name, "late"));
+	CHECK_EQ(found, 2);
+	CHECK_EQ(fathom_set("options/record-tgid", "1"), 0);
+	CHECK(strstr(get("trace"), "(-------)") == NULL);
+	CHECK_EQ(fathom_set("events/user/step/filter", "COMM == \"renamed\""), 0);
+	prctl(PR_SET_NAME, "renamed");
+	CHECK_EQ(fathom_set("trace", ""), 0);
+	trace_step(7);
+	CHECK(strstr(get("trace"), "n=7") != NULL);
+	pthread_barrier_wait(&met);
+	pthread_join(t, NULL);
+	fathom_user_stop();
+}
+
+/* Calls that do not return may be the last thing in a function; two bytes behind it are nobody's. */
+__asm__(".text\n"
+	".type ends_early, %function\n"
+	"ends_early: .byte 0, 0, 0, 0\n"
+	".size ends_early, 4\n"
+	".byte 0, 0, 0, 0\n"
+	".type begins_at_once, %function\n"
+	"begins_at_once: .byte 0, 0, 0, 0\n"
+	".size begins_at_once, 4\n"
+	".type next_to_it, %function\n"
+	"next_to_it: .byte 0, 0, 0, 0\n"
+	".size next_to_it, 4\n");
+extern char ends_early[], next_to_it[];
+
+TEST(symbols_to_their_very_end)
+{
+	uintptr_t offset, size, at = (uintptr_t)ends_early;
+
+	CHECK_EQ(fathom_user_start("cpus=1,buffer_kb=64,out="), 0);
+	CHECK_STR(user_symbol(at, &offset, &size), "ends_early");
+	CHECK_STR(user_symbol(at + 4, &offset, &size), "ends_early");
+	CHECK_EQ(offset, 4);
+	CHECK_EQ(size, 4);
+	CHECK(user_symbol(at + 5, &offset, &size) == NULL);
+	CHECK_STR(user_symbol((uintptr_t)next_to_it, &offset, &size), "next_to_it");
+	fathom_user_stop();
 }
 
 TEST_MAIN

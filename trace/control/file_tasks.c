@@ -61,11 +61,15 @@ const char *fathom_ctl_saved_comm(int32_t pid, char buf[16])
 	return buf;
 }
 
+/* A task without a name is not kept, but may have a group. */
 int32_t fathom_ctl_saved_tgid(int32_t pid)
 {
+	const struct fathom_config *c = &fathom_core.config;
 	const struct tasks_entry *e = tasks_slot(pid);
 
-	return e->pid == pid ? e->tgid : 0;
+	if (e->pid == pid)
+		return e->tgid;
+	return c->task_group ? c->task_group(pid) : 0;
 }
 
 static int tasks_show(struct fathom_file *f, struct fathom_text *t, int tgid)
