@@ -5,7 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 run() { # NAME [QEMU [TEST...]]
 	for t in ${3:-graph instrument}; do
-		timeout 100 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
+		timeout 400 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
 		[ "${PIPESTATUS[0]}" = 0 ] || echo "not ok tracers_$1_$t: exit code"
 	done
 }
