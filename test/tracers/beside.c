@@ -9,6 +9,7 @@
 #include "fathom_port.h"
 #include "fathom_user.h"
 #include "harness.h"
+#include "probe/tracers.h"
 #include "traced.h"
 
 static char text[1 << 16];
@@ -221,6 +222,39 @@ TEST(returns_without_a_call)
 	CHECK_EQ(ret_through(call_unseen, 6), 6);
 	returns_since(&since, 0, 1);
 	CHECK(has("tracer_stats", "return of an earlier call: "));
+	fathom_user_stop();
+}
+
+static const char *(*real_symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
+
+static const char *symbol_calls(uintptr_t at, uintptr_t *offset, uintptr_t *size)
+{
+	ret_leaf(1);
+	return real_symbol(at, offset, size);
+}
+
+static size_t take_stack(int x)
+{
+	fathom_stack_event_in(fathom_ring_of(fathom_port_cpu()));
+	return (size_t)x;
+}
+
+/* The tracer calls the port, and that a function with sites: its call is not let in, and its return no fault. */
+TEST(returns_to_the_tracer)
+{
+	struct fathom_tracer_stats before, after;
+
+	begin();
+	real_symbol = fathom_core.config.symbol;
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	fathom_tracer_stats(&before);
+	fathom_core.config.symbol = symbol_calls;
+	CHECK_EQ(ret_through(take_stack, 4), 4);
+	fathom_core.config.symbol = real_symbol;
+	fathom_tracer_stats(&after);
+	CHECK(after.recursion > before.recursion);
+	CHECK_EQ(after.unmatched - before.unmatched, 0);
+	CHECK_EQ(after.earlier - before.earlier, 0);
 	fathom_user_stop();
 }
 

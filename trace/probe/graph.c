@@ -431,18 +431,20 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), outer;
 	uintptr_t ret = 0;
-	int i;
+	int i, own;
 
 	if (!task)
 		return 0;
+	/* Of a function that the tracer itself has called: its call was not let in, and was counted then. */
+	own = fathom_guard_is_held(task, context);
 	/* G7; and from here on no interrupt moves an entry */
 	outer = fathom_guard_enter(task, context);
 	fathom_shadow_trim(task);
 	i = fathom_shadow_find(task, slot);
 	if (i < 0) {
-		if (task->left_out)
+		if (task->left_out && !own)
 			task->left_out--;
-		else
+		else if (!own)
 			graph_count_unseen(task, slot);
 	} else {
 		ret = task->shadow[i].ret;
