@@ -9,10 +9,10 @@
  * At the start of a page inside the memory block that holds the rings, in the target's byte order. A reader looks for
  * the magic at every page of the image, checks the CRC, and from the beacon's own address knows how to turn the
  * addresses of the block into places of the image: the block is taken to be contiguous in physical memory.
- * Other addresses (the ring's head) lie in the kernel's image: its ELF file tells where that was loaded.
- * Nothing in it changes after it was written.
+ * Other addresses lie in the kernel's image: its ELF file tells where that was loaded.
+ * Nothing in it changes after it was written; a snapshot exchanges rings, so what tells where one is lies elsewhere.
  */
-#define WIRE_BEACON_MAGIC "FATHOM BEACON 1" /* 16 bytes with its NUL */
+#define WIRE_BEACON_MAGIC "FATHOM BEACON 2" /* 16 bytes with its NUL */
 #define WIRE_BEACON_CPUS  64
 
 struct wire_beacon {
@@ -28,16 +28,20 @@ struct wire_beacon {
 	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift; mult 0: the clock counts ns */
 	char release[64];
 
-	/* The head of a ring: offsets of its members. */
+	/* The head of a ring: its size, and offsets of its members. */
+	uint16_t ring_bytes;
 	uint16_t ring_commit, ring_slots, ring_pages, ring_meta, ring_nr_pages, ring_max_pages;
 	uint16_t ring_overwritten, ring_full, ring_nested, ring_too_big;
+	/* What the reader of a ring holds, which is no more in it, and where it goes on: offsets in the head too. */
+	uint16_t reader_page, reader_at, reader_end, reader_left, reader_time, reader_lost;
+	uint16_t reader_next, part_mark, part_at, part_time;
 	/* Of what is kept per page, in the order of the pages. */
 	uint16_t meta_bytes, meta_first, meta_missed, meta_used, meta_entries, meta_discards;
 	/* Bits of a position (words, count, turns, index, lap from the bottom) and of a slot (page, count, free, lap). */
 	uint8_t pos_word_bits, pos_count_bits, pos_index_bits, slot_page_bits;
 	uint8_t pos_turn_bits; /* say nothing of the place */
-	uint8_t unused[3];
-	uint64_t ring[WIRE_BEACON_CPUS]; /* addresses of the heads */
+	uint8_t unused[5];
+	uint64_t ring[WIRE_BEACON_CPUS]; /* where the address of each CPU's head is found */
 };
 
 #endif

@@ -3,6 +3,7 @@
 """memory.py -- a kernel that hangs with interrupts off on all CPUs: its rings are recovered from images of its memory."""
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -41,6 +42,44 @@ def recover(image, out):
                           capture_output=True, text=True, timeout=60)
 
 
+def recovered(d, tmp):
+    """The counters and the text of what is in the memory of a kernel that hangs."""
+    raw, out = os.path.join(tmp, "raw"), os.path.join(tmp, "out.dat")
+    d.until(b"hanging with interrupts off")
+    qmp(os.path.join(tmp, "qmp"), {"execute": "pmemsave", "arguments": {"val": 0, "size": MIB << 20, "filename": raw}})
+    d.kill()
+    p = recover(raw, out)
+    cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
+    return cpus, p.stderr + subprocess.run([FATHOM, "report", "-t", out], capture_output=True, text=True).stdout
+
+
+# What was cleared or read is not there, and not missed; what a reader has taken and not read is.
+with tempfile.TemporaryDirectory() as tmp:
+    line = os.path.join(tmp, "line")
+    d = Demo(smp=2, extra=["-m", f"{MIB}M", "-qmp", f"unix:{tmp}/qmp,server=on,wait=off", "-chardev",
+                           f"socket,id=trace,path={line},server=on,wait=off", "-serial", "chardev:trace"])
+    for command in ("echo 1 > events/sched/enable", "run ipc 50", "echo cleared > trace_marker", "echo > trace", "run ipc 50",
+                    "echo 0 > events/enable", "echo kept > trace_marker"):
+        d.ask(command)
+    p = subprocess.Popen([FATHOM, "fs", "unix:" + line, "cat", "trace_pipe"], stdout=subprocess.PIPE)
+    p.stdout.read(3000)
+    p.kill()
+    p.wait()
+    stats = "".join(d.ask(f"cat per_cpu/cpu{i}/stats") for i in (0, 1))
+    entries, read = (sum(int(x) for x in re.findall(rf"^{name}: (\d+)$", stats, re.M)) for name in ("entries", "read events"))
+    d.type("hang")
+    cpus, text = recovered(d, tmp)
+    c.check("read_in_part", entries > 100 and read > 10 and sum(s["events"] for s in cpus) == entries, f"{stats}: {cpus}")
+    c.check("read_is_not_missed", cpus and not any(s["missed"] for s in cpus), str(cpus))
+    c.check("cleared_is_gone", "cleared" not in text and "kept" in text, text[-500:])
+
+# A snapshot has exchanged the rings: the image has what came behind it.
+with tempfile.TemporaryDirectory() as tmp:
+    d = Demo(smp=2, extra=["-m", f"{MIB}M", "-qmp", f"unix:{tmp}/qmp,server=on,wait=off"], sh="echo 1 > events/sched/enable;run ipc 5;"
+             "echo before > trace_marker;echo 1 > snapshot;echo behind > trace_marker;run short 1;hang")
+    cpus, text = recovered(d, tmp)
+    c.check("behind_a_snapshot", "behind" in text and "before" not in text and "sched_switch" in text, f"{cpus} {text[-500:]}")
+
 with tempfile.TemporaryDirectory() as tmp:
     sock, raw, core, out = (os.path.join(tmp, n) for n in ("qmp", "raw", "core", "out.dat"))
     d = Demo(smp=4, sh="trace on;run load 2;hang", extra=["-m", f"{MIB}M", "-qmp", f"unix:{sock},server=on,wait=off"])
@@ -68,9 +107,9 @@ with tempfile.TemporaryDirectory() as tmp:
     # Damage: a beacon with a changed byte is not believed, what is missing in a cut image is told.
     with open(raw, "r+b") as f:
         data = f.read()
-        at = data.find(b"FATHOM BEACON 1\0", 0)
+        at = data.find(b"FATHOM BEACON 2\0", 0)
         while at % 4096:
-            at = data.find(b"FATHOM BEACON 1\0", at + 1)
+            at = data.find(b"FATHOM BEACON 2\0", at + 1)
         f.seek(at + 40)
         f.write(b"\xff")
     p = recover(raw, out)

@@ -23,6 +23,10 @@ struct recovery {
 struct head {
 	uint64_t commit, slots, pages, meta;
 	uint32_t nr_pages, max_pages;
+	/* the reader's: the page that is its own, with what it has not handed out; the one that it has read in part */
+	uint32_t page, from, end, left, part_at;
+	uint64_t time, lost, part_mark, part_time;
+	uint64_t next; /* the number of the record that comes next if none is missed */
 };
 
 /* What lies behind a target's address: in the block by the beacon's own place, else in the kernel's image. */
@@ -48,6 +52,13 @@ static uint32_t index_of(const struct wire_beacon *b, uint64_t position)
 	return (uint32_t)(position >> index_shift(b)) & ((1u << b->pos_index_bits) - 1);
 }
 
+static bool meta_is_good(const struct wire_beacon *b)
+{
+	return b->meta_first + 8 <= b->meta_bytes && b->meta_missed + 8 <= b->meta_bytes &&
+	       b->meta_used + 4 <= b->meta_bytes && b->meta_entries + 2 <= b->meta_bytes &&
+	       b->meta_discards + 2 <= b->meta_bytes;
+}
+
 static bool beacon_is_good(const struct wire_beacon *b)
 {
 	struct wire_beacon copy = *b;
@@ -55,7 +66,7 @@ static bool beacon_is_good(const struct wire_beacon *b)
 	copy.crc = 0;
 	return b->bytes == sizeof(*b) && fathom_crc32(0, &copy, sizeof(copy)) == b->crc &&
 	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && b->page_bytes == WIRE_PAGE_BYTES &&
-	       b->self >= b->block && b->self - b->block < b->block_bytes && b->meta_bytes >= 8 &&
+	       b->self >= b->block && b->self - b->block < b->block_bytes && meta_is_good(b) &&
 	       index_shift(b) + b->pos_index_bits < 48 && b->pos_index_bits < 32 &&
 	       b->slot_page_bits < 32;
 }
@@ -95,19 +106,45 @@ static uint64_t word(const uint8_t *p, uint32_t bytes)
 	return v;
 }
 
+/* The head of the CPU's ring, with all the members that are read. NULL if the image does not have it. */
+static const uint8_t *find_head(const struct recovery *r, uint32_t cpu)
+{
+	const struct wire_beacon *b = &r->b;
+	const uint16_t member[] = {
+		b->ring_commit,	  b->ring_slots,     b->ring_pages,	  b->ring_meta,
+		b->ring_nr_pages, b->ring_max_pages, b->ring_overwritten, b->ring_full,
+		b->ring_nested,	  b->ring_too_big,   b->reader_page,	  b->reader_at,
+		b->reader_end,	  b->reader_left,    b->reader_time,	  b->reader_lost,
+		b->reader_next,	  b->part_mark,	     b->part_at,	  b->part_time,
+	};
+	const uint8_t *at = target(r, b->ring[cpu], 8);
+
+	for (size_t i = 0; i < sizeof(member) / sizeof(member[0]); i++)
+		if (member[i] + 8 > b->ring_bytes)
+			at = NULL;
+	return at ? target(r, word(at, 8), b->ring_bytes) : NULL;
+}
+
+static void read_reader(const struct wire_beacon *b, const uint8_t *p, struct head *h)
+{
+	h->page = (uint32_t)word(p + b->reader_page, 4);
+	h->from = (uint32_t)word(p + b->reader_at, 4);
+	h->end = (uint32_t)word(p + b->reader_end, 4);
+	h->left = (uint32_t)word(p + b->reader_left, 4);
+	h->time = word(p + b->reader_time, 8);
+	h->lost = word(p + b->reader_lost, 8);
+	h->next = word(p + b->reader_next, 8);
+	h->part_mark = word(p + b->part_mark, 8);
+	h->part_at = (uint32_t)word(p + b->part_at, 4);
+	h->part_time = word(p + b->part_time, 8);
+}
+
 static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 {
 	const struct wire_beacon *b = &r->b;
 	struct wire_stats *st = &r->c->stats[cpu];
-	const uint8_t *p = target(r, b->ring[cpu], 64);
-	const uint16_t at[] = {b->ring_commit,	    b->ring_slots,    b->ring_pages,
-			       b->ring_meta,	    b->ring_nr_pages, b->ring_max_pages,
-			       b->ring_overwritten, b->ring_full,     b->ring_nested,
-			       b->ring_too_big};
+	const uint8_t *p = find_head(r, cpu);
 
-	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
-		if (!target(r, b->ring[cpu] + at[i], 8))
-			p = NULL;
 	if (!p) {
 		diag_error("%s: the ring of cpu %u lies outside of the image (is it the right "
 			   "--kernel?)",
@@ -120,6 +157,7 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 	h->meta = word(p + b->ring_meta, 8);
 	h->nr_pages = (uint32_t)word(p + b->ring_nr_pages, 4);
 	h->max_pages = (uint32_t)word(p + b->ring_max_pages, 4);
+	read_reader(b, p, h);
 	st->overwritten = word(p + b->ring_overwritten, 8);
 	st->full = word(p + b->ring_full, 8);
 	st->nested = word(p + b->ring_nested, 8);
@@ -167,41 +205,67 @@ static void add_part(struct recovery *r, uint32_t cpu, const struct wire_page *f
 		r->bad++;
 }
 
-/* A page as trace.dat wants it. One too full for its number of missed events is cut in two. */
-static void add_page(struct recovery *r, uint32_t cpu, const struct wire_page *page, uint32_t used,
-		     uint64_t missed)
+/* What a page holds: [start, end) of its data, and the time before that. */
+struct extent {
+	const struct wire_page *page;
+	uint32_t start, end;
+	uint64_t time;
+};
+
+/* An extent as trace.dat wants it. One too full for its number of missed events is cut in two. */
+static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e, uint64_t missed)
 {
 	uint32_t cut = 0, at;
-	uint64_t time = page->time, cut_time = time;
+	uint64_t time = e->time, cut_time = time;
 	struct wire_item item;
 
-	if (used > WIRE_PAGE_DATA || used & 3) {
+	if (e->start > e->end || e->end > WIRE_PAGE_DATA || (e->start | e->end) & 3) {
 		r->bad++;
 		return;
 	}
-	for (at = 0; at < used; at = item.next) {
-		if (wire_page_step(page->data, at, used, &time, &item)) {
+	for (at = e->start; at < e->end; at = item.next) {
+		if (wire_page_step(e->page->data, at, e->end, &time, &item)) {
 			r->bad++;
 			return;
 		}
-		if (item.next + 8 <= WIRE_PAGE_DATA) {
+		if (item.next - e->start + 8 <= WIRE_PAGE_DATA) {
 			cut = item.next;
 			cut_time = time;
 		}
 	}
-	if (!missed || used + 8 <= WIRE_PAGE_DATA || !cut)
-		cut = used;
-	add_part(r, cpu, page, 0, cut, page->time, missed);
-	if (cut < used)
-		add_part(r, cpu, page, cut, used, cut_time, 0);
+	if (!missed || e->end - e->start + 8 <= WIRE_PAGE_DATA || !cut)
+		cut = e->end;
+	add_part(r, cpu, e->page, e->start, cut, e->time, missed);
+	if (cut < e->end)
+		add_part(r, cpu, e->page, cut, e->end, cut_time, 0);
 }
 
-static void add_slot(struct recovery *r, uint32_t cpu, const struct head *h, uint32_t index,
-		     uint64_t *next)
+static const void *page_at(const struct recovery *r, const struct head *h, uint32_t page)
+{
+	return target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
+}
+
+/* What the reader has taken and not handed out, the oldest of all. It may have been in the middle of that. */
+static void add_held(struct recovery *r, uint32_t cpu, const struct head *h)
+{
+	struct extent e = {.start = h->from, .end = h->end, .time = h->time};
+
+	if (!h->left || h->from == h->end)
+		return;
+	if (h->page > h->max_pages) {
+		r->bad++;
+		return;
+	}
+	e.page = page_at(r, h, h->page);
+	add_extent(r, cpu, &e, h->lost);
+}
+
+static void add_slot(struct recovery *r, uint32_t cpu, struct head *h, uint32_t index)
 {
 	const struct wire_beacon *b = &r->b;
 	uint64_t slot = word(target(r, h->slots, h->nr_pages * 8ull) + index * 8ull, 8);
 	uint32_t page = (uint32_t)(slot & ((1ull << b->slot_page_bits) - 1));
+	uint64_t read = slot >> b->slot_page_bits & ((1ull << b->pos_count_bits) - 1);
 	int order = slot_order(b, slot, index, h->commit);
 
 	if ((slot >> (b->slot_page_bits + b->pos_count_bits) & 1) || order > 0)
@@ -213,21 +277,25 @@ static void add_slot(struct recovery *r, uint32_t cpu, const struct head *h, uin
 	const uint8_t *m = target(r, h->meta + (uint64_t)page * b->meta_bytes, b->meta_bytes);
 	uint64_t first = word(m + b->meta_first, 8), missed = word(m + b->meta_missed, 8);
 	uint32_t words = (uint32_t)(h->commit & ((1ull << b->pos_word_bits) - 1));
-	uint32_t used = order < 0 ? (uint32_t)word(m + b->meta_used, 4) : words * 4;
+	struct extent e = {.page = page_at(r, h, page)};
 
-	if (first > *next)
-		missed += first - *next;
-	const void *from = target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
-
-	if (used)
-		add_page(r, cpu, from, used, missed);
-	*next = first + word(m + b->meta_entries, 2) - word(m + b->meta_discards, 2);
+	e.end = order < 0 ? (uint32_t)word(m + b->meta_used, 4) : words * 4;
+	e.time = e.page->time;
+	if (slot == h->part_mark) {
+		e.start = h->part_at;
+		e.time = h->part_time;
+		missed = 0;
+	}
+	if (first + read > h->next)
+		missed += first + read - h->next;
+	if (e.end > e.start)
+		add_extent(r, cpu, &e, missed);
+	h->next = first + word(m + b->meta_entries, 2) - word(m + b->meta_discards, 2);
 }
 
 static int read_ring(struct recovery *r, uint32_t cpu)
 {
 	struct head h;
-	uint64_t next = 0;
 
 	if (read_head(r, cpu, &h))
 		return -1;
@@ -238,8 +306,9 @@ static int read_ring(struct recovery *r, uint32_t cpu)
 			   r->image.path, cpu, at, h.nr_pages);
 		return -1;
 	}
+	add_held(r, cpu, &h);
 	for (uint32_t i = 1; i <= h.nr_pages; i++)
-		add_slot(r, cpu, &h, (at + i) % h.nr_pages, &next);
+		add_slot(r, cpu, &h, (at + i) % h.nr_pages);
 	return 0;
 }
 

@@ -47,6 +47,7 @@ static int beacon_texts(struct wire_beacon *b)
 
 static void beacon_layout(struct wire_beacon *b)
 {
+	b->ring_bytes = sizeof(struct fathom_ring);
 	b->ring_commit = offsetof(struct fathom_ring, commit);
 	b->ring_slots = offsetof(struct fathom_ring, slots);
 	b->ring_pages = offsetof(struct fathom_ring, pages);
@@ -57,6 +58,16 @@ static void beacon_layout(struct wire_beacon *b)
 	b->ring_full = offsetof(struct fathom_ring, full);
 	b->ring_nested = offsetof(struct fathom_ring, nested);
 	b->ring_too_big = offsetof(struct fathom_ring, too_big);
+	b->reader_page = offsetof(struct fathom_ring, reader.page);
+	b->reader_at = offsetof(struct fathom_ring, reader.at);
+	b->reader_end = offsetof(struct fathom_ring, reader.end);
+	b->reader_left = offsetof(struct fathom_ring, reader.left);
+	b->reader_time = offsetof(struct fathom_ring, reader.time);
+	b->reader_lost = offsetof(struct fathom_ring, reader.lost);
+	b->reader_next = offsetof(struct fathom_ring, reader.next);
+	b->part_mark = offsetof(struct fathom_ring, reader.part_mark);
+	b->part_at = offsetof(struct fathom_ring, reader.part_at);
+	b->part_time = offsetof(struct fathom_ring, reader.part_time);
 	b->meta_bytes = sizeof(struct fathom_page_meta);
 	b->meta_first = offsetof(struct fathom_page_meta, first);
 	b->meta_missed = offsetof(struct fathom_page_meta, missed);
@@ -97,7 +108,7 @@ int fathom_beacon(void)
 		b->release[i] = c->release[i];
 	beacon_layout(b);
 	for (uint32_t i = 0; i < b->nr_cpus; i++)
-		b->ring[i] = (uintptr_t)fathom_ring_of(i);
+		b->ring[i] = (uintptr_t)&fathom_core.ring[i];
 	b->crc = fathom_crc32(0, b, sizeof(*b));
 	return 0;
 }
