@@ -46,13 +46,35 @@ uint64_t user_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/*
+ * Both clocks at one moment: of several looks the one that took least, for a look may be interrupted, and the first one
+ * waits until the dynamic linker has found clock_gettime().
+ */
+static void clock_look(uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = fathom_port_clock(), now = user_now_ns();
+		uint64_t took = fathom_port_clock() - before;
+
+		if (took >= least)
+			continue;
+		least = took;
+		*ticks = before + took / 2;
+		*ns = now;
+	}
+}
+
 /* The rate of the clock, from what has passed on both since the start: the longer, the better. */
 static uint64_t clock_hz(void)
 {
 #ifdef __x86_64__
-	uint64_t ticks = fathom_port_clock() - user_start_ticks;
-	uint64_t ns = user_now_ns() - user_start_ns;
+	uint64_t ticks = 0, ns = 0;
 
+	clock_look(&ticks, &ns);
+	ticks -= user_start_ticks;
+	ns -= user_start_ns;
 	return ns ? (uint64_t)((double)ticks * 1e9 / (double)ns + 0.5) : 0;
 #else
 	return 0;
@@ -61,8 +83,7 @@ static uint64_t clock_hz(void)
 
 static void clock_start(void)
 {
-	user_start_ticks = fathom_port_clock();
-	user_start_ns = user_now_ns();
+	clock_look(&user_start_ticks, &user_start_ns);
 #ifdef __x86_64__
 	while (user_now_ns() - user_start_ns < 1000000)
 		;

@@ -10,6 +10,15 @@ FATHOM_TRACE="tracer=function_graph,filter=ret_*,filter=hij_*,out=$tmp/g.dat" $p
 check process_runs '[ $? -eq 0 ] && [ ! -s "$tmp/err" ]'
 build/fathom report "$tmp/g.dat" >"$tmp/fathom" 2>/dev/null
 check process_report 'grep -q ret_leaf "$tmp/fathom"'
+# The rate that calls are timed by was measured in a millisecond, the records' one over the whole run.
+check process_clock 'build/fathom report -R "$tmp/g.dat" | python3 -c "
+import re, sys
+m = re.search(r\"([0-9.]+): funcgraph_exit.*rettime=([0-9a-f]+)\", sys.stdin.read())
+sys.exit(abs(int(m[2], 16) / 1e9 / float(m[1]) - 1) > 5e-4)"'
+build/fathom timeline --output "$tmp/t.html" "$tmp/g.dat" >/dev/null
+check process_timeline 'grep -q ret_leaf "$tmp/t.html"'
+build/fathom flame --output "$tmp/f.svg" "$tmp/g.dat" >/dev/null
+check process_flame 'grep -q ret_leaf "$tmp/f.svg" && ! grep -qE "<rect.*hsl\((19|20|21).," "$tmp/f.svg"' # blue: a kernel's
 if command -v trace-cmd >/dev/null; then
 	trace-cmd report "$tmp/g.dat" >"$tmp/report" 2>/dev/null
 	check process_trace_cmd_open 'grep -qE "\|  ret_top\(\) \{" "$tmp/report"'

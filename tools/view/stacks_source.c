@@ -47,6 +47,7 @@ struct walk {
 	struct idmap names;   /* of struct name, by address */
 	struct idmap threads; /* of struct thread, by pid and cpu */
 	struct stack_frames frames;
+	enum flame_kind code; /* that was traced */
 	uint32_t entry, exit, kernel, user,
 		function; /* type ids; UINT32_MAX: the trace does not have it */
 	/* a kernel part that waits for its user part */
@@ -181,7 +182,7 @@ static void graph_exit(struct walk *w, const struct event *e)
 	group = w->frames.n;
 	for (size_t i = 0; i <= depth && w->frames.n < STACK_FRAMES_MAX; i++)
 		if (t->calls[i].func)
-			w->frames.v[w->frames.n++] = frame_of(w, t->calls[i].func, FLAME_KERNEL);
+			w->frames.v[w->frames.n++] = frame_of(w, t->calls[i].func, w->code);
 	/* Also a call whose whole time is its callees' counts as a call. */
 	stacks_add(w->f, &w->frames, group, w->o,
 		   w->o->samples	? 1
@@ -236,7 +237,7 @@ static void add_sample(struct walk *w, const struct event *e, const uint64_t *us
 			w->frames.v[w->frames.n++] = frame_of(w, user[i], FLAME_USER);
 	if (w->o->only != STACKS_USER && w->have_pending)
 		for (size_t i = w->nr_pending; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
-			w->frames.v[w->frames.n++] = frame_of(w, w->pending[i], FLAME_KERNEL);
+			w->frames.v[w->frames.n++] = frame_of(w, w->pending[i], w->code);
 	w->have_pending = false;
 	if (w->frames.n > group) {
 		stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
@@ -282,8 +283,8 @@ static void edge(struct walk *w, const struct event *e)
 	w->frames.n = 0;
 	push_group(w, e);
 	group = w->frames.n;
-	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "parent_ip"), FLAME_KERNEL);
-	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "ip"), FLAME_KERNEL);
+	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "parent_ip"), w->code);
+	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "ip"), w->code);
 	stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
 	w->out->stacks++;
 }
@@ -369,6 +370,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	w->f = f;
 	w->other = other;
 	w->out = out;
+	w->code = strcmp(s->info.uname, "process") ? FLAME_KERNEL : FLAME_USER;
 	w->entry = type_of(s, "ftrace:funcgraph_entry");
 	w->exit = type_of(s, "ftrace:funcgraph_exit");
 	w->kernel = type_of(s, "ftrace:kernel_stack");

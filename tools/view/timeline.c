@@ -260,6 +260,8 @@ static void irq_exit(struct timeline *t, struct lane *c, const struct event *e)
 	c->in_irq = false;
 }
 
+#define CALL_LATE_NS 100000u /* behind its return, as a record may be */
+
 static void called(struct timeline *t, const struct event *e)
 {
 	/* The idle tasks all have pid 0: apart by CPU, behind all others. */
@@ -272,7 +274,14 @@ static void called(struct timeline *t, const struct event *e)
 	source_field(t->s, e, "calltime", &from);
 	source_field(t->s, e, "rettime", &to);
 	source_field(t->s, e, "depth", &depth);
-	if (to < from || from < t->start)
+	if (to < from)
+		return;
+	/* The fields may count by another clock than the records, or by a worse idea of its rate: a return is recorded at once. */
+	if (e->time - to > CALL_LATE_NS) {
+		from += e->time - to;
+		to = e->time;
+	}
+	if (from < t->start)
 		return;
 	put_item(t, &k->calls, from - t->start, to - from, function_name(t, func), depth);
 }
