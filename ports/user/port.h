@@ -41,6 +41,9 @@ int32_t user_thread_group(int32_t pid);
 void user_threads_look(void);
 int user_thread_at(uint32_t index, int32_t *pid, const char **name);
 
+/* serve.c: after a fork */
+void user_serve_in_child(void);
+
 /* leaf.c: the return address of the function at `ip` if its frame does not tell it; 0: it does, or it cannot be known. */
 typedef int (*user_read_fn)(uintptr_t at, uintptr_t out[2]);
 uintptr_t user_leaf_caller(uintptr_t ip, uintptr_t sp, uintptr_t fp, user_read_fn read);

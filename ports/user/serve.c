@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.c -- the control tree of this process on a socket: a thread that speaks 9P with `fathom mount` and `fathom fs`. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #include "fathom/p9.h"
 #include "fathom_serve.h"
+#include "port.h"
 
 #define SERVE_CLIENTS 16
 #define SERVE_TICK_MS 5	 /* how late a waiting read learns of a new event */
@@ -24,12 +26,13 @@ struct serve_client {
 	struct fathom_p9 server;
 };
 
+/* A fork may copy it at any moment: a client's place is empty, or has one whose `fd` is open. */
 static struct {
 	pthread_t thread;
 	int fd, wake[2];
 	int running;
 	char path[108];
-	struct serve_client *client[SERVE_CLIENTS];
+	struct serve_client *_Atomic client[SERVE_CLIENTS];
 } serve = {.fd = -1};
 
 static void serve_send(void *arg, const void *data, size_t bytes)
@@ -111,13 +114,16 @@ static void serve_accept(void)
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	for (int i = 0; i < SERVE_CLIENTS; i++) {
+		struct serve_client *c;
+
 		if (serve.client[i])
 			continue;
-		serve.client[i] = calloc(1, sizeof(*serve.client[i]));
-		if (!serve.client[i])
+		c = calloc(1, sizeof(*c));
+		if (!c)
 			break;
-		serve.client[i]->fd = fd;
-		fathom_p9_init(&serve.client[i]->server, serve_send, serve.client[i]);
+		c->fd = fd;
+		fathom_p9_init(&c->server, serve_send, c);
+		serve.client[i] = c;
 		return;
 	}
 	close(fd);
@@ -125,10 +131,12 @@ static void serve_accept(void)
 
 static void serve_drop(int i)
 {
-	fathom_p9_reset(&serve.client[i]->server);
-	close(serve.client[i]->fd);
-	free(serve.client[i]);
+	struct serve_client *c = serve.client[i];
+
 	serve.client[i] = NULL;
+	fathom_p9_reset(&c->server);
+	close(c->fd);
+	free(c);
 }
 
 static void serve_input(int i)
@@ -192,7 +200,7 @@ int fathom_user_serve(void)
 	err = serve_listen();
 	if (err)
 		return err;
-	if (pipe(serve.wake)) {
+	if (pipe2(serve.wake, O_CLOEXEC)) {
 		err = -errno;
 		close(serve.fd);
 		return err;
@@ -213,6 +221,22 @@ int fathom_user_serve(void)
 const char *fathom_user_serve_path(void)
 {
 	return serve.running ? serve.path : NULL;
+}
+
+/* The socket, its name and the thread are the parent's; held open here, they would outlive it. */
+void user_serve_in_child(void)
+{
+	if (!serve.running)
+		return;
+	serve.running = 0;
+	close(serve.wake[0]);
+	close(serve.wake[1]);
+	close(serve.fd);
+	for (int i = 0; i < SERVE_CLIENTS; i++) {
+		if (serve.client[i])
+			close(serve.client[i]->fd);
+		serve.client[i] = NULL;
+	}
 }
 
 void fathom_user_serve_stop(void)

@@ -218,9 +218,25 @@ static void catch_crashes(void)
 		sigaction(user_crashes[i], &sa, &user_old[i]);
 }
 
-/* The child of a fork shares the file's name but not the rings: it traces nothing. */
+/*
+ * Nobody steers while the process forks: the child would have the lock of a thread that it does not have, for ever, and
+ * functions that were half patched.
+ */
+static void before_fork(void)
+{
+	fathom_ctl_lock();
+}
+
+static void in_parent(void)
+{
+	fathom_ctl_unlock();
+}
+
+/* The child shares the file's name but not the rings: it traces nothing. */
 static void in_child(void)
 {
+	fathom_ctl_unlock();
+	user_serve_in_child();
 	if (!user_running)
 		return;
 	user_running = 0;
@@ -229,7 +245,8 @@ static void in_child(void)
 
 static int reserve_memory(struct fathom_config *c)
 {
-	uint32_t pages = (user.buffer_kb + 3) / 4;
+	uint32_t pages = (uint32_t)(((uint64_t)user.buffer_kb << 10) / WIRE_PAGE_DATA +
+				    1); /* as buffer_size_kb counts */
 
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
@@ -355,7 +372,7 @@ int fathom_user_start(const char *options)
 	user_running = 1;
 	atomic_store(&user_saving, 0);
 	if (first) {
-		pthread_atfork(NULL, NULL, in_child);
+		pthread_atfork(before_fork, in_parent, in_child);
 		catch_crashes();
 		first = 0;
 	}

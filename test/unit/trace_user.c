@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -193,6 +194,16 @@ TEST(saved_twice_and_empty_behind)
 	fathom_user_stop();
 	close(fd);
 	unlink(path);
+}
+
+/* What was given at the start can be set again after the rings were smaller. */
+TEST(size_of_the_rings)
+{
+	CHECK_EQ(fathom_user_start("cpus=2,buffer_kb=1024,out="), 0);
+	CHECK(atoi(get("buffer_size_kb")) >= 1024);
+	CHECK_EQ(fathom_set("buffer_size_kb", "100"), 0);
+	CHECK_EQ(fathom_set("buffer_size_kb", "1024"), 0);
+	fathom_user_stop();
 }
 
 static pthread_barrier_t met;
