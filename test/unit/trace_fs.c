@@ -15,7 +15,7 @@ static char memory[8 << 20] __attribute__((aligned(4096)));
 
 static int task_name(int32_t pid, char buf[16])
 {
-	if (pid < 1 || pid > 100)
+	if (pid < 1 || pid > 2000)
 		return -1;
 	snprintf(buf, 16, "task-%d", pid);
 	return 0;
@@ -281,6 +281,27 @@ TEST(nul_ends_a_value)
 	CHECK_EQ(put_bytes("set_event", "sched:sched_switch", 19), 19);
 	CHECK_STR(get("set_event"), "sched:sched_switch\n");
 	CHECK_EQ(put_bytes("trace_marker", "a\0b", 3), 3);
+}
+
+/* More tasks than names are kept: each has its name in the trace, from its first line on. */
+TEST(many_tasks)
+{
+	struct fathom_node node;
+	const char *text;
+
+	start();
+	CHECK_EQ(fathom_fs_lookup("trace_marker", &node), 0);
+	for (int32_t pid = 1; pid <= 2000; pid++) {
+		struct fathom_file f;
+
+		CHECK_EQ(fathom_fs_open(&f, &node, FATHOM_O_WRONLY), 0);
+		f.pid = pid;
+		CHECK_EQ(fathom_fs_write(&f, "here", 4), 4);
+		fathom_fs_close(&f);
+	}
+	text = get("trace");
+	CHECK(strstr(text, " task-2000-2000 "));
+	CHECK(!strstr(text, "<...>"));
 }
 
 TEST_MAIN

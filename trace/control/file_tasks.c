@@ -52,9 +52,10 @@ void fathom_ctl_note_pid(int32_t pid)
 
 const char *fathom_ctl_saved_comm(int32_t pid, char buf[16])
 {
-	struct tasks_entry *e = tasks_slot(pid);
+	const struct tasks_entry *e;
 
-	fathom_ctl_note_pid(pid);
+	fathom_ctl_note_pid(pid); /* first: a new task has its place by that */
+	e = tasks_slot(pid);
 	if (pid <= 0 || e->pid != pid || !e->comm[0])
 		return 0;
 	__builtin_memcpy(buf, e->comm, 16);
