@@ -17,7 +17,8 @@
  *	cpu N    tasks   start, length, name, waited  from sched_switch; without any, from whose events came
  *	         irqs    start, length, name          from irq_handler_entry/exit, softirq_entry/exit
  *	         marks   time, event, task, text      all other events
- *	task     calls   start, length, name, depth   from funcgraph_exit: calls go on across a task switch
+ *	task     calls   start, length, name, depth   from funcgraph_exit: calls go on across a task switch; those that
+ *	                                              do not return, from funcgraph_entry to the end
  *
  * Times are nanoseconds (or what the clock counts) from the first event on. Names are numbers into one table.
  */
@@ -34,7 +35,8 @@ struct numbers {
 /* A CPU or a task. */
 struct lane {
 	struct numbers tasks, irqs, marks, calls, lost;
-	int32_t running; /* pid */
+	struct numbers open; /* by depth, of calls that have not returned: when, function */
+	int32_t running;     /* pid */
 	uint64_t since;
 	uint64_t waited; /* of the running task, before it ran */
 	uint64_t irq_since;
@@ -262,11 +264,45 @@ static void irq_exit(struct timeline *t, struct lane *c, const struct event *e)
 
 #define CALL_LATE_NS 100000u /* behind its return, as a record may be */
 
+#define CALL_DEPTH_MAX 1000u /* beyond, a call that does not return is not drawn */
+
+/* The idle tasks all have pid 0: apart by CPU, behind all others. */
+static struct lane *calls_of(struct timeline *t, const struct event *e)
+{
+	return lane_of(t, &t->tasks, e->pid ? e->pid : IDLE_LANES + (int64_t)e->cpu);
+}
+
+/* A call begins, and calls as deep or deeper are over, seen to return or not. */
+static void calls(struct timeline *t, const struct event *e)
+{
+	struct lane *k = calls_of(t, e);
+	uint64_t func = 0, depth = 0;
+
+	if (!k || !source_field(t->s, e, "func", &func))
+		return;
+	source_field(t->s, e, "depth", &depth);
+	if (depth >= CALL_DEPTH_MAX)
+		return;
+	while (k->open.n < 2 * depth && !t->failed)
+		put(t, &k->open, 0);
+	k->open.n = 2 * depth;
+	put(t, &k->open, e->time);
+	put(t, &k->open, func);
+}
+
+/* Calls that do not return last until `at`. */
+static void calls_close(struct timeline *t, struct lane *k, uint64_t at)
+{
+	for (size_t d = 0; 2 * d + 1 < k->open.n; d++)
+		if (k->open.v[2 * d])
+			put_item(t, &k->calls, k->open.v[2 * d] - t->start, at - k->open.v[2 * d],
+				 function_name(t, k->open.v[2 * d + 1]), d);
+	k->open.n = 0;
+}
+
 static void called(struct timeline *t, const struct event *e)
 {
-	/* The idle tasks all have pid 0: apart by CPU, behind all others. */
-	int64_t id = e->pid ? e->pid : IDLE_LANES + (int64_t)e->cpu;
-	struct lane *k = lane_of(t, &t->tasks, id);
+	struct lane *k = calls_of(t, e);
 	uint64_t func = 0, from = 0, to = 0, depth = 0;
 
 	if (!k || !source_field(t->s, e, "func", &func))
@@ -274,6 +310,8 @@ static void called(struct timeline *t, const struct event *e)
 	source_field(t->s, e, "calltime", &from);
 	source_field(t->s, e, "rettime", &to);
 	source_field(t->s, e, "depth", &depth);
+	if (k->open.n > 2 * depth)
+		k->open.n = 2 * depth;
 	if (to < from)
 		return;
 	/* The fields may count by another clock than the records, or by a worse idea of its rate: a return is recorded at once. */
@@ -281,9 +319,22 @@ static void called(struct timeline *t, const struct event *e)
 		from += e->time - to;
 		to = e->time;
 	}
-	if (from < t->start)
+	if (to < t->start)
 		return;
+	if (from < t->start) /* it began before the first event */
+		from = t->start;
 	put_item(t, &k->calls, from - t->start, to - from, function_name(t, func), depth);
+}
+
+/* A switch away from a task that is dead (prev_state is X or Z): its calls are over. */
+static void calls_of_dead(struct timeline *t, const struct event *e)
+{
+	void **at = e->pid ? idmap_at(&t->tasks.by_id, (uint64_t)e->pid) : NULL;
+	uint64_t state = 0;
+
+	source_field(t->s, e, "prev_state", &state);
+	if (state & 0x30 && at && *at)
+		calls_close(t, *at, e->time);
 }
 
 static void take(struct timeline *t, const struct event *e)
@@ -302,14 +353,17 @@ static void take(struct timeline *t, const struct event *e)
 	if (!t->switches && (!c->known || c->running != e->pid))
 		run(t, c, e->pid, e->time);
 	switch (role) {
-	case ROLE_SWITCH: switched(t, c, e); break;
+	case ROLE_SWITCH:
+		switched(t, c, e);
+		calls_of_dead(t, e);
+		break;
 	case ROLE_WAKEUP:
 		woke(t, e);
 		mark(t, c, e);
 		break;
 	case ROLE_IRQ_ENTRY: irq_entry(t, c, e); break;
 	case ROLE_IRQ_EXIT: irq_exit(t, c, e); break;
-	case ROLE_CALL_ENTRY: break;
+	case ROLE_CALL_ENTRY: calls(t, e); break;
 	case ROLE_CALL: called(t, e); break;
 	default: mark(t, c, e); break;
 	}
@@ -424,6 +478,7 @@ static void lanes_free(struct lanes *l)
 		free(l->v[i]->irqs.v);
 		free(l->v[i]->marks.v);
 		free(l->v[i]->calls.v);
+		free(l->v[i]->open.v);
 		free(l->v[i]->lost.v);
 		free(l->v[i]);
 	}
@@ -498,6 +553,8 @@ int timeline_html(struct source *s, struct merge *m, const struct timeline_optio
 		take(t, e);
 		t->end = r->until = e->time;
 	}
+	for (size_t i = 0; i < t->tasks.n; i++)
+		calls_close(t, t->tasks.v[i], t->end);
 	/* Who runs at the end runs to the end. */
 	for (size_t i = 0; i < t->cpus.n; i++)
 		run(t, t->cpus.v[i], -1, t->end);
