@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* instrument.c -- the tracers of a program whose text is not patched: -finstrument-functions. */
+#include <setjmp.h>
 #define READY fathom_instrument_ready
 #include "unpatched.h"
 #include "forest.h"
@@ -19,6 +20,67 @@ TEST(instrument_longjmp)
 	CHECK_EQ(b.shadow_full - a.shadow_full, 0);
 	CHECK_EQ(b.unwound - a.unwound, 4000);
 	taken();
+}
+
+static jmp_buf home;
+
+static size_t leave(int n)
+{
+	if (n)
+		return cyg_through(leave, n - 1);
+	longjmp(home, 1);
+}
+
+/* Where calls are left for is a function that never returns, a main loop: they must not stay. */
+TEST(instrument_longjmp_to_a_loop)
+{
+	volatile size_t n, found = 0;
+
+	fathom_ring_reset(fathom_ring_of(0));
+	fathom_tracer_set("function_graph");
+	for (volatile int i = 0; i < 200; i++) {
+		if (!setjmp(home))
+			cyg_through(leave, i % 5);
+		cyg_leaf(1);
+	}
+	fathom_tracer_set("nop");
+	n = drain(0, recs, 4000);
+	for (size_t i = 0; i < n; i++)
+		found += recs[i].type == WIRE_ID_FUNCGRAPH_EXIT;
+	CHECK_EQ(found, 200);
+}
+
+/* Nothing tells such a call from one that is inlined with others, but that no more fit. */
+TEST(instrument_longjmp_from_one_place)
+{
+	volatile size_t n, found = 0;
+
+	fathom_ring_reset(fathom_ring_of(0));
+	fathom_tracer_set("function_graph");
+	for (volatile int i = 0; i < 200; i++)
+		if (!setjmp(home))
+			cyg_through(leave, 0);
+	fathom_tracer_set("nop");
+	n = drain(0, recs, 4000);
+	for (size_t i = 0; i < n; i++)
+		found += recs[i].type == WIRE_ID_FUNCGRAPH_ENTRY;
+	CHECK_EQ(found, 200);
+}
+
+TEST(instrument_inlined)
+{
+	void *outer = (void *)(uintptr_t)cyg_mid, *inner = (void *)(uintptr_t)cyg_leaf;
+
+	fathom_ring_reset(fathom_ring_of(0));
+	fathom_tracer_set("function_graph");
+	__cyg_profile_func_enter(outer, 0);
+	__cyg_profile_func_enter(inner, 0);
+	__cyg_profile_func_enter(inner, 0);
+	__cyg_profile_func_exit(inner, 0);
+	__cyg_profile_func_exit(inner, 0);
+	__cyg_profile_func_exit(outer, 0);
+	fathom_tracer_set("nop");
+	CHECK_STR(taken(), "cyg_mid{cyg_leaf{cyg_leaf{}}}");
 }
 
 /* Goes down through traced calls, and leaves a mark in the trace when 40 of them have returned. */

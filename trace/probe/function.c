@@ -156,11 +156,15 @@ static void function_find_frame(struct function_call *call)
 	}
 }
 
+#define FUNCTION_IRQ \
+	(WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ | WIRE_FLAG_NMI) /* may be on another stack */
+
 static void function_serve(struct function_call *call, uint32_t context)
 {
 	uintptr_t ip = call->ip, parent_ip = call->parent_ip;
 	int index = fathom_site_find(ip), traced, hijack = 1;
 	uint32_t users = fathom_instrument_users(), flags = 0;
+	uintptr_t name = 0;
 
 	if (index >= 0) {
 		users = fathom_load(&fathom_functions.site[index].users);
@@ -169,6 +173,8 @@ static void function_serve(struct function_call *call, uint32_t context)
 	if (!users)
 		return;
 	traced = call_is_traced();
+	if (call->named && users & SITE_RETURNS)
+		name = fathom_graph_come_named(call->fp, parent_ip, !(context & FUNCTION_IRQ));
 	if (call->named && function_wants_frame(users))
 		function_find_frame(call);
 	if (users & SITE_PROBE)
@@ -186,7 +192,7 @@ static void function_serve(struct function_call *call, uint32_t context)
 		flags |= GRAPH_PROFILE;
 	}
 	if (call->named && users & SITE_RETURNS)
-		fathom_graph_push_named(ip, flags);
+		fathom_graph_push_named(ip, name, flags);
 	else if (flags)
 		fathom_graph_push(ip, call->slot, flags, hijack);
 	else if (users & SITE_RETURNS && !hijack)

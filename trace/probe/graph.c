@@ -426,7 +426,7 @@ static void graph_count_unseen(const struct fathom_task *task, uintptr_t slot)
  * A return that is not simply recorded: another kind of call, another tracing, or calls above it that never returned.
  * Its return address, 0 if the call was not followed.
  */
-static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
+static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uintptr_t named)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t context = fathom_port_context(), outer;
@@ -440,7 +440,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot)
 	/* G7; and from here on no interrupt moves an entry */
 	outer = fathom_guard_enter(task, context);
 	fathom_shadow_trim(task);
-	i = fathom_shadow_find(task, slot);
+	i = named ? fathom_shadow_find_named(task, named) : fathom_shadow_find(task, slot);
 	if (i < 0) {
 		if (task->left_out && !own)
 			task->left_out--;
@@ -509,7 +509,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot)
 
 	if (graph_leave(slot, &ret, 1))
 		return ret;
-	return graph_leave_slow((uintptr_t)slot);
+	return graph_leave_slow((uintptr_t)slot, 0);
 }
 
 /* At a return site. Context: any. */
@@ -534,13 +534,24 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 }
 
 /*
- * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the frame, and the
+ * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the call, and the
  * innermost call of that name is the one that returns. So every call that will be told to return is on the stack, whatever
  * is wanted of it (G6), or counted as beyond it.
  */
-void fathom_graph_push_named(uintptr_t ip, uint32_t flags)
+void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags)
 {
-	graph_push(ip, 0, ip, flags, 0);
+	graph_push(ip, 0, named, flags, 0);
+}
+
+uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uintptr_t named = fathom_shadow_named(told, from);
+
+	fathom_shadow_refresh(task);
+	if (own_stack)
+		fathom_shadow_leave_named(task, named);
+	return named;
 }
 
 void fathom_graph_leave_named(uintptr_t ip)
@@ -551,6 +562,6 @@ void fathom_graph_leave_named(uintptr_t ip)
 	if (task && task->left_out)
 		task->left_out--;
 	else
-		graph_leave_slow(ip);
+		graph_leave_slow(0, ip);
 	fathom_port_unpin(pin);
 }

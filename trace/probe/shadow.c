@@ -117,6 +117,50 @@ int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot)
 	return -1;
 }
 
+int fathom_shadow_find_named(const struct fathom_task *task, uintptr_t func)
+{
+	for (uint32_t i = task->depth; i-- > 0;)
+		if (task->shadow[i].slot & SHADOW_NAMED && task->shadow[i].func == func)
+			return (int)i;
+	return -1;
+}
+
+/*
+ * Told from below where the new one is: its frame is gone. Told from the very same place, it is if it was called from
+ * elsewhere; else it may be a function that the new one is inlined in.
+ */
+static int dead_named(const struct fathom_shadow *e, uintptr_t named)
+{
+	uintptr_t was = e->slot & ~(uintptr_t)SHADOW_NAMED_BITS,
+		  is = named & ~(uintptr_t)SHADOW_NAMED_BITS;
+
+	return e->slot & SHADOW_NAMED && is - was < FATHOM_STACK_BYTES &&
+	       (is != was || e->slot != named);
+}
+
+/* If no more fit, whatever is not above it. */
+static int dead_named_full(const struct fathom_shadow *e, uintptr_t named)
+{
+	return e->slot & SHADOW_NAMED && (dead_named(e, named) || e->slot == named);
+}
+
+void fathom_shadow_leave_named(struct fathom_task *task, uintptr_t named)
+{
+	int (*dead)(const struct fathom_shadow *e, uintptr_t arg) = dead_named;
+	uint32_t depth = task->depth;
+
+	if (fathom_guard_is_nested(task))
+		return;
+	if (depth == FATHOM_SHADOW_DEPTH)
+		dead = dead_named_full;
+	while (depth && dead(&task->shadow[depth - 1], named))
+		depth--;
+	if (depth == task->depth)
+		return;
+	fathom_counts()->unwound += task->depth - depth;
+	shadow_compact(task, depth, dead, named);
+}
+
 /*
  * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
  * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.

@@ -22,6 +22,22 @@ void fathom_shadow_trim(struct fathom_task *task);
 int fathom_shadow_room(struct fathom_task *task, uintptr_t *slot);
 /* The innermost call that `slot` names, or -1. */
 int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot);
+/*
+ * A call of which only the function is known, where it was called from, and a frame below its own, `told`
+ * (-finstrument-functions). Frames are 16 bytes apart: the lowest bit of its slot says that it is such a one, the next
+ * three tell it, mostly, from one that was called from elsewhere.
+ */
+#define SHADOW_NAMED	  1u
+#define SHADOW_NAMED_BITS 15u
+static inline uintptr_t fathom_shadow_named(uintptr_t told, uintptr_t from)
+{
+	return (told & ~(uintptr_t)SHADOW_NAMED_BITS) | ((from ^ from >> 3 ^ from >> 6) & 7) << 1 |
+	       SHADOW_NAMED;
+}
+/* The innermost call of that function, or -1. */
+int fathom_shadow_find_named(const struct fathom_task *task, uintptr_t func);
+/* A new one comes: those on top that a longjmp must have left go. */
+void fathom_shadow_leave_named(struct fathom_task *task, uintptr_t named);
 /* Call `i` returns: those above it never will. */
 void fathom_shadow_unwind(struct fathom_task *task, uint32_t i);
 /* Take call `i` off the stack, and be as busy as this. */

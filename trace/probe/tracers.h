@@ -219,7 +219,12 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
 /* For calls that are told from inside the function: see instrument.c. */
-void fathom_graph_push_named(uintptr_t ip, uint32_t flags);
+/*
+ * A function that was called from `from` tells so itself, by something whose frame is at `told`. Calls that were left for
+ * it are forgotten, if it is on the task's own stack; what names it then.
+ */
+uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack);
+void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags);
 void fathom_graph_leave_named(uintptr_t ip);
 /* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
 void fathom_graph_reset(void);
