@@ -19,6 +19,12 @@ check orders test "$(build/fathom report "$work/trace.dat" 2>/dev/null | grep -c
 check paid test "$(build/fathom report "$work/trace.dat" 2>/dev/null | grep -c ' paid: .*by=cash')" -eq 334
 check printk grep -q 'closed after 2000 orders' <(build/fathom report "$work/trace.dat" 2>/dev/null)
 check query test "$(build/fathom query "$work/trace.dat" --filter 'cents > 20000 && id & 1' --limit 5 2>/dev/null | grep -c order)" -eq 5
+cc -O2 -fpatchable-function-entry=5 -fno-ipa-ra -DFATHOM_PATCH=1 -I. -Itrace -Itrace/include -Iports/user "$work/shop.c" \
+	build/user/libfathom.a -pthread -o "$work/calls"
+mkdir "$work/calls.d" && (cd "$work/calls.d" && FATHOM_TRACE=tracer=function_graph ../calls)
+check calls_as_linux_draws_them test "$(build/fathom report --trace "$work/calls.d/trace.dat" | grep -cE '^ +[0-9]+\).*\|  till\(\)')" -eq 2
+check calls_as_a_tree grep -qE '1 +[0-9.]+ %    till$' <(build/fathom graph "$work/calls.d/trace.dat")
+check calls_over_time grep -q '"till"' <(build/fathom timeline -o - "$work/calls.d/trace.dat" 2>/dev/null)
 if command -v trace-cmd >/dev/null; then
 	trace-cmd report -i "$work/trace.dat" >"$work/tc" 2>"$work/err"
 	check trace_cmd_reads_it test "$(grep -c ' order: ' "$work/tc")" -eq 2000
