@@ -359,7 +359,8 @@ int user_thread_name(int32_t pid, char buf[16])
 	return atomic_load(&e->pid) == pid ? 0 : -1;
 }
 
+/* Not every record is of this process: others may write to trace_marker. */
 int32_t user_thread_group(int32_t pid)
 {
-	return pid > 0 ? getpid() : 0;
+	return pid > 0 && threads_find_name(pid) ? getpid() : 0;
 }

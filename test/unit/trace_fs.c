@@ -2,6 +2,8 @@
 /* trace_fs.c -- the control tree: what Linux 6.1 answered to good and bad values, replayed; and what files do. */
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include "harness.h"
 #include "tree.h"
 #define CREATE_TRACE_POINTS
@@ -229,6 +231,9 @@ TEST(switches)
 	CHECK_STR(get("tracing_on"), "0\n");
 	CHECK_EQ(put("tracing_on", "1"), 0);
 	CHECK_STR(get("current_tracer"), "nop\n");
+	CHECK(!strstr(get("available_tracers"), "function")); /* nothing here has sites */
+	CHECK_EQ(put("current_tracer", "function"), -EINVAL);
+	CHECK_EQ(put("options/func_stack_trace", "1"), -ENOENT);
 	CHECK_STR(get("trace_clock"), "[local] global uptime perf\n");
 	CHECK_EQ(put("nosuch", "1"), -ENOENT);
 	CHECK_EQ(put("events/nosuch/enable", "1"), -ENOENT);
@@ -244,6 +249,31 @@ TEST(switches)
 	CHECK_STR(get("set_event"), "sched:sched_switch\n");
 	CHECK_EQ(put("set_event", ""), 0);
 	CHECK_STR(get("set_event"), "");
+}
+
+static double number_behind(const char *text, const char *what)
+{
+	const char *at = strstr(text, what);
+
+	return at ? strtod(at + strlen(what), NULL) : -1;
+}
+
+/* Of what is there: not of what was cleared before. */
+TEST(oldest_event)
+{
+	double first;
+
+	start();
+	CHECK_EQ(put("trace_marker", "old"), 0);
+	CHECK_EQ(put("trace", ""), 0);
+	usleep(20000);
+	CHECK_EQ(put("trace_marker", "new"), 0);
+	first = number_behind(get("trace"), "[000] .....");
+	CHECK(first > 0);
+	first -= number_behind(get("per_cpu/cpu0/stats"), "oldest event ts:");
+	CHECK(first > -0.000002 && first < 0.000002);
+	CHECK_EQ(put("trace", ""), 0);
+	CHECK(strstr(get("per_cpu/cpu0/stats"), "oldest event ts:     0.000000\n") != NULL);
 }
 
 static int put_bytes(const char *path, const char *bytes, size_t n)

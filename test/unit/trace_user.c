@@ -255,11 +255,15 @@ TEST(names_of_threads)
 	user_threads_look();		 /* text does not for each line */
 	CHECK_STR(name_of(pid), "late"); /* the newest has a place */
 	CHECK_EQ(user_thread_group(pid), getpid());
+	CHECK_EQ(user_thread_group(getppid()), 0);
 	old = pid;
 	for (uint32_t i = 0; user_thread_at(i, &pid, &name); i++)
 		found += (pid == own) + (pid == old && !strcmp(name, "late"));
 	CHECK_EQ(found, 2);
 	CHECK_EQ(fathom_set("options/record-tgid", "1"), 0);
+	CHECK_EQ(fathom_set("trace", ""), 0);
+	trace_step(3);
+	CHECK(strstr(get("trace"), "[00") != NULL);
 	CHECK(strstr(get("trace"), "(-------)") == NULL);
 	CHECK_EQ(fathom_set("events/user/step/filter", "COMM == \"renamed\""), 0);
 	prctl(PR_SET_NAME, "renamed");

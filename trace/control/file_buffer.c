@@ -2,6 +2,7 @@
 /* file_buffer.c -- sizes, CPU mask and statistics of the rings. */
 #include "control/control.h"
 #include "control/files.h"
+#include "control/pool.h"
 #include "control/str.h"
 #include "wire/text_line.h"
 
@@ -285,17 +286,34 @@ static void stats_time(struct fathom_text *t, const char *name, const struct fat
 	fathom_text_char(t, '\n');
 }
 
+/* A page that was read or cleared in part begins earlier than the oldest record there is. */
+static uint64_t stats_oldest(struct fathom_ring *r, uint64_t page_time)
+{
+	struct wire_page *scratch = page_time ? fathom_pool_get(sizeof(*scratch)) : 0;
+	struct fathom_ring_iter it;
+	struct fathom_record rec;
+
+	if (!scratch)
+		return page_time;
+	fathom_ring_iter_init(&it, r, scratch);
+	if (fathom_ring_iter_next(&it, &rec))
+		page_time = rec.time;
+	fathom_pool_put(scratch);
+	return page_time;
+}
+
 static int stats_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	struct fathom_ring *r = fathom_ctl_ring(tr, f->node.at);
 	struct fathom_ring_stats st;
 
-	fathom_ring_stats(fathom_ctl_ring(tr, f->node.at), &st);
+	fathom_ring_stats(r, &st);
 	stats_number(t, "entries", st.entries);
 	stats_number(t, "overrun", st.overwritten);
 	stats_number(t, "commit overrun", st.nested);
 	stats_number(t, "bytes", st.bytes);
-	stats_time(t, "oldest event ts", &tr->clock, st.oldest);
+	stats_time(t, "oldest event ts", &tr->clock, stats_oldest(r, st.oldest));
 	stats_time(t, "now ts", &tr->clock, fathom_now());
 	stats_number(t, "dropped events", st.full);
 	stats_number(t, "read events", st.read);

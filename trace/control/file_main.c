@@ -99,6 +99,9 @@ int fathom_ctl_is_latency(const struct ctl_instance *tr)
 /* An instance has those that keep nothing outside its rings and their spares. */
 int fathom_ctl_tracer_is_here(const struct ctl_instance *tr, const struct fathom_tracer *t)
 {
+	if (t->flags & FATHOM_TRACER_FUNCTION && !fathom_function_count() &&
+	    !fathom_instrument_is_ready())
+		return 0;
 	return !tr->index || ctl_same(t->name, "nop") ||
 	       (tr->functions &&
 		(t->flags & FATHOM_TRACER_LATENCY || ctl_same(t->name, "function")));

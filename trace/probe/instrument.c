@@ -61,6 +61,11 @@ int fathom_instrument_set(uint8_t function, uint8_t graph)
 	return 0;
 }
 
+int fathom_instrument_is_ready(void)
+{
+	return instrument_way != INSTRUMENT_NONE;
+}
+
 int fathom_instrument_has_sites(void)
 {
 	return instrument_way == INSTRUMENT_FENTRY || instrument_way == INSTRUMENT_CYG_TEXT;

@@ -236,6 +236,8 @@ uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
 /* ---- instrument.c: 0, or -ENOSYS if the kernel is not compiled that way ---- */
 
 int fathom_instrument_set(uint8_t function, uint8_t graph);
+/* Functions tell of themselves, one way or another. */
+int fathom_instrument_is_ready(void);
 /* Every function calls, so sites that cannot be patched can be used; whether anybody wants one. */
 int fathom_instrument_has_sites(void);
 /* Text cannot be patched, but its functions call and config.symbol names them: 1, and where it is. */
