@@ -14,24 +14,56 @@
 
 static struct sigaction poke_old_trap;
 
+/*
+ * Sites come by address, a hundred to a page, and two system calls for each would take seconds where functions are many. So
+ * a page stays writable until the next one is written to, or to user_sync(), which ends each step of the patcher.
+ */
+static uintptr_t poke_from, poke_to;
+static int poke_syncs; /* who pokes syncs */
+
+static int poke_close(void)
+{
+	uintptr_t from = poke_from, bytes = poke_to - poke_from;
+
+	poke_from = poke_to = 0;
+	return bytes && mprotect((void *)from, bytes, PROT_READ | PROT_EXEC) ? -errno : 0;
+}
+
+static int poke_open(uintptr_t at, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = at & ~(page - 1);
+	uintptr_t to = (at + bytes + page - 1) & ~(page - 1);
+	int err;
+
+	if (from >= poke_from && to <= poke_to)
+		return 0;
+	err = poke_close();
+	if (err)
+		return err;
+	if (mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return -errno;
+	poke_from = from;
+	poke_to = to;
+	return 0;
+}
+
 int user_poke(void *at, const void *code, size_t bytes)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)at & ~(page - 1);
-	size_t span = ((uintptr_t)at + bytes - from + page - 1) & ~(page - 1);
+	int err = poke_open((uintptr_t)at, bytes);
 
-	if (mprotect((void *)from, span, PROT_READ | PROT_WRITE | PROT_EXEC))
-		return -errno;
+	if (err)
+		return err;
 	if (bytes == 1)
 		__atomic_store_n((uint8_t *)at, *(const uint8_t *)code, __ATOMIC_SEQ_CST);
 	else
 		memcpy(at, code, bytes);
 	__builtin___clear_cache((char *)at, (char *)at + bytes);
-	return mprotect((void *)from, span, PROT_READ | PROT_EXEC) ? -errno : 0;
+	return poke_syncs ? 0 : poke_close();
 }
 
 void user_sync(void)
 {
+	poke_close();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 }
 
@@ -62,9 +94,11 @@ int user_poke_start(void)
 	struct sigaction sa = {.sa_sigaction = poke_trap,
 			       .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
+	poke_syncs = 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return 0;
 	sigfillset(
 		&sa.sa_mask); /* a handler on top of ours could run into a breakpoint too, and none may come then */
-	return sigaction(SIGTRAP, &sa, &poke_old_trap) == 0;
+	poke_syncs = sigaction(SIGTRAP, &sa, &poke_old_trap) == 0;
+	return poke_syncs;
 }

@@ -143,7 +143,7 @@ TEST(patch_one)
 	CHECK_EQ(fathom_arch_patch(text + 3 * STRIDE, jump, 5), 0);
 	CHECK_EQ(call(3), 2);
 	CHECK_EQ(call(4), 1);
-	CHECK_EQ(syncs, 3);
+	CHECK_EQ(syncs, 4);
 	CHECK_EQ(fathom_arch_patch(text + 3 * STRIDE, nop5, 5), 0);
 	CHECK_EQ(call(3), 1);
 	CHECK_EQ(fathom_arch_patch(text, nop5, 0), -FATHOM_EINVAL);

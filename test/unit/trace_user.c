@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -300,6 +302,50 @@ TEST(symbols_to_their_very_end)
 	CHECK_EQ(size, 4);
 	CHECK(user_symbol(at + 5, &offset, &size) == NULL);
 	CHECK_STR(user_symbol((uintptr_t)next_to_it, &offset, &size), "next_to_it");
+	fathom_user_stop();
+}
+
+/* The rights of the page at `at`: "r-xp". */
+static const char *rights(const char *at)
+{
+	static char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	uintptr_t from, to;
+	char text[8] = "";
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, text) == 3 && (uintptr_t)at >= from &&
+		    (uintptr_t)at < to)
+			break;
+	if (f)
+		fclose(f);
+	snprintf(line, sizeof(line), "%s", text);
+	return line;
+}
+
+/* Sites of a page share the system calls, and nothing is writable when the patcher has done a step. */
+TEST(text_is_written_page_by_page)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *text =
+		mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=1,buffer_kb=64,out="), 0); /* it can sync */
+	CHECK(text != MAP_FAILED);
+	CHECK_EQ(user_poke(text + 8, "ab", 2), 0);
+	CHECK_STR(rights(text), "rwxp");
+	CHECK_STR(rights(text + page), "r-xp");
+	CHECK_EQ(user_poke(text + 16, "cd", 2), 0);
+	CHECK_EQ(user_poke(text + 2 * page - 1, "ef", 2), 0); /* in two pages */
+	CHECK_STR(rights(text), "r-xp");
+	CHECK_STR(rights(text + page), "rwxp");
+	user_sync();
+	for (int i = 0; i < 3; i++)
+		CHECK_STR(rights(text + (size_t)i * page), "r-xp");
+	CHECK(!memcmp(text + 8, "ab", 2) && !memcmp(text + 16, "cd", 2) &&
+	      !memcmp(text + 2 * page - 1, "ef", 2));
+	CHECK_EQ(user_poke((void *)(uintptr_t)page, "x", 1), -ENOMEM);
+	munmap(text, 3 * page);
 	fathom_user_stop();
 }
 

@@ -17,6 +17,7 @@
  *	  sync                       no CPU still sees int3 once this returns
  *	step 4   e8 once more        for machines that translate code: QEMU may have read the old bytes before
  *	                             step 3 and filed its translation after it; this store throws it away
+ *	  sync                       for ports that keep text writable from one to the next
  *
  * P1. While a site holds int3 it is in `flight`, and `flight` is published before the first int3 is written.
  * P2. A handler that runs after step 3 (its CPU trapped before) finds no int3 at the site and runs it again.
@@ -205,6 +206,7 @@ static int patch_live(const struct fathom_patch_set *set)
 		}
 	}
 	patch_step(set, STEP_HEAD, &nr);
+	patch_sync();
 	flight_publish(0);
 	return begun;
 }
