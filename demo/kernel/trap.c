@@ -31,7 +31,7 @@ static const char *const exception_names[32] = {
 	"SIMD error",
 };
 
-static int stopping; /* a panic wants the other CPUs still */
+static const struct cpu *speaker; /* panics, and wants the other CPUs still */
 
 static NOTRACE int from_user(const struct trapframe *f)
 {
@@ -171,13 +171,21 @@ NOTRACE void trap(struct trapframe *f)
 		hook_irqs_on();
 }
 
+/* The speaker goes on: an NMI that was on its way to it when it stopped the others is like any. */
+static NOTRACE int must_stop(void)
+{
+	const struct cpu *s = __atomic_load_n(&speaker, __ATOMIC_RELAXED);
+
+	return s && s != this_cpu();
+}
+
 /* May interrupt anything, the middle of a trace record included: touches nothing but counters and the tracer. */
 static __attribute__((noinline)) void nmi_work(struct trapframe *f)
 {
 	this_cpu()->nr_nmis++;
 	trace_nmi_handler(f->rip, from_user(f));
 	sample_nmi(f);
-	while (__atomic_load_n(&stopping, __ATOMIC_RELAXED))
+	while (must_stop())
 		__asm__ volatile("cli; hlt");
 }
 
@@ -191,7 +199,7 @@ NOTRACE void nmi(struct trapframe *f)
 
 void nmi_stop_others(void)
 {
-	__atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&speaker, this_cpu(), __ATOMIC_SEQ_CST);
 	for_each_cpu (c)
 		if (c != this_cpu())
 			apic_nmi(c->id);
