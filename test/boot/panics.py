@@ -37,6 +37,12 @@ for what, says in (("stack", "kernel stack overflow"), ("gs", "kernel stack over
     c.check(f"fault_{what}_exit", code == EXIT_PANIC, f"exit code {code}: {d.text()[-300:]}")
     c.check(f"fault_{what}_where", re.search(rf"PANIC: {says}: vector 8 (.*\n)+cpu \d, task shell\[\d+\]\n(.*\n)+  \.\.\. \d+ more \.\.\.\n(.*\n)*.* cmd_fault\+0x",
                                              d.text()), d.text()[-1800:])
+# The way back is shown as it was before function_graph replaced it.
+d = Demo(smp=2, sh="echo function_graph > current_tracer;panic")
+code = d.wait()
+c.check("panic_traced", code == EXIT_PANIC and re.search(r" cmd_panic\+.*\n.* run_line\S*\+.*\n.* shell\+", d.text()) and "fathom_arch" not in d.text(),
+        d.text()[-3000:])
+
 # NMIs on their way to the CPU that panics do not stop it. (Without that three of ten boots hang.)
 codes = [Demo(smp=4, timeout=20, sh="nmi 100000;nmi 100000;nmi 100000;sleep 5;panic").wait() for _ in range(5)]
 c.check("panic_under_nmis", codes == [EXIT_PANIC] * 5, str(codes))
