@@ -396,6 +396,7 @@ static struct task *steal(void)
 		from->rq.nr_ready--;
 		trace_sched_migrate_task(t->name, t->pid, t->prio, (int)t->cpu, (int)cpu_id());
 		t->cpu = cpu_id();
+		fathom_note_migrate(t->pid, t->cpu);
 	}
 	unlock(&from->rq.lock, flags);
 	return t;

@@ -71,6 +71,26 @@ static void wakeup(int32_t pid, uint64_t us)
 	fathom_note_switch(&current, &woken);
 }
 
+/* What is recorded of a wait are the functions of the CPU where the task will run, also if that becomes another. */
+TEST(wait_moves_to_another_cpu)
+{
+	struct fathom_sched_task current = {.pid = 1, .prio = 120},
+				 woken = {.pid = 77, .prio = 10, .is_rt = 1};
+
+	begin();
+	CHECK_EQ(fathom_set("current_tracer", "wakeup"), 0);
+	fathom_note_wakeup(&current, &woken, fathom_port_cpu() + 1);
+	ret_mid(1);
+	fathom_note_migrate(76, fathom_port_cpu());
+	ret_mid(1);
+	fathom_note_migrate(77, fathom_port_cpu());
+	hij_mid(1);
+	fathom_note_switch(&current, &woken);
+	CHECK(has("trace", "hij_leaf <-hij_mid"));
+	CHECK(!has("trace", "ret_leaf <-ret_mid"));
+	fathom_user_stop();
+}
+
 TEST(each_has_its_own_worst)
 {
 	begin();

@@ -261,6 +261,7 @@ void fathom_latency_exit(void)
 		if (fathom_listeners[i] && fathom_listeners[i]->latency)
 			latency_stop_in(fathom_listeners[i]);
 	criticals.in = wakeups.in = 0;
+	worst_at_top = (struct fathom_latency_worst){0}; /* nor does who starts again find it */
 }
 
 /* ---- interrupts or preemption off ---- */
@@ -484,6 +485,13 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 		fathom_store(&waking.active, 1);
 	}
 	wakeup_ends(pin);
+}
+
+/* As in Linux. Whom it is asked for may be another by then: functions of the wrong CPU for a while, and nothing more. */
+void fathom_note_migrate_slow(int32_t pid, uint32_t cpu)
+{
+	if (fathom_load(&waking.active) && fathom_load(&waking.task.pid) == pid)
+		fathom_store(&waking.cpu, cpu);
 }
 
 /* Linux's numbers of its classes, and what each counts. */

@@ -96,6 +96,7 @@ void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 			     const struct fathom_sched_task *next);
 void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 			     const struct fathom_sched_task *woken, uint32_t cpu);
+void fathom_note_migrate_slow(int32_t pid, uint32_t cpu);
 void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);
 void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip);
 void fathom_note_fork_slow(int32_t parent, int32_t child);
@@ -120,6 +121,13 @@ static inline void fathom_note_wakeup(const struct fathom_sched_task *current,
 {
 	if (fathom_wanted(FATHOM_WANT_WAKEUP))
 		fathom_note_wakeup_slow(current, woken, cpu);
+}
+
+/* A task that is runnable, and does not run yet, will run on `cpu` instead: functions are recorded where it waits. */
+static inline void fathom_note_migrate(int32_t pid, uint32_t cpu)
+{
+	if (fathom_wanted(FATHOM_WANT_WAKEUP))
+		fathom_note_migrate_slow(pid, cpu);
 }
 
 /* Interrupts were just turned off (1) or are about to be turned on (0), at `ip`, called from `parent_ip`. */
