@@ -67,13 +67,24 @@ static inline struct fathom_task *fathom_port_task_state(void)
 /* Stacks of threads are large; see fathom/task.h. */
 #define FATHOM_STACK_BYTES (1u << 20)
 
-/* The stack that `fp` is on, to its end, if the thread called fathom_user_stack_init(). */
+/*
+ * The thread's stack; `hi` 0: not asked for yet. The first walk of a stack looks into /proc/self/maps, and the stack tracer
+ * with each thread: a thread that has better to do then calls fathom_user_stack_init() before.
+ */
 extern __thread uintptr_t fathom_user_stack_lo, fathom_user_stack_hi;
 void fathom_user_stack_init(void);
+void fathom_user_stack_find(void);
 
 #define fathom_port_stack fathom_port_stack
 static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
 {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (!fathom_user_stack_hi)
+		fathom_user_stack_find();
+	/* What lies below this frame need not be there. */
+	if (fp < here && here < fathom_user_stack_hi && here >= fathom_user_stack_lo)
+		return;
 	if (fp >= fathom_user_stack_lo && fp < fathom_user_stack_hi) {
 		*lo = fp;
 		*hi = fathom_user_stack_hi;

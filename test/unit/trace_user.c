@@ -15,6 +15,8 @@
 #define CREATE_TRACE_POINTS
 #include "fathom/trace.h"
 #include "fathom/tracepoint.h"
+#include "fathom/unwind.h"
+#include "fathom_port.h"
 #include "fathom_user.h"
 #include "port.h"
 #include "tree.h"
@@ -347,6 +349,60 @@ TEST(text_is_written_page_by_page)
 	CHECK_EQ(user_poke((void *)(uintptr_t)page, "x", 1), -ENOMEM);
 	munmap(text, 3 * page);
 	fathom_user_stop();
+}
+
+/* Frames of several pages, the innermost told of by their number. */
+static __attribute__((noinline)) uint32_t deep_walk(int n, uintptr_t *out)
+{
+	volatile char room[1024];
+	uint32_t found;
+
+	room[0] = (char)n;
+	found = n ? deep_walk(n - 1, out)
+		  : fathom_unwind((uintptr_t)__builtin_frame_address(0), out, 64);
+	return room[0] == (char)n ? found : 0;
+}
+
+/* Walks its stack without having asked for its end before: of libc's part the outermost frames may be missing. */
+static void *walks(void *arg)
+{
+	uintptr_t out[64], lo = 0, hi = 0, at = (uintptr_t)__builtin_frame_address(0);
+	pthread_attr_t attr;
+	size_t bytes = 0;
+	void *from = NULL;
+
+	*(uint32_t *)arg = deep_walk(30, out);
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &from, &bytes);
+	pthread_attr_destroy(&attr);
+	fathom_port_stack(at, &lo, &hi);
+	CHECK_EQ(lo, at);
+	CHECK(hi > at);
+	if (syscall(SYS_gettid) !=
+	    getpid()) /* arguments and environment count for some C libraries only */
+		CHECK(hi <= (uintptr_t)from + bytes);
+	lo = hi = 0;
+	fathom_port_stack((uintptr_t)from - 4096, &lo, &hi);
+	fathom_port_stack((uintptr_t)arg & ~15ul, &lo, &hi); /* another thread's, or the heap */
+	fathom_port_stack(8, &lo, &hi);
+	CHECK_EQ(hi, 0);
+	return NULL;
+}
+
+TEST(stacks_are_walked_to_their_end)
+{
+	uint32_t *n = malloc(sizeof(*n));
+	pthread_t t;
+
+	CHECK_EQ(fathom_user_start("events=user,cpus=2,buffer_kb=64,out="), 0);
+	walks(n);
+	CHECK(*n > 31);
+	*n = 0;
+	pthread_create(&t, NULL, walks, n);
+	pthread_join(t, NULL);
+	CHECK(*n > 31);
+	fathom_user_stop();
+	free(n);
 }
 
 TEST_MAIN
