@@ -9,6 +9,8 @@
 
 #define SAMPLE_BYTES	(2u << 20)
 #define PARITY_BYTES	(256u << 10)
+#define EXPORT_BYTES	(FATHOM_BTB_EXPORT_BYTES + PARITY_BYTES)
+#define LEFT_BYTES	(1u << 20) /* for the tree and the tracers, which come later */
 #define EXPORT_PAUSE_NS 50000000
 
 static void *export_memory;
@@ -94,9 +96,12 @@ static void announce_all(void)
 
 void sample_init(void)
 {
-	void *memory = fathom_memory_take(SAMPLE_BYTES);
+	void *memory;
 
-	export_memory = fathom_memory_take(FATHOM_BTB_EXPORT_BYTES + PARITY_BYTES);
+	if (fathom_memory_left() < SAMPLE_BYTES + EXPORT_BYTES + LEFT_BYTES)
+		return;
+	memory = fathom_memory_take(SAMPLE_BYTES);
+	export_memory = fathom_memory_take(EXPORT_BYTES);
 	if (memory && export_memory)
 		fathom_sampler_init(memory, SAMPLE_BYTES, FATHOM_SAMPLE_BUFFER | FATHOM_SAMPLE_RING,
 				    announce_all);
@@ -130,8 +135,8 @@ static int64_t export_all(uint32_t percent)
 	int running = fathom_sampler_control(ask, 0) > 0;
 	uint64_t expect =
 		running ? 0 : (uint64_t)fathom_sampler_control(FATHOM_SAMPLER_NO_ENTRY, 0);
-	int err = fathom_btb_export_begin(&e, export_memory, FATHOM_BTB_EXPORT_BYTES + PARITY_BYTES,
-					  percent, expect, to_console, NULL);
+	int err = fathom_btb_export_begin(&e, export_memory, EXPORT_BYTES, percent, expect,
+					  to_console, NULL);
 
 	if (err)
 		return err;

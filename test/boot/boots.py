@@ -22,4 +22,10 @@ for smp in (1, 4):
     c.check(f"boot_{smp}_crash", re.search(r"crash\[\d+\]: page fault at ip [0-9a-f]+, address dead000", text), text[-400:])
     free = re.findall(r"(\d+) frames free", text)
     c.check(f"boot_{smp}_memory", len(free) == 2 and free[0] == free[1], f"free frames before and after: {free}")
+
+# Little memory for the tracer: the tree is there, the sampler only where that has enough.
+for mib in (1, 4, 8):
+    d = Demo(smp=4, options=f"trace_mib={mib}", sh="echo function > current_tracer;cat current_tracer;mkdir instances/a;sample start;sample stop;exit")
+    code = d.wait()
+    c.check(f"boot_{mib}_mib", code == EXIT_OK and "\nfunction\n" in d.text() and "instances/a: error" not in d.text(), f"exit code {code}: {d.text()[-400:]}")
 c.done()
