@@ -245,6 +245,32 @@ TEST(returns_without_a_call)
 	fathom_user_stop();
 }
 
+static size_t look_away(int x)
+{
+	filter("hij_leaf");
+	return (size_t)x;
+}
+
+static size_t look_back(int x)
+{
+	filter("ret_through");
+	return (size_t)x;
+}
+
+/* A call whose return was not seen, for its function was not traced then, does not end with the next one. */
+TEST(filter_away_and_back)
+{
+	begin();
+	filter("ret_through");
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	CHECK_EQ(ret_through(look_away, 5), 5);
+	pass(1000);
+	CHECK_EQ(ret_through(look_back, 6), 6);
+	CHECK(has("trace", "ret_through() {"));
+	CHECK(!has("trace", "}\n"));
+	fathom_user_stop();
+}
+
 static const char *(*real_symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 
 static const char *symbol_calls(uintptr_t at, uintptr_t *offset, uintptr_t *size)

@@ -449,9 +449,8 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 	} else {
 		ret = task->shadow[i].ret;
 		fathom_shadow_unwind(task, (uint32_t)i);
-		if ((task->shadow[i].flags ^ fathom_load(&fathom_graph_plain)) &
-		    ~(uintptr_t)GRAPH_FLAGS)
-			fathom_shadow_pop(task, (uint32_t)i, task->busy); /* not of this trace */
+		if (fathom_shadow_is_over(&task->shadow[i]))
+			fathom_shadow_pop(task, (uint32_t)i, task->busy);
 		else
 			graph_exit(task, (uint32_t)i, context);
 	}

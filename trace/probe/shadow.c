@@ -2,6 +2,7 @@
 /* shadow.c -- a task's calls that have not returned yet, and what becomes of those that never will. */
 #include "arch/arch.h"
 #include "probe/shadow.h"
+#include "probe/sites.h"
 #include "probe/tracers.h"
 
 /*
@@ -34,7 +35,12 @@
  *     over. Whoever comes next and finds such a call on top is not fast, and takes them off.
  */
 
-static uint32_t graph_generation = 1;
+/*
+ * The number in a call's flags says when it was made: in which tracing, and there before or after return sites went off.
+ * graph_first is the number that the tracing began with.
+ */
+#define GENERATION_MASK 0xffffffu
+static uint32_t graph_generation = 1, graph_first = 1;
 uintptr_t fathom_graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
 
 void fathom_task_init(struct fathom_task *task)
@@ -45,11 +51,47 @@ void fathom_task_init(struct fathom_task *task)
 		((volatile uint8_t *)p)[i] = 0;
 }
 
-void fathom_graph_reset(void)
+static uint32_t generation_of(uintptr_t flags)
 {
-	fathom_store(&graph_generation, (graph_generation + 1) & 0xffffff);
+	return (uint32_t)(flags >> GRAPH_FLAG_BITS) & GENERATION_MASK;
+}
+
+static int generation_is_before(uint32_t a, uint32_t b)
+{
+	return ((b - a - 1) & GENERATION_MASK) < GENERATION_MASK / 2;
+}
+
+uint32_t fathom_graph_next(void)
+{
+	return (graph_generation + 1) & GENERATION_MASK;
+}
+
+void fathom_graph_advance(void)
+{
+	graph_generation = fathom_graph_next();
 	fathom_store(&fathom_graph_plain,
 		     (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
+}
+
+void fathom_graph_reset(void)
+{
+	fathom_store(&graph_first, fathom_graph_next()); /* first: nobody takes old calls for new */
+	fathom_local_barrier();
+	fathom_graph_advance();
+}
+
+int fathom_shadow_is_over(const struct fathom_shadow *e)
+{
+	uint32_t made = generation_of(e->flags);
+	int site;
+
+	if (made == generation_of(fathom_load(&fathom_graph_plain)))
+		return 0;
+	if (generation_is_before(made, fathom_load(&graph_first)))
+		return 1;
+	site = fathom_site_find(e->func);
+	return site >= 0 &&
+	       generation_is_before(made, fathom_load(&fathom_functions.site[site].off_since));
 }
 
 /* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
@@ -93,9 +135,11 @@ void fathom_shadow_refresh(struct fathom_task *task)
 {
 	if (task->plain == fathom_load(&fathom_graph_plain) || fathom_guard_is_nested(task))
 		return;
-	shadow_compact(task, 0, dead_if_plain, 0);
+	if (generation_is_before(generation_of(task->plain), fathom_load(&graph_first))) {
+		shadow_compact(task, 0, dead_if_plain, 0);
+		task->inside = task->quiet = task->left_out = 0;
+	}
 	task->plain = fathom_load(&fathom_graph_plain);
-	task->inside = task->quiet = task->left_out = 0;
 }
 
 void fathom_shadow_trim(struct fathom_task *task)

@@ -6,8 +6,8 @@
 #include "fathom/task.h"
 
 /*
- * The tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier tracing carry
- * another number and so fail the one comparison that the return makes.
+ * The tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier tracing, and of before
+ * return sites went off, carry another number and so fail the one comparison that the return makes.
  */
 extern uintptr_t fathom_graph_plain;
 
@@ -38,6 +38,8 @@ static inline uintptr_t fathom_shadow_named(uintptr_t told, uintptr_t from)
 int fathom_shadow_find_named(const struct fathom_task *task, uintptr_t func);
 /* A new one comes: those on top that a longjmp must have left go. */
 void fathom_shadow_leave_named(struct fathom_task *task, uintptr_t named);
+/* It is of an earlier tracing, or its return was not seen, for its return sites were off: what returns there is another. */
+int fathom_shadow_is_over(const struct fathom_shadow *e);
 /* Call `i` returns: those above it never will. */
 void fathom_shadow_unwind(struct fathom_task *task, uint32_t i);
 /* Take call `i` off the stack, and be as busy as this. */

@@ -63,6 +63,7 @@ static uintptr_t returns_at(const void *arg, uint32_t i, size_t *bytes)
 }
 
 static uint8_t returns_only_on; /* while patching: those that are on stay */
+static uint8_t returns_went_off;
 
 static size_t returns_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
@@ -100,9 +101,18 @@ static int returns_patch(const struct site_part *p)
 	struct fathom_patch_set set = {p->nr_rets, returns_at, returns_code, p};
 	int err = part_patch(&set);
 
-	for (uint32_t i = p->first_ret; err >= 0 && i < p->first_ret + p->nr_rets; i++)
-		if (!returns_only_on || !fathom_functions.ret[i].on)
-			fathom_functions.ret[i].on = return_wanted(&fathom_functions.ret[i]);
+	for (uint32_t i = p->first_ret; err >= 0 && i < p->first_ret + p->nr_rets; i++) {
+		struct return_site *r = &fathom_functions.ret[i];
+
+		if (r->on && returns_only_on)
+			continue;
+		if (r->on && !return_wanted(r)) {
+			fathom_store(&fathom_functions.site[r->owner].off_since,
+				     fathom_graph_next());
+			returns_went_off = 1;
+		}
+		r->on = return_wanted(r);
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -155,6 +165,9 @@ int fathom_sites_patch(void)
 	returns_only_on = 0;
 	if (!err)
 		err = parts_patch(returns_patch);
+	if (returns_went_off)
+		fathom_graph_advance(); /* calls of theirs that are open now will not be seen to return */
+	returns_went_off = 0;
 	fathom_store(&fathom_functions.changing, 0);
 	return err;
 }

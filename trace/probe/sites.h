@@ -31,6 +31,7 @@ struct site {
 	uint8_t wanted; /* what users will be: S4 */
 	uint8_t entry;	/* enum fathom_entry that is in the text now */
 	uint8_t flags;
+	uint32_t off_since; /* of the calls: its return sites were off when this number began */
 };
 
 /* The functions by the hash of their name, for names that come by the thousand. */

@@ -228,6 +228,9 @@ void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags);
 void fathom_graph_leave_named(uintptr_t ip);
 /* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
 void fathom_graph_reset(void);
+/* Return sites went off: calls made from now on have another number, the next one, and can be told from those before. */
+uint32_t fathom_graph_next(void);
+void fathom_graph_advance(void);
 extern uint32_t fathom_graph_depth_max;
 extern uint64_t fathom_thresh_ns;
 /* The return address that lies behind a hijacked slot of the running task, else `ret`. Any context. */
