@@ -4,6 +4,7 @@
 #define READY fathom_instrument_ready
 #include "unpatched.h"
 #include "forest.h"
+#include "probe/tracers.h"
 
 FATHOM_INSTRUMENT_FUNCTIONS
 
@@ -81,6 +82,27 @@ TEST(instrument_inlined)
 	__cyg_profile_func_exit(outer, 0);
 	fathom_tracer_set("nop");
 	CHECK_STR(taken(), "cyg_mid{cyg_leaf{cyg_leaf{}}}");
+}
+
+/* A call that comes while its context is in the tracer is not let in, nor is its return taken for another's of that name. */
+TEST(instrument_inside_the_tracer)
+{
+	void *outer = (void *)(uintptr_t)cyg_mid, *other = (void *)(uintptr_t)cyg_leaf;
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t held;
+
+	fathom_ring_reset(fathom_ring_of(0));
+	fathom_tracer_set("function_graph");
+	__cyg_profile_func_enter(outer, 0);
+	held = fathom_guard_enter(task, fathom_port_context());
+	__cyg_profile_func_enter(outer, 0);
+	__cyg_profile_func_exit(outer, 0);
+	fathom_guard_leave(task, held);
+	__cyg_profile_func_enter(other, 0);
+	__cyg_profile_func_exit(other, 0);
+	__cyg_profile_func_exit(outer, 0);
+	fathom_tracer_set("nop");
+	CHECK_STR(taken(), "cyg_mid{cyg_leaf{}}");
 }
 
 /* Goes down through traced calls, and leaves a mark in the trace when 40 of them have returned. */

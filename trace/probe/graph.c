@@ -558,7 +558,10 @@ void fathom_graph_leave_named(uintptr_t ip)
 	uintptr_t pin = fathom_port_pin();
 	struct fathom_task *task = fathom_port_task_state();
 
-	if (task && task->left_out)
+	/* What the tracer called itself, or a signal in the middle of it, was not let in: it would be taken for another's. */
+	if (task && fathom_guard_is_held(task, fathom_port_context()))
+		;
+	else if (task && task->left_out)
 		task->left_out--;
 	else
 		graph_leave_slow(0, ip);
