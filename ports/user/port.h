@@ -6,6 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* For what runs at the entry of a traced function, whose arguments may be in vector registers. */
+#ifdef __x86_64__
+#define USER_PLAIN __attribute__((target("general-regs-only")))
+#else
+#define USER_PLAIN
+#endif
+
 struct user_options {
 	char events[1024]; /* patterns, each ended by NUL, an empty one at the end */
 	char filter[1024]; /* functions to trace, in the same form; none: all of them */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "fathom/task.h"
 #include "fathom_port.h"
+#include "port.h"
 
 __thread struct fathom_task fathom_user_task;
 __thread uint32_t fathom_user_context;
@@ -30,12 +31,6 @@ void fathom_user_stack_init(void)
 
 /* ---- the same in an event: system calls only, no vector registers, which may hold a traced function's arguments ---- */
 
-#ifdef __x86_64__
-#define TASK_PLAIN __attribute__((target("general-regs-only")))
-#else
-#define TASK_PLAIN
-#endif
-
 /* A line of /proc/self/maps as it is read: `from-to rights ... name`. */
 struct maps_line {
 	uintptr_t from, to;
@@ -43,12 +38,12 @@ struct maps_line {
 	uint64_t tail; /* the last eight characters */
 };
 
-TASK_PLAIN static uintptr_t maps_digit(uintptr_t value, char c)
+USER_PLAIN static uintptr_t maps_digit(uintptr_t value, char c)
 {
 	return value << 4 | (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-TASK_PLAIN static void maps_char(struct maps_line *l, char c)
+USER_PLAIN static void maps_char(struct maps_line *l, char c)
 {
 	l->tail = l->tail << 8 | (uint8_t)c;
 	if (l->field < 2 && (c == '-' || c == ' '))
@@ -59,7 +54,7 @@ TASK_PLAIN static void maps_char(struct maps_line *l, char c)
 		l->to = maps_digit(l->to, c);
 }
 
-TASK_PLAIN static int maps_is_main_stack(const struct maps_line *l)
+USER_PLAIN static int maps_is_main_stack(const struct maps_line *l)
 {
 	uint64_t name = 0;
 
@@ -71,7 +66,7 @@ TASK_PLAIN static int maps_is_main_stack(const struct maps_line *l)
 #define MAIN_STACK_BYTES (8u << 20) /* it may grow so far, if its limit does not say less */
 
 /* The C library has its record of a thread at the end of the stack it gave it. 0: it is some other memory. */
-TASK_PLAIN static int maps_take(const struct maps_line *l)
+USER_PLAIN static int maps_take(const struct maps_line *l)
 {
 	uintptr_t self = (uintptr_t)pthread_self();
 	struct rlimit limit = {MAIN_STACK_BYTES, 0};
@@ -89,7 +84,7 @@ TASK_PLAIN static int maps_take(const struct maps_line *l)
 	return 1;
 }
 
-TASK_PLAIN static int maps_look(const char *text, long n, uintptr_t at, struct maps_line *l)
+USER_PLAIN static int maps_look(const char *text, long n, uintptr_t at, struct maps_line *l)
 {
 	for (long i = 0; i < n; i++) {
 		if (text[i] != '\n') {
@@ -104,7 +99,7 @@ TASK_PLAIN static int maps_look(const char *text, long n, uintptr_t at, struct m
 }
 
 /* Once for a thread, whatever comes of it. Async-signal-safe. */
-TASK_PLAIN void fathom_user_stack_find(void)
+USER_PLAIN void fathom_user_stack_find(void)
 {
 	struct maps_line line = {0};
 	int keep = errno;

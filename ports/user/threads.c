@@ -30,12 +30,6 @@
 	256 /* of so many refusals in a row the first looks for dead threads: a system call for each ring */
 #define THREADS_NAMES 256 /* tasks remembered: `pid comm` of the file */
 
-#ifdef __x86_64__
-#define THREADS_PLAIN __attribute__((target("general-regs-only")))
-#else
-#define THREADS_PLAIN
-#endif
-
 __thread int32_t fathom_user_tid;
 static __thread volatile int thread_busy;
 static __thread uint64_t thread_had;  /* the bit of the ring it had before */
@@ -181,7 +175,7 @@ static void thread_detach(void *arg)
 }
 
 /* The rings that threads may take at all. */
-THREADS_PLAIN static inline uint64_t threads_rings(void)
+USER_PLAIN static inline uint64_t threads_rings(void)
 {
 	return ~0ull >> (THREADS_RINGS - atomic_load(&threads_limit));
 }
@@ -224,7 +218,7 @@ static uint32_t thread_inherit_ring(int32_t tid)
  * Where more threads trace than there are rings, most events are refused here, without a system call: T3's care is for who
  * may get a ring. The order matters: a signal that took the last ring before the first load has set fathom_user_cpu.
  */
-THREADS_PLAIN static inline int thread_is_refused(void)
+USER_PLAIN static inline int thread_is_refused(void)
 {
 	if ((atomic_load(&threads_free) & threads_rings()) || fathom_user_cpu != FATHOM_USER_NONE ||
 	    thread_busy || thread_asks % THREADS_ASKS == 0)
@@ -288,7 +282,7 @@ static uint32_t thread_attach(void)
 #ifdef __x86_64__
 #define SAVED_STATES 0xe7u /* x87, SSE, AVX, AVX-512 */
 
-__attribute__((force_align_arg_pointer)) THREADS_PLAIN uint32_t fathom_user_attach(void)
+__attribute__((force_align_arg_pointer)) USER_PLAIN uint32_t fathom_user_attach(void)
 {
 	uint8_t area[4096] __attribute__((aligned(64)));
 	uint32_t a = 1, b, c = 0, d, cpu;

@@ -43,23 +43,20 @@ void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks)
 	c->squared += ns * ns;
 }
 
-static void profile_clear(void)
+static void profile_clear(int only_gone)
 {
 	struct fathom_profile_count zero = {0, 0, 0};
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
-			*profile_at(cpu, i) = zero;
+			if (!only_gone || fathom_site_is_gone(i))
+				*profile_at(cpu, i) = zero;
 }
 
 void fathom_profile_forget(void)
 {
-	struct fathom_profile_count zero = {0, 0, 0};
-
-	for (uint32_t cpu = 0; profile.count && cpu < fathom_core.nr_cpus; cpu++)
-		for (uint32_t i = 0; i < fathom_functions.nr_sites; i++)
-			if (fathom_site_is_gone(i))
-				*profile_at(cpu, i) = zero;
+	if (profile.count)
+		profile_clear(1);
 }
 
 int fathom_profile_set(int on)
@@ -75,7 +72,7 @@ int fathom_profile_set(int on)
 	if (on && !profile.count)
 		return -FATHOM_ENOMEM;
 	if (on && !profile.on) {
-		profile_clear();
+		profile_clear(0);
 		/* Calls that were open when it went off are still on the stacks where their returns were not seen. */
 		if (!fathom_tracer_wants.graph)
 			fathom_graph_reset();

@@ -218,10 +218,9 @@ uint32_t fathom_graph_wanted(uint32_t index);
 void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack);
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
-/* For calls that are told from inside the function: see instrument.c. */
 /*
- * A function that was called from `from` tells so itself, by something whose frame is at `told`. Calls that were left for
- * it are forgotten, if it is on the task's own stack; what names it then.
+ * For calls that are told from inside the function (instrument.c): one that was called from `from` tells so by something
+ * whose frame is at `told`. Calls that were left for it are forgotten, if it is on the task's own stack; what names it then.
  */
 uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack);
 void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags);
