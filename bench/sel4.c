@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4.c -- bench-sel4: opening, querying and converting the note's 90 million words; its bars. sel4 DIR [WORDS]. */
-#include "decode/sel4_index.h"
+#include "decode/sel4/index.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/fuzz_file.h"
-#include "decode/sel4.h"
-#include "decode/sel4_record.h"
+#include "decode/sel4/sel4.h"
+#include "decode/sel4/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 out=build/test/targets
 mkdir -p "$out"
-src="$(ls trace/ring/*.c trace/probe/*.c trace/control/*.c trace/send/*.c wire/*.c 2>/dev/null)"
+src="$(ls trace/ring/*.c trace/events/*.c trace/functions/*.c trace/samples/*.c trace/control/*.c trace/send/*.c wire/*.c 2>/dev/null)"
 flags="-O2 -ffreestanding -nostdinc -fno-builtin -fno-stack-protector -fno-pic -fno-common -Wall -Wextra -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wundef -Werror -I. -Itrace -Itrace/include -Iports/template"
 

@@ -9,7 +9,7 @@
 #include "fathom_port.h"
 #include "fathom_user.h"
 #include "harness.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 #include "traced.h"
 
 static char text[1 << 16];

@@ -5,9 +5,9 @@
 #include "fathom_port.h"
 #include "harness.h"
 #include "port.h"
-#include "probe/modules.h"
-#include "probe/sites.h"
-#include "probe/tracers.h"
+#include "events/modules.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
 #include "traced.h"
 
 static int put(enum fathom_function_set set, const char *token)

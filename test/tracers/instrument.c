@@ -4,7 +4,7 @@
 #define READY fathom_instrument_ready
 #include "unpatched.h"
 #include "forest.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 
 FATHOM_INSTRUMENT_FUNCTIONS
 

@@ -11,7 +11,7 @@
 #include "fathom/tracer.h"
 #include "fathom_user.h"
 #include "harness.h"
-#include "probe/sites.h"
+#include "functions/sites.h"
 #include "traced.h"
 
 static char text[1 << 18];

@@ -7,7 +7,7 @@
 #include "port.h"
 #include "traced.h"
 
-void fathom_graph_reset(void); /* probe/tracers.h, which is the library's own */
+void fathom_graph_reset(void); /* functions/tracers.h, which is the library's own */
 
 static uint64_t random_state = 88172645463325252ull;
 

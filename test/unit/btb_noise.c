@@ -2,7 +2,7 @@
 /* btb_noise.c -- the exporter's console text through a line that loses and changes it, and back to the same words. */
 #include "harness.h"
 #include "btb_make.h"
-#include "decode/btb.h"
+#include "decode/btb/btb.h"
 
 #define SEEDS 1000
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btb_sampler.c -- samples taken by the library, read back by the host. */
 #include "harness.h"
-#include "decode/btb.h"
+#include "decode/btb/btb.h"
 #include "fathom/errno.h"
 #include "fathom/sampler.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tools_sel4.c -- the seL4 stream on the host: scanning, index, cursors and dumps, against a plain decoder. */
 #include "harness.h"
-#include "decode/sel4.h"
-#include "decode/sel4_record.h"
+#include "decode/sel4/sel4.h"
+#include "decode/sel4/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

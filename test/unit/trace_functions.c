@@ -6,7 +6,7 @@
 #include "fathom/fs.h"
 #include "fathom/trace.h"
 #include "fathom/tracer.h"
-#include "probe/sites.h"
+#include "functions/sites.h"
 
 #define FUNCTIONS 100000u
 #define TEXT	  0x100000u /* where they are said to be; nothing is ever patched there */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c -- fathom symbols save: keep the names of a trace with it, for when the binaries are gone. */
 #include "cmd/cmd.h"
-#include "decode/btb_load.h"
-#include "decode/btb_names.h"
+#include "decode/btb/load.h"
+#include "decode/btb/names.h"
 #include "decode/source.h"
 #include "base/diag.h"
 #include "base/output.h"

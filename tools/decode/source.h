@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "decode/format.h"
-#include "decode/names.h"
+#include "decode/names/names.h"
 
 /*
  * A source is an opened trace. What it is made of:
@@ -156,7 +156,7 @@ struct source {
 	struct stream *streams;
 	size_t nr_streams;
 
-	struct symbols *symbols; /* decode/names.h; filled by source_want_names() */
+	struct symbols *symbols; /* decode/names/names.h; filled by source_want_names() */
 	struct tasks *tasks;
 	struct printks *printks;
 	bool have_names, have_symbols;

@@ -2,7 +2,7 @@
 /* sel4_convert.c -- write a seL4 trace as ftrace.bin and ftrace.meta, and choose what to write by suffix. */
 #include "store/sel4_convert.h"
 #include "store/sel4_fixed.h"
-#include "decode/sel4.h"
+#include "decode/sel4/sel4.h"
 #include "base/diag.h"
 #include "base/output.h"
 

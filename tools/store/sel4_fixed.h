@@ -3,7 +3,7 @@
 #ifndef STORE_SEL4_FIXED_H
 #define STORE_SEL4_FIXED_H
 
-#include "decode/sel4.h"
+#include "decode/sel4/sel4.h"
 
 /*
  * PATH.types, little endian:

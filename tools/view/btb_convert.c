@@ -2,7 +2,7 @@
 /* btb_convert.c -- the steps of the backtracer's pipeline: traced, cleaned, compressed, btb, and the text forms. */
 #include "view/btb_convert.h"
 #include "view/btb_text.h"
-#include "decode/btb_load.h"
+#include "decode/btb/load.h"
 #include "base/diag.h"
 #include "base/output.h"
 

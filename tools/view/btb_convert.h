@@ -4,7 +4,7 @@
 #define VIEW_BTB_CONVERT_H
 
 #include <stdbool.h>
-#include "decode/btb_names.h"
+#include "decode/btb/names.h"
 
 struct btb_convert_options {
 	struct btb_names_options names;

@@ -4,7 +4,7 @@
 #define VIEW_BTB_TEXT_H
 
 #include <stdio.h>
-#include "decode/btb_names.h"
+#include "decode/btb/names.h"
 
 enum btb_form {
 	BTB_INTERPRETED,

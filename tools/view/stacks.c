@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c -- stacks out of folded text and backtracer captures, into a flame tree. */
 #include "view/stacks.h"
-#include "decode/btb_load.h"
+#include "decode/btb/load.h"
 #include "decode/source.h"
 #include "base/diag.h"
 #include "base/file.h"

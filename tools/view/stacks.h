@@ -4,7 +4,7 @@
 #define VIEW_STACKS_H
 
 #include "view/flame.h"
-#include "decode/btb_names.h"
+#include "decode/btb/names.h"
 #include "decode/source.h"
 
 enum stacks_by {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks_source.c -- stacks out of an opened trace: function_graph with exact times, stack samples, or call edges. */
 #include "view/stacks.h"
-#include "decode/elf.h"
+#include "decode/names/elf.h"
 #include "decode/source.h"
 #include "base/bytes.h"
 #include "base/diag.h"

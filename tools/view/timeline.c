@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline.c -- a trace over time: which task ran on which CPU, interrupts, calls, events; one page for a browser. */
 #include "view/timeline.h"
-#include "decode/wordlist.h"
+#include "decode/names/wordlist.h"
 #include "view/eventline.h"
 #include "view/embed.h"
 #include "base/idmap.h"

@@ -4,12 +4,12 @@
 #define CONTROL_CONTROL_H
 
 #include "fathom/errno.h"
-#include "probe/pids.h"
+#include "functions/pids.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
 #include "fathom/view.h"
 #include "control/filter.h"
-#include "probe/listeners.h"
+#include "functions/listeners.h"
 
 /*
  * Who may touch what:

@@ -5,7 +5,7 @@
 #include "control/str.h"
 #include "control/trigger.h"
 #include "fathom/object.h"
-#include "probe/probes.h"
+#include "functions/probes.h"
 
 /* What stands in a place that was left. Its id makes it internal, so nobody lists it or turns it on. */
 static struct fathom_event events_gone = {.system = "", .name = "", .print_fmt = "", .id = 1};

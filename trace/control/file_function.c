@@ -5,9 +5,9 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
-#include "probe/modules.h"
-#include "probe/sites.h"
-#include "probe/tracers.h"
+#include "events/modules.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
 
 static enum fathom_function_set function_set_of(const struct fathom_file *f)
 {

@@ -4,7 +4,7 @@
 #include "control/files.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 #include "wire/div.h"
 
 #define FILE_NUMBER_MAX 63

@@ -5,7 +5,7 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/tracer.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 
 /* The next number of a list; 1, 0 at the end, -EINVAL. Only digits: a pid is never negative. */
 static int pids_next(const char **s, size_t *n, int32_t *pid)

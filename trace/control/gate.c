@@ -4,7 +4,7 @@
 #include "control/pool.h"
 #include "control/trigger.h"
 #include "fathom/emit.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 
 /*
  * G1  An event that has nothing of this kind never comes here: its state is ON alone, and the fast path records it.

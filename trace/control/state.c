@@ -6,10 +6,10 @@
 #include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/tracer.h"
-#include "probe/modules.h"
-#include "probe/probes.h"
-#include "probe/sites.h"
-#include "probe/tracers.h"
+#include "events/modules.h"
+#include "functions/probes.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
 
 struct ctl_state fathom_ctl;
 

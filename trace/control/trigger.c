@@ -3,7 +3,7 @@
 #include "control/hist.h"
 #include "control/str.h"
 #include "control/trigger.h"
-#include "probe/tracers.h"
+#include "functions/tracers.h"
 
 static int trigger_is_late(const struct ctl_trigger *t)
 {

@@ -3,7 +3,7 @@
 #include "fathom/btb.h"
 #include "fathom/sampler.h"
 #include "fathom/errno.h"
-#include "probe/sampler_buffer.h"
+#include "samples/sampler_buffer.h"
 #include "send/btb_code.h"
 #include "wire/text.h"
 

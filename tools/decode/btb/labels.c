@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* labels.c -- the label of a frame: binary`function, with what DWARF adds; made once for a place and kept. */
+#include "decode/btb/names_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINED_MAX 16
+
+static const struct btb_label *keep(struct btb_names *n, const char *text, size_t bytes,
+				    bool kernel)
+{
+	struct btb_label *l;
+
+	if (n->nr_labels == n->cap_labels) {
+		size_t cap = n->cap_labels ? n->cap_labels * 2 : 1024;
+		struct btb_label **v = realloc(n->labels, cap * sizeof(*v));
+
+		if (!v)
+			return NULL;
+		n->labels = v;
+		n->cap_labels = cap;
+	}
+	l = malloc(sizeof(*l) + bytes + 1);
+	if (!l)
+		return NULL;
+	memcpy(l + 1, text, bytes);
+	((char *)(l + 1))[bytes] = 0;
+	*l = (struct btb_label){(char *)(l + 1), (uint32_t)bytes, kernel};
+	n->labels[n->nr_labels++] = l;
+	return l;
+}
+
+/* Inlined functions and the source line, from DWARF if the ELF file is at hand. */
+static void add_detail(struct btb_names *n, struct btb_binary *b, uint64_t at, FILE *out)
+{
+	const char *names[INLINED_MAX], *file;
+	int line;
+
+	if (!(n->o.inlines || n->o.lines) || !b->path)
+		return;
+	if (!b->tried_dwarf) {
+		b->tried_dwarf = true;
+		b->dwarf = elf_dwarf_open(b->path);
+	}
+	if (!b->dwarf)
+		return;
+	if (n->o.inlines) {
+		size_t nr = elf_dwarf_inlined(b->dwarf, at, names, INLINED_MAX);
+
+		for (size_t i = 0; i < nr; i++) {
+			char *d = elf_demangle(names[i]);
+
+			fprintf(out, ";%s`%s", b->name, d ? d : names[i]);
+			free(d);
+		}
+	}
+	if (n->o.lines && elf_dwarf_line(b->dwarf, at, &file, &line))
+		fprintf(out, " %s:%d", file, line);
+}
+
+static const struct btb_label *make_label(struct btb_names *n, struct btb_binary *b, uint64_t at,
+					  const struct symbol *s)
+{
+	const struct btb_label *l;
+	char *text = NULL, *name = elf_demangle(s->name);
+	size_t bytes = 0;
+	FILE *f = open_memstream(&text, &bytes);
+
+	if (!f || !name) {
+		free(name);
+		return NULL;
+	}
+	fprintf(f, "%s`%s", b->name, name);
+	add_detail(n, b, at, f);
+	fclose(f);
+	l = keep(n, text, bytes, !strcmp(b->name, BTB_KERNEL));
+	free(text);
+	free(name);
+	return l;
+}
+
+static const struct btb_label *lookup(struct btb_names *n, struct btb_task *t, uint64_t task,
+				      uint64_t ip, uint64_t time)
+{
+	char text[40];
+	struct symbol s;
+
+	/*
+	 * First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. A call
+	 * that never returns may be the last of its function: its return address is found one byte before.
+	 */
+	for (int pass = 0; t && pass < 4; pass++) {
+		for (size_t i = t->nr; i-- > 0;) {
+			struct btb_mapping *m = &t->maps[i];
+			bool then = time >= m->from && time < m->until;
+			uint64_t at = ip - m->base - (pass >= 2);
+
+			if (then != (pass % 2 == 0))
+				continue;
+			btb_binary_load(n, m->binary);
+			if (m->binary->symbols &&
+			    symbols_find(m->binary->symbols, at, ALIAS_FIRST, &s) &&
+			    s.offset < s.size)
+				return make_label(n, m->binary, at, &s);
+		}
+	}
+	if (!ip) /* the sampler's mark between the two ends of a stack that was too deep */
+		return keep(n, "[cut]", 5, false);
+	snprintf(text, sizeof(text), "%" PRIx64 "/%016" PRIx64, task, ip);
+	return keep(n, text, strlen(text), false);
+}
+
+static uint64_t hash(uint64_t task, uint64_t ip)
+{
+	uint64_t h = (ip ^ task * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
+
+	return h ^ h >> 32;
+}
+
+static void cache_grow(struct btb_names *n)
+{
+	size_t cap = n->cap_cache * 2;
+	struct btb_cached *v = calloc(cap, sizeof(*v));
+
+	if (!v)
+		return;
+	for (size_t i = 0; i < n->cap_cache; i++) {
+		struct btb_cached *c = &n->cache[i];
+		size_t at = hash(c->task, c->ip) & (cap - 1);
+
+		if (!c->label)
+			continue;
+		while (v[at].label)
+			at = (at + 1) & (cap - 1);
+		v[at] = *c;
+	}
+	free(n->cache);
+	n->cache = v;
+	n->cap_cache = cap;
+}
+
+const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
+					uint64_t time)
+{
+	static const struct btb_label none = {"?", 1, false};
+	size_t at = hash(task, ip) & (n->cap_cache - 1);
+	const struct btb_label *l;
+	struct btb_task *t;
+
+	while (n->cache[at].label) {
+		if (n->cache[at].task == task && n->cache[at].ip == ip)
+			return n->cache[at].label;
+		at = (at + 1) & (n->cap_cache - 1);
+	}
+	t = btb_task_of(n, task, false);
+	l = lookup(n, t && t->nr ? t : btb_task_of(n, 1, false), task, ip, time);
+	if (!l)
+		return &none;
+	if (t && t->moves)
+		return l;
+	n->cache[at] = (struct btb_cached){task, ip, (struct btb_label *)l};
+	if (++n->nr_cached * 2 > n->cap_cache)
+		cache_grow(n);
+	return l;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* names_int.h -- inside btb_names.c and btb_labels.c: tasks, what is mapped into them, labels that were made. */
+#ifndef DECODE_BTB_NAMES_INT_H
+#define DECODE_BTB_NAMES_INT_H
+
+#include "decode/btb/names.h"
+#include "decode/names/elf.h"
+
+#define BTB_KERNEL "KERNEL" /* the name of the binary that is the kernel */
+
+struct btb_binary {
+	char *name;
+	char *path; /* of the ELF file, from binaries.list; NULL if not listed */
+	struct symbols *symbols;
+	struct elf_dwarf *dwarf;
+	bool tried, tried_dwarf;
+};
+
+struct btb_mapping {
+	struct btb_binary *binary;
+	uint64_t base, from, until;
+};
+
+struct btb_task {
+	uint64_t id;
+	struct btb_mapping *maps; /* in order of first mapping; the kernel behind the first */
+	size_t nr, cap;
+	bool moves; /* something was unmapped or mapped twice: labels depend on time */
+	char *text;
+};
+
+struct btb_cached {
+	uint64_t task, ip;
+	struct btb_label *label; /* NULL: free */
+};
+
+struct btb_names {
+	struct btb_names_options o;
+	char *tables;
+	struct btb_binary **binaries;
+	size_t nr_binaries;
+	struct btb_task *tasks;
+	size_t nr_tasks, cap_tasks;
+	struct btb_cached *cache;
+	size_t nr_cached, cap_cache;
+	struct btb_label **labels; /* every label made, to be freed */
+	size_t nr_labels, cap_labels;
+};
+
+/* Read its symbols, once. */
+void btb_binary_load(struct btb_names *n, struct btb_binary *b);
+/* NULL if there is none, and none is to be made or can be. */
+struct btb_task *btb_task_of(struct btb_names *n, uint64_t id, bool make);
+
+#endif

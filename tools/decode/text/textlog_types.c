@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* textlog_types.c -- event types of a text: their names, the keys their lines carry, the formats made up for them. */
+#include "decode/text/textlog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool same(struct span a, struct span b)
+{
+	return a.n == b.n && !memcmp(a.p, b.p, a.n);
+}
+
+static bool grow(struct textlog *t)
+{
+	uint32_t cap = t->cap_types ? t->cap_types * 2 : 16;
+	struct text_type *types = realloc(t->types, cap * sizeof(*types));
+
+	if (!types)
+		return false;
+	t->types = types;
+	t->cap_types = cap;
+	return true;
+}
+
+bool text_types_init(struct textlog *t)
+{
+	*t = (struct textlog){.hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*t->hash))};
+	return t->hash != NULL;
+}
+
+void text_types_free(struct textlog *t)
+{
+	free(t->types);
+	free(t->hash);
+}
+
+struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
+{
+	uint32_t h = 2166136261u, slots = 2 * TEXT_TYPES_MAX;
+
+	for (uint32_t i = 0; i < name.n; i++)
+		h = (h ^ (uint8_t)name.p[i]) * 16777619u;
+	for (h %= slots; t->hash[h]; h = (h + 1) % slots)
+		if (same(t->types[t->hash[h] - 1].name, name))
+			return &t->types[t->hash[h] - 1];
+	if (!add || t->nr_types == TEXT_TYPES_MAX || name.n > 100)
+		return NULL;
+	if (t->nr_types == t->cap_types && !grow(t))
+		return NULL;
+	t->hash[h] = ++t->nr_types;
+	t->types[t->nr_types - 1] =
+		(struct text_type){.name = name, .id = TEXT_FIRST_ID + t->nr_types - 1};
+	return &t->types[t->nr_types - 1];
+}
+
+static struct text_key *key_of(struct text_type *k, struct span name)
+{
+	for (uint32_t i = 0; i < k->nr_keys; i++)
+		if (same(k->keys[i].name, name))
+			return &k->keys[i];
+	if (k->nr_keys == TEXT_KEYS_MAX || name.n > 60 ||
+	    (name.n == 4 && !memcmp(name.p, "text", 4)) ||
+	    (name.n > 7 && !memcmp(name.p, "common_", 7)))
+		return NULL;
+	k->keys[k->nr_keys] = (struct text_key){.name = name};
+	return &k->keys[k->nr_keys++];
+}
+
+void text_learn(struct text_type *k, struct span info)
+{
+	const char *p = info.p, *end = info.p + info.n;
+	struct span name, value;
+	int64_t v;
+
+	if (same(k->name, (struct span){"function", 8}) && memmem(info.p, info.n, " <-", 3)) {
+		k->function = true;
+		return;
+	}
+	while (text_next_pair(&p, end, &name, &value)) {
+		struct text_key *key = key_of(k, name);
+
+		if (key && !text_number(value, &v))
+			key->text = true;
+	}
+}
+
+/* u32 text at 8; numbers as s64 at multiples of 8 from 16 on; then strings as u32 each. */
+static void lay_out(struct text_type *k)
+{
+	uint32_t at = 16;
+
+	for (uint32_t i = 0; i < k->nr_keys; i++)
+		if (!k->keys[i].text) {
+			k->keys[i].offset = at;
+			at += 8;
+		}
+	for (uint32_t i = 0; i < k->nr_keys; i++)
+		if (k->keys[i].text) {
+			k->keys[i].offset = at;
+			at += 4;
+		}
+	k->fixed = at;
+}
+
+int text_add_schema(struct source *s, struct text_type *k)
+{
+	char name[104];
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	if (k->function) {
+		k->nr_keys = 2;
+		k->keys[0] = (struct text_key){.name = {"func", 4}, .text = true};
+		k->keys[1] = (struct text_key){.name = {"parent", 6}, .text = true};
+	}
+	lay_out(k);
+	snprintf(name, sizeof(name), "%.*s", (int)k->name.n, k->name.p);
+	fprintf(f, SOURCE_COMMON, name, k->id);
+	fputs("\tfield:__data_loc char[] text;\toffset:8;\tsize:4;\tsigned:0;\n", f);
+	for (uint32_t i = 0; i < k->nr_keys; i++)
+		fprintf(f, "\tfield:%s %.*s;\toffset:%u;\tsize:%u;\tsigned:%d;\n",
+			k->keys[i].text ? "__data_loc char[]" : "s64", (int)k->keys[i].name.n,
+			k->keys[i].name.p, k->keys[i].offset, k->keys[i].text ? 4u : 8u,
+			!k->keys[i].text);
+	fputs("\nprint fmt: \"%s\", __get_str(text)\n", f);
+	if (fclose(f))
+		return -ENOMEM;
+	err = source_add_schema(s, "text", text, n, true);
+	free(text);
+	return err;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* core.c -- set-up: carves the one memory block into rings and scratch, switches recording, converts the clock. */
+#include "wire/cold.h"
+#include "wire/div.h"
+#include "fathom/errno.h"
+#include "fathom/emit.h"
+#include "fathom/patch.h"
+#include "fathom/view.h"
+#include "wire/format.h"
+#include "events/registry.h"
+#include "functions/tracers.h"
+
+struct fathom_core fathom_core;
+
+static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
+
+#define CORE_ALIGN	   4096u
+#define CORE_SCRATCH_BYTES 4096u /* four nested records of a kilobyte */
+
+static size_t core_dump_bytes(uint32_t nr_cpus)
+{
+	struct fathom_view_config view = {.nr_cpus = nr_cpus};
+
+	return fathom_view_bytes(&view);
+}
+
+/* Bytes beside the rings: what events under a gate and fathom_dump() need. */
+static size_t core_fixed_bytes(uint32_t nr_cpus)
+{
+	return (size_t)nr_cpus * CORE_SCRATCH_BYTES + core_dump_bytes(nr_cpus);
+}
+
+static size_t core_round(size_t bytes)
+{
+	return (bytes + CORE_ALIGN - 1) & ~(size_t)(CORE_ALIGN - 1);
+}
+
+size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu)
+{
+	return core_fixed_bytes(nr_cpus) + nr_cpus * fathom_ring_bytes(pages_per_cpu);
+}
+
+struct tracer_clock fathom_tracer_clock;
+
+static void clock_ratio_set(uint32_t mult, uint32_t shift)
+{
+	fathom_core.ns_mult = mult;
+	fathom_core.ns_shift = shift;
+	fathom_tracer_clock.whole = mult >> shift;
+	fathom_tracer_clock.fraction = shift ? wire_shl(mult & ((1u << shift) - 1), 64 - shift) : 0;
+}
+
+/*
+ * mult and shift with mult < 2^32 as large as that allows: ns = ticks * mult >> shift. Found by long division bit by
+ * bit, since a 32-bit target has no 64-bit one.
+ */
+void fathom_clock_hz_set(uint64_t hz)
+{
+	uint64_t rest = 1000000000u, mult = 0;
+	uint32_t shift = 0;
+
+	if (!hz || hz == 1000000000u) {
+		clock_ratio_set(1, 0);
+		return;
+	}
+	while (rest >= hz) {
+		rest -= hz;
+		mult++;
+	}
+	while (shift < 31 && mult < 0x80000000u && rest) {
+		rest <<= 1;
+		mult <<= 1;
+		shift++;
+		if (rest >= hz) {
+			rest -= hz;
+			mult++;
+		}
+	}
+	clock_ratio_set((uint32_t)mult, shift);
+}
+
+/* A 64 x 32 bit product shifted right, in two halves: nothing is lost on the way. */
+uint64_t fathom_ticks_to_ns(uint64_t ticks)
+{
+	uint32_t mult = fathom_core.ns_mult, shift = fathom_core.ns_shift;
+	uint64_t lo = (uint64_t)(uint32_t)ticks * mult;
+	uint64_t hi = (ticks >> 32) * mult;
+
+	if (mult <= 1 && !shift)
+		return ticks;
+	return wire_shr(lo, shift) + wire_shl(hi, 32 - shift);
+}
+
+uint64_t fathom_now(void)
+{
+	return fathom_port_clock();
+}
+
+static int core_check(const struct fathom_config *c)
+{
+	if (!c || !c->memory || ((uintptr_t)c->memory & (CORE_ALIGN - 1)))
+		return -FATHOM_EINVAL;
+	if (!c->nr_cpus || c->nr_cpus > FATHOM_CPUS_MAX)
+		return -FATHOM_EINVAL;
+	if (c->pages_per_cpu &&
+	    (c->pages_per_cpu < FATHOM_RING_PAGES_MIN || c->pages_per_cpu > FATHOM_RING_PAGES_MAX))
+		return -FATHOM_EINVAL;
+	return 0;
+}
+
+int fathom_init(const struct fathom_config *c)
+{
+	size_t fixed, per_cpu;
+	uint32_t pages;
+	uint8_t *at;
+	int err = core_check(c);
+
+	if (err)
+		return err;
+	if (fathom_core.nr_cpus)
+		return -FATHOM_EBUSY;
+	fixed = core_fixed_bytes(c->nr_cpus);
+	if (c->memory_bytes < fixed)
+		return -FATHOM_ENOMEM;
+	pages = c->pages_per_cpu;
+	if (!pages)
+		pages = fathom_ring_pages_in((c->memory_bytes - fixed) / c->nr_cpus / 8 * 3);
+	per_cpu = fathom_ring_bytes(pages);
+	if (pages < FATHOM_RING_PAGES_MIN || (c->memory_bytes - fixed) / c->nr_cpus < per_cpu)
+		return -FATHOM_ENOMEM;
+	at = c->memory;
+	for (uint32_t i = 0; i < c->nr_cpus; i++, at += per_cpu) {
+		err = fathom_ring_init(&core_rings[i], at, per_cpu, i);
+		if (err)
+			return err;
+		fathom_core.ring[i] = &core_rings[i];
+	}
+	for (uint32_t i = 0; i < c->nr_cpus; i++, at += CORE_SCRATCH_BYTES) {
+		fathom_core.scratch[i] = at;
+		fathom_core.scratch_used[i] = 0;
+	}
+	fathom_core.dump = at;
+	fathom_core.dump_bytes = core_dump_bytes(c->nr_cpus);
+	at += fathom_core.dump_bytes;
+	fathom_core.spare = at;
+	fathom_core.spare_bytes = c->memory_bytes - (size_t)(at - (uint8_t *)c->memory);
+	fathom_core.config = *c;
+	fathom_text_lookup = c->symbol;
+	if (!c->release)
+		fathom_core.config.release = "fathom";
+	fathom_clock_hz_set(c->clock_hz);
+	fathom_core.boot = fathom_port_clock();
+	fathom_core.no_cpu = 0;
+	fathom_core.off = 0; /* the rings start enabled */
+	fathom_arch_patch_init(&fathom_core.config);
+	fathom_registry_init();
+	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
+	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void fathom_exit(void)
+{
+	if (!fathom_core.nr_cpus)
+		return;
+	fathom_tracer_exit();
+	fathom_registry_exit();
+	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {
+		fathom_core.ring[i] = NULL;
+		fathom_core.scratch[i] = NULL;
+	}
+	fathom_core.spare = NULL;
+	fathom_core.spare_bytes = 0;
+}
+
+size_t fathom_memory_left(void)
+{
+	return fathom_core.spare_bytes & ~(size_t)(CORE_ALIGN - 1);
+}
+
+void *fathom_memory_take(size_t bytes)
+{
+	uint8_t *at = fathom_core.spare;
+	size_t take = core_round(bytes);
+
+	if (!bytes || take < bytes || take > fathom_core.spare_bytes)
+		return NULL;
+	fathom_core.spare += take;
+	fathom_core.spare_bytes -= take;
+	__builtin_memset(at, 0, take);
+	return at;
+}
+
+struct fathom_ring *fathom_ring_of(uint32_t cpu)
+{
+	return cpu < fathom_core.nr_cpus ? fathom_core.ring[cpu] : NULL;
+}
+
+#define SWITCH_TRIES 16 /* each is one more context that switched meanwhile */
+
+void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off)
+{
+	for (int i = 0; i < SWITCH_TRIES; i++) {
+		uint32_t now = __atomic_load_n(off, __ATOMIC_SEQ_CST);
+
+		for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
+			fathom_ring_enable(__atomic_load_n(&rings[cpu], __ATOMIC_ACQUIRE), !now);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (__atomic_load_n(off, __ATOMIC_SEQ_CST) == now)
+			return;
+	}
+}
+
+static void core_switch(uint32_t off)
+{
+	__atomic_store_n(&fathom_core.off, off, __ATOMIC_SEQ_CST);
+	fathom_rings_follow(fathom_core.ring, &fathom_core.off);
+}
+
+void fathom_tracing_on(void)
+{
+	core_switch(0);
+}
+
+void fathom_tracing_off(void)
+{
+	core_switch(1);
+}
+
+int fathom_tracing_is_on(void)
+{
+	return fathom_core.nr_cpus && !fathom_load(&fathom_core.off);
+}

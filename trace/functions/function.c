@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c -- the function tracer: one record per call, and the general entry that serves every user of a site. */
+#include "fathom/errno.h"
+#include "fathom/unwind.h"
+#include "functions/probes.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
+
+#define FUNCTION_BYTES 24 /* common, ip, parent_ip */
+
+static struct function_last function_last[FATHOM_CPUS_MAX]; /* the top's */
+
+static inline void function_write(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+				  uint32_t context)
+{
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, FUNCTION_BYTES, &slot))) {
+		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCTION, context));
+		fathom_put64(to + 8, ip);
+		fathom_put64(to + 16, parent_ip);
+		fathom_ring_commit(ring, &slot);
+	}
+}
+
+void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
+{
+	function_write(fathom_tracer_ring(), ip, parent_ip, context);
+}
+
+void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+			       uint32_t context)
+{
+	function_write(ring, ip, parent_ip, context);
+}
+
+static __attribute__((noinline)) void function_enter_nested(uintptr_t ip, uintptr_t parent_ip,
+							    uint32_t context)
+{
+	uint32_t outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
+
+	if (task) {
+		function_write(fathom_tracer_ring(), ip, parent_ip, context);
+		fathom_guard_leave(task, outer);
+	}
+}
+
+/* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
+void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context();
+
+	if (fathom_likely(task && !task->busy)) {
+		task->busy = fathom_guard_level(context);
+		fathom_local_barrier();
+		function_write(fathom_tracer_ring(), ip, parent_ip, context);
+		fathom_guard_leave(task, 0);
+	} else {
+		function_enter_nested(ip, parent_ip, context);
+	}
+	fathom_port_unpin(pin);
+}
+
+#define REPEATS_BYTES \
+	32 /* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */
+
+/* Say how often the last call came again, before another one is recorded. */
+static void function_flush_repeats(struct function_last *last, struct fathom_ring *ring,
+				   uint32_t context)
+{
+	struct fathom_slot slot;
+	uint8_t *to;
+	uint64_t ago;
+
+	to = last->count && ring ? fathom_ring_reserve(ring, REPEATS_BYTES, &slot) : 0;
+	if (!to)
+		return;
+	ago = fathom_to_ns(slot.time - last->last_ts);
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNC_REPEATS, context));
+	fathom_put64(to + 8, last->ip);
+	fathom_put64(to + 16, last->parent_ip);
+	fathom_put32(to + 24, last->count | (uint32_t)(ago >> 32) << 16);
+	fathom_put32(to + 28, (uint32_t)ago);
+	fathom_ring_commit(ring, &slot);
+	last->count = 0;
+}
+
+/* Linux's counter has 16 bits. */
+int fathom_function_repeats(struct function_last *last, struct fathom_ring *ring, uintptr_t ip,
+			    uintptr_t parent_ip, uint32_t context)
+{
+	if (last->ip == ip && last->parent_ip == parent_ip && last->count < 0xffff) {
+		last->count++;
+		last->last_ts = fathom_port_clock();
+		return 1;
+	}
+	function_flush_repeats(last, ring, context);
+	last->ip = ip;
+	last->parent_ip = parent_ip;
+	return 0;
+}
+
+static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint32_t context)
+{
+	uint32_t options = fathom_load(&fathom_tracer_option_bits), cpu = fathom_port_cpu();
+	struct fathom_ring *ring = fathom_tracer_ring();
+
+	if (options & FATHOM_OPT_FUNC_NO_REPEATS && ring &&
+	    fathom_function_repeats(&function_last[cpu], ring, ip, parent_ip, context))
+		return;
+	function_write(ring, ip, parent_ip, context);
+	if (options & FATHOM_OPT_FUNC_STACK)
+		fathom_stack_record(ring, ip, parent_ip, fp);
+}
+
+static int call_is_traced(void)
+{
+	int (*gate)(void) = fathom_load(&fathom_tracer_wants.gate);
+
+	return (!fathom_pids_any() || fathom_pid_traced(fathom_port_task())) && (!gate || gate());
+}
+
+/* A call, as its users are told of it. */
+struct function_call {
+	uintptr_t ip, parent_ip;
+	uintptr_t *slot; /* where its return address lies; NULL: nobody knows */
+	uintptr_t fp; /* the frame of the caller; 0: nobody knows. Of who tells, if it is named */
+	int named;    /* told from inside the function: its return will not know the slot */
+};
+
+/* Who may look at the stack. */
+static int function_wants_frame(uint32_t users)
+{
+	return users & (SITE_STACK | SITE_PROBE | SITE_LISTENER) ||
+	       fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_FUNC_STACK;
+}
+
+/*
+ * fp is the frame of what the function called to tell: the frame above it is the function's own, if that has one, and
+ * then it returns to where the function was called from. Code without frame pointers has anything there.
+ */
+static void function_find_frame(struct function_call *call)
+{
+	struct fathom_unwind u;
+	uintptr_t at = 0;
+
+	fathom_unwind_kernel(&u, call->fp);
+	call->fp = 0;
+	if (fathom_unwind_next(&u, 0) && fathom_unwind_next(&u, &at) == call->parent_ip) {
+		call->slot = (uintptr_t *)at;
+		call->fp = u.fp;
+	}
+}
+
+#define FUNCTION_IRQ \
+	(WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ | WIRE_FLAG_NMI) /* may be on another stack */
+
+static void function_serve(struct function_call *call, uint32_t context)
+{
+	uintptr_t ip = call->ip, parent_ip = call->parent_ip;
+	int index = fathom_site_find(ip), traced, hijack = 1;
+	uint32_t users = fathom_instrument_users(), flags = 0;
+	uintptr_t name = 0;
+
+	if (index >= 0) {
+		users = fathom_load(&fathom_functions.site[index].users);
+		hijack = !(fathom_functions.site[index].flags & SITE_HAS_RETURNS);
+	}
+	if (!users)
+		return;
+	traced = call_is_traced();
+	if (call->named && users & SITE_RETURNS)
+		name = fathom_graph_come_named(call->fp, parent_ip, !(context & FUNCTION_IRQ));
+	if (call->named && function_wants_frame(users))
+		function_find_frame(call);
+	if (users & SITE_PROBE)
+		fathom_probe_run((uint32_t)index, ip, parent_ip, call->fp);
+	if (users & SITE_STACK && call->slot)
+		fathom_stack_check(ip, call->slot, call->fp);
+	if (users & SITE_LISTENER)
+		fathom_listeners_call((uint32_t)index, ip, parent_ip, call->fp, context);
+	if (users & SITE_FUNCTION && traced)
+		function_slow(ip, parent_ip, call->fp, context);
+	if (users & SITE_GRAPH && traced)
+		flags |= fathom_graph_wanted((uint32_t)index);
+	if (users & SITE_PROFILE) {
+		fathom_profile_enter((uint32_t)index);
+		flags |= GRAPH_PROFILE;
+	}
+	if (call->named && users & SITE_RETURNS)
+		fathom_graph_push_named(ip, name, flags);
+	else if (flags)
+		fathom_graph_push(ip, call->slot, flags, hijack);
+	else if (users & SITE_RETURNS && !hijack)
+		fathom_port_task_state()->left_out++;
+}
+
+/* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */
+void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t context = fathom_port_context(), outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
+
+	if (fathom_likely(task)) {
+		struct function_call call = {ip, *slot, slot, fp, 0};
+
+		function_serve(&call, context);
+		fathom_guard_leave(task, outer);
+	}
+	fathom_port_unpin(pin);
+}
+
+/* Context: any. */
+void fathom_function_named(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t context = fathom_port_context(), outer;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
+
+	if (fathom_likely(task)) {
+		struct function_call call = {ip, parent_ip, 0, fp, 1};
+
+		function_serve(&call, context);
+		fathom_guard_leave(task, outer);
+	}
+	fathom_port_unpin(pin);
+}

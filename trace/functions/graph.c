@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+/* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
+#include "arch/arch.h"
+#include "fathom/stream.h"
+#include "functions/shadow.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
+
+/*
+ * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G7 are kept here) at its entry and popped
+ * at its return. Where the compiler gave return sites these are patched and nothing is replaced; elsewhere the return
+ * address is, and the shadow stack keeps the right one.
+ */
+
+#define ENTRY_BYTES 20 /* common, func, depth */
+#define EXIT_BYTES  40 /* common, func, depth, overrun, calltime, rettime */
+
+/* The four entries are all fast path: the ring's and the port's inline functions go in too. */
+#ifdef __clang__
+#define FLATTEN __attribute__((flatten))
+#else
+#define FLATTEN __attribute__((flatten, optimize("omit-frame-pointer")))
+#endif
+
+uint32_t fathom_graph_depth_max;
+uint64_t fathom_thresh_ns;
+static uint32_t graph_unseen; /* a call was pushed as GRAPH_UNSEEN in this tracing */
+
+/* ---- where a record stands and how deep that is: G4, G5 ---- */
+
+/* How many contexts the holder has interrupted inside the tracer. */
+static uint32_t guard_rank(uint32_t busy)
+{
+	return (busy > 0xff) + (busy > 0xffff) + (busy > 0xffffff);
+}
+
+static int ring_is_turned(const struct fathom_ring *ring, unsigned long turn)
+{
+	return ((fathom_load(&ring->tail) ^ fathom_load(&ring->commit)) & turn) != 0;
+}
+
+uint32_t fathom_guard_settle(uint32_t busy)
+{
+	const struct fathom_ring *ring = fathom_tracer_ring();
+	int was = (busy & GUARD_TURNED) != 0;
+	int in = ring && ring_is_turned(ring, FATHOM_POS_TURN(guard_rank(busy))) != was;
+	int counts = busy & GUARD_ENTERS ? in : !in;
+
+	return (busy & ~(uint32_t)(GUARD_MOVES | GUARD_TURNED)) |
+	       (counts ? 0 : (uint32_t)GUARD_LESS);
+}
+
+/* What a record says of call `i`. The caller holds the guard. */
+static uint32_t graph_shown(const struct fathom_task *task, uint32_t i)
+{
+	uint32_t less = 0;
+
+	for (uint32_t below = task->busy >> 8; below; below >>= 8)
+		less += (below & GUARD_LESS) != 0;
+	if (fathom_unlikely(fathom_load(&graph_unseen)))
+		for (uint32_t k = 0; k < i; k++)
+			less += (task->shadow[k].flags & GRAPH_UNSEEN) != 0;
+	return i - (less < i ? less : i);
+}
+
+/* Reserve the record that moves the depth (to `depth`: at once). The caller holds the guard as `busy` and makes it that again. */
+static uint8_t *graph_reserve(struct fathom_task *task, struct fathom_ring *ring, uint32_t bytes,
+			      uint32_t depth, uint32_t move, struct fathom_slot *slot)
+{
+	uint32_t busy = task->busy;
+	unsigned long turn = FATHOM_POS_TURN(guard_rank(busy));
+
+	fathom_ring_catch_up(ring); /* or commit may pass records of this very turn meanwhile */
+	if (ring_is_turned(ring, turn))
+		move |= GUARD_TURNED;
+	fathom_task_move(task, depth, busy | move);
+	return fathom_ring_reserve_turning(ring, bytes, turn, slot);
+}
+
+static void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, uint32_t context)
+{
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
+	fathom_put64(to + 8, ip);
+	fathom_put32(to + 16, depth);
+}
+
+static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t overrun,
+			   uint64_t calltime, uint64_t now, uint32_t context)
+{
+	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
+	fathom_put64(to + 8, func);
+	fathom_put32(to + 16, depth);
+	fathom_put32(to + 20, overrun);
+	fathom_put64(to + 24, fathom_to_ns(calltime));
+	fathom_put64(to + 32, fathom_to_ns(now));
+}
+
+/* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. */
+static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint64_t *time)
+{
+	struct fathom_ring *ring = fathom_tracer_ring();
+	uint32_t busy = task->busy;
+	struct fathom_slot slot;
+	uint8_t *to = 0;
+
+	if (fathom_likely(ring))
+		to = graph_reserve(task, ring, ENTRY_BYTES, i + 1, GUARD_ENTERS, &slot);
+	if (!to) {
+		fathom_task_move(task, i, busy);
+		return 0;
+	}
+	*time = slot.time;
+	graph_put_entry(to, ip, graph_shown(task, i), fathom_port_context());
+	fathom_task_move(task, i + 1, busy);
+	fathom_ring_commit(ring, &slot);
+	return 1;
+}
+
+/* Record that call `i` returns, and take it off the stack. 0: refused; it is off the stack. */
+static int graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+{
+	const struct fathom_shadow *e = &task->shadow[i];
+	struct fathom_ring *ring = fathom_tracer_ring();
+	uint32_t busy = task->busy, move = task->depth == i + 1 ? GUARD_LEAVES : 0;
+	struct fathom_slot slot = {0};
+	uint8_t *to = 0;
+
+	if (fathom_likely(ring))
+		to = graph_reserve(task, ring, EXIT_BYTES, task->depth, move, &slot);
+	if (fathom_likely(to))
+		graph_put_exit(to, e->func, graph_shown(task, i), task->overrun, e->calltime,
+			       slot.time, context);
+	fathom_shadow_pop(task, i, busy);
+	if (fathom_likely(to))
+		fathom_ring_commit(ring, &slot);
+	return to != 0;
+}
+
+void fathom_graph_record(uintptr_t ip, uint32_t context)
+{
+	struct fathom_ring *ring = fathom_tracer_ring();
+	struct fathom_slot slot;
+	uint8_t *to;
+
+	if (!ring)
+		return;
+	if ((to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot))) {
+		graph_put_entry(to, ip, 0, context);
+		fathom_ring_commit(ring, &slot);
+	}
+	if ((to = fathom_ring_reserve(ring, EXIT_BYTES, &slot))) {
+		graph_put_exit(to, ip, 0, 0, slot.time, slot.time, context);
+		fathom_ring_commit(ring, &slot);
+	}
+}
+
+/* The stream of the running CPU, which must not change on the way. */
+static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
+{
+	uintptr_t pin = fathom_port_pin();
+
+	record(func);
+	fathom_port_unpin(pin);
+}
+
+/*
+ * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
+ * no call and need no frame. Else they start over: the same once more where the page just ends (`page_ends`), and then the
+ * general form, which copes with all.
+ */
+
+/* Who runs where. 0: not the simple case. */
+struct graph_here {
+	struct fathom_task *task;
+	struct fathom_ring *ring;
+	uint32_t context;
+};
+
+static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
+{
+	uint32_t cpu = fathom_port_cpu_quick();
+
+	h->task = fathom_port_task_state();
+	h->context = fathom_port_context();
+	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
+		return 0;
+	FATHOM_OPAQUE(h->task);
+	h->ring = fathom_load(&fathom_core.ring[cpu]);
+	return 1;
+}
+
+/* What fathom_ring_look() has found room for, with the same `page_ends`. */
+static inline __attribute__((always_inline)) uint8_t *graph_grab(const struct graph_here *h,
+								 uint32_t bytes, int page_ends,
+								 struct fathom_slot *rec,
+								 uint32_t delta)
+{
+	if (page_ends)
+		return fathom_ring_grab_first(h->ring, bytes, FATHOM_POS_TURN(0), rec);
+	return fathom_ring_grab(h->ring, bytes, rec->before, delta, FATHOM_POS_TURN(0));
+}
+
+static inline __attribute__((always_inline)) void graph_commit(const struct graph_here *h,
+							       uint32_t bytes, int page_ends,
+							       const struct fathom_slot *rec)
+{
+	unsigned long end = fathom_ring_end(rec->before, fathom_ring_words(bytes));
+
+	if (page_ends)
+		fathom_ring_commit_first(h->ring, rec->before, rec->end, rec->time);
+	else
+		fathom_ring_try_commit(h->ring, end ^ FATHOM_POS_TURN(0), rec->time);
+}
+
+static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
+							     int hijack, int page_ends)
+{
+	struct graph_here h;
+	struct fathom_shadow *e;
+	struct fathom_slot rec;
+	uint32_t delta;
+	uint64_t depth;
+	uint8_t *to;
+
+	if (!graph_here(&h))
+		return 0;
+	depth = h.task->state; /* far too deep if somebody is busy */
+	e = &h.task->shadow[depth];
+	FATHOM_OPAQUE(e);
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
+			    h.task->plain != fathom_load(&fathom_graph_plain) ||
+			    (depth && e[-1].slot <= (uintptr_t)slot) ||
+			    !fathom_ring_look(h.ring, ENTRY_BYTES, page_ends, &rec.before,
+					      &rec.time, &delta)))
+		return 0;
+	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_ENTERS);
+	to = graph_grab(&h, ENTRY_BYTES, page_ends, &rec, delta);
+	if (fathom_unlikely(!to)) {
+		fathom_task_move(h.task, depth, 0);
+		return 0;
+	}
+	graph_put_entry(to, ip, (uint32_t)depth, h.context);
+	e->func = ip;
+	e->flags = fathom_load(&fathom_graph_plain);
+	if (hijack)
+		e->ret = *slot;
+	e->calltime = rec.time;
+	e->slot = (uintptr_t)slot;
+	fathom_local_barrier();
+	if (hijack)
+		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+	fathom_task_move(h.task, depth + 1, 0);
+	graph_commit(&h, ENTRY_BYTES, page_ends, &rec);
+	return 1;
+}
+
+/* What the fast entry could not do. */
+static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
+{
+	uint32_t outer;
+	struct fathom_task *task;
+
+	if (graph_enter(ip, slot, hijack, 1))
+		return;
+	task = fathom_guard_open(fathom_port_context(), &outer);
+	if (task) {
+		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
+		fathom_guard_leave(task, outer);
+	}
+}
+
+FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	if (fathom_unlikely(!graph_enter(ip, slot, 0, 0)))
+		graph_enter_general(ip, slot, 0);
+	fathom_port_unpin(pin);
+}
+
+FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	if (fathom_unlikely(!graph_enter(ip, slot, 1, 0)))
+		graph_enter_general(ip, slot, 1);
+	fathom_port_unpin(pin);
+}
+
+/* ---- the slow entry ---- */
+
+/* funcgraph-irqs off: what interrupts do is not recorded, unless set_graph_function asks for that very thing. */
+static int graph_skips_irq(const struct fathom_task *task, uint32_t flags)
+{
+	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_GRAPH_IRQS ||
+	    !(fathom_port_context() & WIRE_FLAG_HARDIRQ))
+		return 0;
+	if (task->inside)
+		flags = (uint32_t)task->shadow[task->inside - 1].flags;
+	return !(flags & GRAPH_IN_IRQ);
+}
+
+uint32_t fathom_graph_wanted(uint32_t index)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t flags = fathom_stream_is_on() ? GRAPH_STREAM
+			 : fathom_thresh_ns    ? GRAPH_THRESH
+					       : GRAPH_RECORD;
+	uint32_t limit = fathom_load(&fathom_graph_depth_max);
+
+	fathom_shadow_refresh(task);
+	if (task->inside > task->depth)
+		task->inside = 0;
+	if (task->quiet > task->depth)
+		task->quiet = 0;
+	if (task->quiet || (limit && graph_shown(task, task->depth) >= limit))
+		return 0;
+	if (fathom_functions.set[FATHOM_SET_GRAPH].count && !task->inside) {
+		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
+			return 0;
+		flags |= GRAPH_INSIDE;
+		if (fathom_port_context() & WIRE_FLAG_HARDIRQ)
+			flags |= GRAPH_IN_IRQ;
+	}
+	if (graph_skips_irq(task, flags))
+		return 0;
+	if (fathom_set_has(FATHOM_SET_GRAPH_NOTRACE, index))
+		return GRAPH_QUIET;
+	return flags;
+}
+
+/* Follow a call; `name` names its frame, which is `slot` if there is one. The caller holds the guard. */
+static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags, int hijack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	int i = fathom_shadow_room(task, slot);
+	struct fathom_shadow *e = &task->shadow[i];
+	uint64_t time = 0;
+
+	if (i < 0) {
+		task->left_out += !hijack;
+		return;
+	}
+	if (!slot)
+		task->left_out = 0;
+	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, &time)) {
+		fathom_counts()->refused += (uint64_t)fathom_tracing_is_on();
+		if (slot && !(flags & GRAPH_PROFILE)) {
+			task->left_out += !hijack;
+			return;
+		}
+		flags &= ~(uint32_t)GRAPH_RECORD;
+	}
+	if (!(flags & GRAPH_RECORD)) {
+		time = fathom_port_clock();
+		if (!(flags & (GRAPH_THRESH | GRAPH_QUIET | GRAPH_STREAM))) {
+			flags |= GRAPH_UNSEEN; /* G6 */
+			fathom_store(&graph_unseen, 1);
+		}
+		fathom_task_move(task, (uint32_t)i + 1, task->busy);
+	}
+	if (flags & GRAPH_STREAM)
+		graph_stream(ip, fathom_stream_enter);
+	if (flags & GRAPH_INSIDE)
+		task->inside = (uint32_t)i + 1;
+	if (flags & GRAPH_QUIET)
+		task->quiet = (uint32_t)i + 1;
+	e->func = ip;
+	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
+	e->children = 0;
+	e->calltime = time;
+	e->ret = hijack ? *slot : 0;
+	e->slot = name;
+	fathom_local_barrier();
+	if (hijack)
+		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+}
+
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
+{
+	graph_push(ip, slot, (uintptr_t)slot, flags, hijack);
+}
+
+/* ---- returns ---- */
+
+/* Call `i` returns: everyone who followed it is told, and it is taken off the stack. */
+static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+{
+	const struct fathom_shadow *e = &task->shadow[i];
+	uintptr_t flags = e->flags;
+	uint64_t took = 0;
+
+	if (task->inside > i)
+		task->inside = 0;
+	if (task->quiet > i)
+		task->quiet = 0;
+	if (flags & (GRAPH_PROFILE | GRAPH_THRESH))
+		took = fathom_port_clock() - e->calltime;
+	if (flags & GRAPH_PROFILE) {
+		if (i)
+			task->shadow[i - 1].children += took;
+		fathom_profile_leave(e->func, took, took - e->children);
+	}
+	if (flags & GRAPH_STREAM)
+		graph_stream(e->func, fathom_stream_leave);
+	if (!(flags & GRAPH_RECORD) &&
+	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
+		fathom_shadow_pop(task, i, task->busy);
+	else if (!graph_record_exit(task, i, context))
+		fathom_counts()->cut++;
+}
+
+/*
+ * A return whose call was not seen. While sites change, return sites are on and entries are not yet or no more; a call that
+ * is older than all that are open was made before its entry was on. Neither is a fault.
+ */
+static void graph_count_unseen(const struct fathom_task *task, uintptr_t slot)
+{
+	if (fathom_load(&fathom_functions.changing) || !task->depth || slot > task->shadow[0].slot)
+		fathom_counts()->earlier++;
+	else
+		fathom_counts()->unmatched++;
+}
+
+/*
+ * A return that is not simply recorded: another kind of call, another tracing, or calls above it that never returned.
+ * Its return address, 0 if the call was not followed.
+ */
+static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uintptr_t named)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t context = fathom_port_context(), outer;
+	uintptr_t ret = 0;
+	int i, own;
+
+	if (!task)
+		return 0;
+	/* Of a function that the tracer itself has called: its call was not let in, and was counted then. */
+	own = fathom_guard_is_held(task, context);
+	/* G7; and from here on no interrupt moves an entry */
+	outer = fathom_guard_enter(task, context);
+	fathom_shadow_trim(task);
+	i = named ? fathom_shadow_find_named(task, named) : fathom_shadow_find(task, slot);
+	if (i < 0) {
+		if (task->left_out && !own)
+			task->left_out--;
+		else if (!own)
+			graph_count_unseen(task, slot);
+	} else {
+		ret = task->shadow[i].ret;
+		fathom_shadow_unwind(task, (uint32_t)i);
+		if (fathom_shadow_is_over(&task->shadow[i]))
+			fathom_shadow_pop(task, (uint32_t)i, task->busy);
+		else
+			graph_exit(task, (uint32_t)i, context);
+	}
+	fathom_guard_leave(task, outer);
+	return ret;
+}
+
+/*
+ * Take the call that returns at `slot` off the stack, record it, and give back its return address in `*ret` if it was
+ * replaced. 0 if it is not the simple case; then nothing was done.
+ */
+static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret,
+							     int page_ends)
+{
+	struct graph_here h;
+	struct fathom_shadow *e;
+	struct fathom_slot rec;
+	uint32_t delta;
+	uint64_t depth;
+	uint8_t *to;
+
+	if (!graph_here(&h))
+		return 0;
+	depth = h.task->state - 1; /* far too deep if there is none, or somebody is busy */
+	e = &h.task->shadow[depth];
+	FATHOM_OPAQUE(e);
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH || e->slot != (uintptr_t)slot ||
+			    e->flags != fathom_load(&fathom_graph_plain) ||
+			    !fathom_ring_look(h.ring, EXIT_BYTES, page_ends, &rec.before, &rec.time,
+					      &delta)))
+		return 0;
+	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
+	/* G8: is it still there, now that nobody moves it? A wrong return address would be fatal. */
+	if (fathom_unlikely(fathom_load(&e->slot) != (uintptr_t)slot ||
+			    !(to = graph_grab(&h, EXIT_BYTES, page_ends, &rec, delta)))) {
+		fathom_task_move(h.task, depth + 1, 0);
+		return 0;
+	}
+	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, rec.time,
+		       h.context);
+	if (ret) {
+		*ret = e->ret;
+		e->ret = 0;
+	}
+	e->slot = 0; /* G1 */
+	fathom_task_move(h.task, depth, 0);
+	graph_commit(&h, EXIT_BYTES, page_ends, &rec);
+	return 1;
+}
+
+/* What the fast return could not do. */
+static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot)
+{
+	uintptr_t ret;
+
+	if (graph_leave(slot, &ret, 1))
+		return ret;
+	return graph_leave_slow((uintptr_t)slot, 0);
+}
+
+/* At a return site. Context: any. */
+FLATTEN void fathom_graph_leave(uintptr_t *slot)
+{
+	uintptr_t pin = fathom_port_pin();
+
+	if (fathom_unlikely(!graph_leave(slot, 0, 0)))
+		graph_leave_general(slot);
+	fathom_port_unpin(pin);
+}
+
+/* At a replaced return. Context: any. G3 says the entry is there. */
+FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
+{
+	uintptr_t pin = fathom_port_pin(), ret;
+
+	if (fathom_unlikely(!graph_leave(slot, &ret, 0)))
+		ret = graph_leave_general(slot);
+	fathom_port_unpin(pin);
+	return ret;
+}
+
+/*
+ * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the call, and the
+ * innermost call of that name is the one that returns. So every call that will be told to return is on the stack, whatever
+ * is wanted of it (G6), or counted as beyond it.
+ */
+void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags)
+{
+	graph_push(ip, 0, named, flags, 0);
+}
+
+uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uintptr_t named = fathom_shadow_named(told, from);
+
+	fathom_shadow_refresh(task);
+	if (own_stack)
+		fathom_shadow_leave_named(task, named);
+	return named;
+}
+
+void fathom_graph_leave_named(uintptr_t ip)
+{
+	uintptr_t pin = fathom_port_pin();
+	struct fathom_task *task = fathom_port_task_state();
+
+	/* What the tracer called itself, or a signal in the middle of it, was not let in: it would be taken for another's. */
+	if (task && fathom_guard_is_held(task, fathom_port_context()))
+		;
+	else if (task && task->left_out)
+		task->left_out--;
+	else
+		graph_leave_slow(0, ip);
+	fathom_port_unpin(pin);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow.c -- a task's calls that have not returned yet, and what becomes of those that never will. */
+#include "arch/arch.h"
+#include "functions/shadow.h"
+#include "functions/sites.h"
+#include "functions/tracers.h"
+
+/*
+ * A frame is named by the address of its return address (the slot), so a return finds its call even if others were left
+ * without one (longjmp, a task switch inside a function, a site that was off): entries above it are dropped.
+ *
+ * G1. Entries at and above task->depth have slot and ret 0. So a pop clears them before it lowers depth, and a push
+ *     raises depth before it fills the entry in: an interrupt in between sees an entry that matches no return.
+ * G2. A push by an interrupt is popped (or dropped by its own context) before the interrupted context goes on.
+ * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
+ *     stack that has returned, or its slot is in use by another call. A return address is never lost.
+ *
+ * The depth that a record shows is the number of calls that, where it stands in the trace, have begun and not returned. A
+ * record gets its place when the ring grants it, the depth changes some instructions before or behind that, and an
+ * interrupt that comes in between records calls too. So:
+ *
+ * G4. depth and busy change in one store. A call that is being recorded, or whose return is, is on the shadow stack for all
+ *     of that time, and the byte of `busy` of who does it says which of the two it is.
+ * G5. Such a reservation turns a bit of the ring's tail that nobody else turns (FATHOM_POS_TURN; one for each of the
+ *     contexts that can be in the tracer at once). Whoever interrupts it sees by that whether the record has its place,
+ *     and counts the call on top, or not (GUARD_LESS).
+ * G6. A call whose entry the ring refuses is left out whole: it is not pushed, so its return is not recorded and its callees
+ *     show as its caller's. If someone else wants it followed (the profile), or if it must be on the stack for returns to
+ *     be told apart (names instead of slots), it is pushed as GRAPH_UNSEEN, and not counted in any depth.
+ * G7. Whoever was let in is let out: the return of a call that is on the stack is recorded in any context.
+ *
+ * G8. The fast entries take the depth before they hold the guard. If a new tracing begins meanwhile and an interrupt is the
+ *     first to be traced in it, it drops and moves calls (fathom_shadow_refresh), and the depth that was taken is too deep.
+ *     A return then finds nothing on top; an entry finds that the ring has changed, or goes on with calls below it that are
+ *     over. Whoever comes next and finds such a call on top is not fast, and takes them off.
+ */
+
+/*
+ * The number in a call's flags says when it was made: in which tracing, and there before or after return sites went off.
+ * graph_first is the number that the tracing began with.
+ */
+#define GENERATION_MASK 0xffffffu
+static uint32_t graph_generation = 1, graph_first = 1;
+uintptr_t fathom_graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
+
+void fathom_task_init(struct fathom_task *task)
+{
+	uint8_t *p = (uint8_t *)task;
+
+	for (size_t i = 0; i < sizeof(*task); i++)
+		((volatile uint8_t *)p)[i] = 0;
+}
+
+static uint32_t generation_of(uintptr_t flags)
+{
+	return (uint32_t)(flags >> GRAPH_FLAG_BITS) & GENERATION_MASK;
+}
+
+static int generation_is_before(uint32_t a, uint32_t b)
+{
+	return ((b - a - 1) & GENERATION_MASK) < GENERATION_MASK / 2;
+}
+
+uint32_t fathom_graph_next(void)
+{
+	return (graph_generation + 1) & GENERATION_MASK;
+}
+
+void fathom_graph_advance(void)
+{
+	graph_generation = fathom_graph_next();
+	fathom_store(&fathom_graph_plain,
+		     (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
+}
+
+void fathom_graph_reset(void)
+{
+	fathom_store(&graph_first, fathom_graph_next()); /* first: nobody takes old calls for new */
+	fathom_local_barrier();
+	fathom_graph_advance();
+}
+
+int fathom_shadow_is_over(const struct fathom_shadow *e)
+{
+	uint32_t made = generation_of(e->flags);
+	int site;
+
+	if (made == generation_of(fathom_load(&fathom_graph_plain)))
+		return 0;
+	if (generation_is_before(made, fathom_load(&graph_first)))
+		return 1;
+	site = fathom_site_find(e->func);
+	return site >= 0 &&
+	       generation_is_before(made, fathom_load(&fathom_functions.site[site].off_since));
+}
+
+/* Drop the entries for which `dead` says so and close the gaps. Keeps G1. */
+static void shadow_compact(struct fathom_task *task, uint32_t from,
+			   int (*dead)(const struct fathom_shadow *e, uintptr_t arg), uintptr_t arg)
+{
+	uint32_t kept = from, depth = task->depth;
+
+	for (uint32_t i = from; i < depth; i++) {
+		if (dead(&task->shadow[i], arg))
+			continue;
+		if (kept != i)
+			task->shadow[kept] = task->shadow[i];
+		kept++;
+	}
+	for (uint32_t i = kept; i < depth; i++)
+		task->shadow[i].slot = task->shadow[i].ret = 0;
+	fathom_local_barrier();
+	task->depth = kept;
+}
+
+static int dead_if_plain(const struct fathom_shadow *e, uintptr_t arg)
+{
+	(void)arg;
+	return !e->ret;
+}
+
+/* Below a frame that has returned, on what must be the same stack. Return sites have nothing to lose: drop them all. */
+static int dead_below(const struct fathom_shadow *e, uintptr_t slot)
+{
+	return !e->ret || (e->slot <= slot && slot - e->slot < FATHOM_STACK_BYTES);
+}
+
+/* Its frame lay below `sp`, on what must be the same stack. */
+static int dead_left(const struct fathom_shadow *e, uintptr_t sp)
+{
+	return e->slot < sp && sp - e->slot < FATHOM_STACK_BYTES;
+}
+
+void fathom_shadow_refresh(struct fathom_task *task)
+{
+	if (task->plain == fathom_load(&fathom_graph_plain) || fathom_guard_is_nested(task))
+		return;
+	if (generation_is_before(generation_of(task->plain), fathom_load(&graph_first))) {
+		shadow_compact(task, 0, dead_if_plain, 0);
+		task->inside = task->quiet = task->left_out = 0;
+	}
+	task->plain = fathom_load(&fathom_graph_plain);
+}
+
+void fathom_shadow_trim(struct fathom_task *task)
+{
+	uint32_t depth = task->depth;
+
+	if (fathom_guard_is_nested(task))
+		return; /* an interrupted context is just putting one there: G1 */
+	while (depth && !task->shadow[depth - 1].slot)
+		depth--;
+	task->depth = depth;
+}
+
+int fathom_shadow_find(const struct fathom_task *task, uintptr_t slot)
+{
+	for (uint32_t i = task->depth; i-- > 0;)
+		if (task->shadow[i].slot == slot)
+			return (int)i;
+	return -1;
+}
+
+int fathom_shadow_find_named(const struct fathom_task *task, uintptr_t func)
+{
+	for (uint32_t i = task->depth; i-- > 0;)
+		if (task->shadow[i].slot & SHADOW_NAMED && task->shadow[i].func == func)
+			return (int)i;
+	return -1;
+}
+
+/*
+ * Told from below where the new one is: its frame is gone. Told from the very same place, it is if it was called from
+ * elsewhere; else it may be a function that the new one is inlined in.
+ */
+static int dead_named(const struct fathom_shadow *e, uintptr_t named)
+{
+	uintptr_t was = e->slot & ~(uintptr_t)SHADOW_NAMED_BITS,
+		  is = named & ~(uintptr_t)SHADOW_NAMED_BITS;
+
+	return e->slot & SHADOW_NAMED && is - was < FATHOM_STACK_BYTES &&
+	       (is != was || e->slot != named);
+}
+
+/* If no more fit, whatever is not above it. */
+static int dead_named_full(const struct fathom_shadow *e, uintptr_t named)
+{
+	return e->slot & SHADOW_NAMED && (dead_named(e, named) || e->slot == named);
+}
+
+void fathom_shadow_leave_named(struct fathom_task *task, uintptr_t named)
+{
+	int (*dead)(const struct fathom_shadow *e, uintptr_t arg) = dead_named;
+	uint32_t depth = task->depth;
+
+	if (fathom_guard_is_nested(task))
+		return;
+	if (depth == FATHOM_SHADOW_DEPTH)
+		dead = dead_named_full;
+	while (depth && dead(&task->shadow[depth - 1], named))
+		depth--;
+	if (depth == task->depth)
+		return;
+	fathom_counts()->unwound += task->depth - depth;
+	shadow_compact(task, depth, dead, named);
+}
+
+/*
+ * The top of the shadow stack does not lie above the new frame: another stack (an interrupt's), a tail call, or calls
+ * that were left by a longjmp. Only if this very slot is in use is it certain that its old owner is gone.
+ */
+static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uintptr_t *slot)
+{
+	int i = fathom_shadow_find(task, (uintptr_t)slot);
+
+	if (i < 0 || fathom_guard_is_nested(task))
+		return;
+	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
+		return; /* tail call: the caller's return is still to come, from here */
+	fathom_counts()->unwound += task->depth - (uint32_t)i;
+	task->shadow[i].ret = 0;
+	shadow_compact(task, (uint32_t)i, dead_below, (uintptr_t)slot);
+}
+
+int fathom_shadow_room(struct fathom_task *task, uintptr_t *slot)
+{
+	uint32_t depth;
+
+	fathom_shadow_refresh(task);
+	fathom_shadow_trim(task);
+	depth = task->depth;
+	if (slot && depth && task->shadow[depth - 1].slot <= (uintptr_t)slot) {
+		shadow_reuse(task, slot);
+		depth = task->depth;
+	}
+	if (depth >= FATHOM_SHADOW_DEPTH) {
+		task->overrun++;
+		fathom_counts()->shadow_full++;
+		return -1;
+	}
+	return (int)depth;
+}
+
+void fathom_shadow_unwind(struct fathom_task *task, uint32_t i)
+{
+	if (task->depth == i + 1)
+		return;
+	fathom_counts()->unwound += task->depth - 1 - i;
+	shadow_compact(task, i + 1, dead_below, task->shadow[i].slot);
+}
+
+void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy)
+{
+	uint32_t depth = task->depth;
+
+	/* If it is not on top, it leaves a hole below another stack's calls; compacted later. */
+	task->shadow[i].slot = task->shadow[i].ret = 0; /* G1 */
+	fathom_task_move(task, depth == i + 1 ? i : depth, busy);
+}
+
+/* A tail call has its caller's slot, and what it replaced is the replaced one: so the innermost goes first, or comes last. */
+void fathom_returns_put_back(void)
+{
+	const struct fathom_task *task = fathom_port_task_state();
+
+	for (uint32_t i = task ? task->depth : 0; i-- > 0;) {
+		const struct fathom_shadow *e = &task->shadow[i];
+		volatile uintptr_t *slot = (uintptr_t *)e->slot;
+
+		if (e->ret && *slot == fathom_arch_return_address())
+			*slot = e->ret;
+	}
+}
+
+void fathom_returns_replace(uintptr_t sp)
+{
+	struct fathom_task *task = fathom_port_task_state();
+	uint32_t outer, depth = task ? task->depth : 0;
+
+	if (!depth)
+		return;
+	outer = fathom_guard_enter(task, fathom_port_context());
+	shadow_compact(task, 0, dead_left, sp);
+	fathom_counts()->unwound += depth - task->depth;
+	for (uint32_t i = 0; i < task->depth; i++) {
+		const struct fathom_shadow *e = &task->shadow[i];
+		volatile uintptr_t *slot = (uintptr_t *)e->slot;
+
+		if (e->ret && *slot == e->ret)
+			*slot = fathom_arch_return_address();
+	}
+	fathom_guard_leave(task, outer);
+}
+
+/* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */
+static int shadow_above(const struct fathom_task *task, uintptr_t at)
+{
+	int best = -1;
+
+	for (uint32_t i = 0; i < task->depth && i < FATHOM_SHADOW_DEPTH; i++) {
+		const struct fathom_shadow *e = &task->shadow[i];
+
+		if (e->ret && e->slot >= at && e->slot - at < FATHOM_STACK_BYTES &&
+		    (best < 0 || e->slot < task->shadow[best].slot))
+			best = (int)i;
+	}
+	return best;
+}
+
+uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
+{
+	struct fathom_task *task;
+	int i;
+
+	if (!ret || ret != fathom_arch_return_address())
+		return ret;
+	task = fathom_port_task_state();
+	i = task ? shadow_above(task, slot) : -1;
+	return i >= 0 ? task->shadow[i].ret : ret;
+}
