@@ -15,8 +15,6 @@ FATHOM_OBJECT(registry_program);
 
 struct fathom_gate fathom_gate;
 
-#define FATHOM_HOOKS_MAX 32
-static struct fathom_hook registry_hooks[FATHOM_HOOKS_MAX];
 #define REGISTRY_ID_MAX 0xffffu
 static uint16_t registry_last_id;
 
@@ -279,42 +277,4 @@ int fathom_event_enable(const char *pattern, int on)
 		matched++;
 	}
 	return matched ? matched : -FATHOM_EINVAL;
-}
-
-/* A node is taken by its fn; it is filled in before it is linked, and a probe that still walks it finds `next` intact. */
-int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
-{
-	struct fathom_hook *h, *free = NULL;
-	int err;
-
-	for (h = ev->hooks; h; h = h->next)
-		if (h->fn == fn && h->data == data)
-			return -FATHOM_EEXIST;
-	for (uint32_t i = 0; i < FATHOM_HOOKS_MAX && !free; i++)
-		if (!registry_hooks[i].fn)
-			free = &registry_hooks[i];
-	if (!free)
-		return -FATHOM_ENOSPC;
-	free->fn = fn;
-	free->data = data;
-	free->next = ev->hooks;
-	__atomic_store_n(&ev->hooks, free, __ATOMIC_RELEASE);
-	err = fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
-	if (err)
-		fathom_event_unhook(ev, fn, data);
-	return err;
-}
-
-int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)
-{
-	struct fathom_hook **at = &ev->hooks, *h;
-
-	for (; (h = *at); at = &h->next)
-		if (h->fn == fn && h->data == data)
-			break;
-	if (!h)
-		return -FATHOM_ENOENT;
-	__atomic_store_n(at, h->next, __ATOMIC_RELEASE);
-	h->fn = NULL;
-	return ev->hooks ? 0 : fathom_event_set(ev, 0, FATHOM_EVENT_HOOK);
 }

@@ -230,13 +230,19 @@
 		fathom_emit_try_end(&fathom_t, fathom_bytes);					\
 	}
 
-/* Functions attached by register_trace_<event>(). `args` begins with a comma. Pairs with release in fathom_event_hook(). */
+/*
+ * Functions attached by register_trace_<event>(). `args` begins with a comma. The acquire pairs with the release in
+ * fathom_event_hook(); a node that was removed keeps its fn until every walk that may have seen it has left.
+ */
 #define FATHOM_HOOKS(event, type, args...)                                                 \
-	if (fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK)                    \
+	if (fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK) {                  \
+		uint32_t fathom_in = fathom_hooks_enter();                                 \
 		for (struct fathom_hook *fathom_h =                                        \
 			     __atomic_load_n(&fathom_ev_##event.hooks, __ATOMIC_ACQUIRE); \
 		     fathom_h;                                                             \
 		     fathom_h = __atomic_load_n(&fathom_h->next, __ATOMIC_ACQUIRE))        \
-			((type)fathom_h->fn)(fathom_h->data args);
+			((type)fathom_h->fn)(fathom_h->data args);                         \
+		fathom_hooks_leave(fathom_in);                                             \
+	}
 
 #endif

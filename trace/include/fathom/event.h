@@ -46,6 +46,7 @@ struct fathom_hook {
 	void (*fn)(void);
 	void *data;
 	struct fathom_hook *next;
+	uint32_t state; /* the registry's; see hooks.c */
 };
 
 /* Bits of fathom_event.state. Zero = off: the call site is a NOP (or falls through its branch). */
@@ -69,7 +70,7 @@ struct fathom_event {
 	void (*print)(struct fathom_print *p);
 	int (*reg)(void);	   /* TRACE_EVENT_FN: before the first use, may refuse */
 	void (*unreg)(void);	   /* after the last */
-	struct fathom_hook *hooks; /* read by the probe; nodes are never freed while it may run */
+	struct fathom_hook *hooks; /* read by the probe between fathom_hooks_enter() and _leave() */
 	void *control;		   /* control/: filter and triggers of this event */
 };
 
@@ -121,9 +122,23 @@ int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
  */
 int fathom_event_enable(const char *pattern, int on);
 
-/* Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use). */
+/*
+ * Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use), -EAGAIN: the
+ * last free ones were removed just now and may still run. Context: task, callers serialise.
+ */
 int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data);
+/*
+ * Detach it: 0 or -ENOENT. An event that began before may still call fn with this data on another CPU, or below in the
+ * same stack; before either of them goes away, wait until fathom_hooks_quiet() says 1. Context: as above.
+ */
 int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data);
+int fathom_hooks_quiet(void);
+#define tracepoint_synchronize_unregister() \
+	do {                                \
+	} while (!fathom_hooks_quiet())
+/* Around an event's walk of its hooks: what enter gave, leave takes. Any context; they nest. */
+uint32_t fathom_hooks_enter(void);
+void fathom_hooks_leave(uint32_t in);
 
 /* The text of the event's `format` file, as Linux prints it. */
 void fathom_event_format(const struct fathom_event *ev, struct fathom_text *out);
