@@ -73,10 +73,10 @@ static int32_t group_of(int32_t pid)
 
 #if LEVEL >= \
 	4 /* calls are patched into text: it is read-only, its alias in the direct map is not */
-NOTRACE static int poke(void *at, const void *code, size_t bytes)
+NOTRACE static void *text_map(void *at, size_t bytes)
 {
-	memcpy(phys_to_virt(virt_to_phys(at)), code, bytes);
-	return 0;
+	(void)bytes; /* the alias is contiguous */
+	return phys_to_virt(virt_to_phys(at));
 }
 #endif
 
@@ -107,7 +107,7 @@ void port_init(uint32_t cpus)
 #if LEVEL >= 4
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
-		.poke = poke,
+		.text_map = text_map,
 		.stop_cpus = smp_stop_all,
 		.irq_text = (uintptr_t)__irqentry_text_start,
 		.irq_text_end = (uintptr_t)__irqentry_text_end,

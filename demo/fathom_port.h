@@ -28,5 +28,5 @@ static inline uint32_t fathom_port_context(void)
 #define fathom_port_stack	 kstack_bounds
 #endif
 
-#define FATHOM_PATCH (LEVEL >= 5) /* an event that is off is a NOP; needs config.poke */
+#define FATHOM_PATCH (LEVEL >= 5) /* an event that is off is a NOP; needs config.text_map */
 #endif

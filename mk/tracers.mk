@@ -138,3 +138,10 @@ $(PLUGS): $(B)/tracers/%.so: test/tracers/plug.c ports/user/fathom_user.h trace/
 $(B)/test/unit/tracers_later: $(PLUGS)
 $(B)/test/unit/tracers_later: TRACERS_LINK := -rdynamic
 CHECK_FAST_DEPS += $(B)/test/unit/tracers_later
+
+# The patcher of the CPUs that replace a word, compiled for this one with a made-up port (test/unit/patch_words.c).
+PATCH_WORDS := $(addprefix $(B)/test/unit/patch_words_,aarch64 riscv64)
+$(PATCH_WORDS): $(B)/test/unit/patch_words_%: test/unit/patch_words.c test/harness.h trace/arch/text.c trace/arch/patch_word.c trace/arch/%/site.c $(wildcard trace/arch/*.h trace/include/fathom/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) -O1 -g $(WARN) $(SAN) -Wno-missing-prototypes -DWORDS_$* -I. -Itrace -Itrace/include -Iports/template -Itest $(filter %.c,$^) -o $@
+CHECK_FAST_DEPS += $(PATCH_WORDS)

@@ -214,14 +214,18 @@ static double ticks_per_ns(void)
 	       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec));
 }
 
-static int poke(void *at, const void *code, size_t bytes)
+static void *text_map(void *at, size_t bytes)
 {
 	uintptr_t page = (uintptr_t)at & ~4095ul;
 
-	if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
-		return -1;
-	memcpy(at, code, bytes);
-	return mprotect((void *)page, 8192, PROT_READ | PROT_EXEC);
+	(void)bytes;
+	return mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) ? NULL : at;
+}
+
+static void text_unmap(void *at, size_t bytes)
+{
+	(void)bytes;
+	mprotect((void *)((uintptr_t)at & ~4095ul), 8192, PROT_READ | PROT_EXEC);
 }
 
 static void bar(const char *name, double measured, const char *goal, int ok)
@@ -233,7 +237,10 @@ static void start(void)
 {
 	uint32_t pages = RING_BYTES / WIRE_PAGE_BYTES;
 	size_t bytes = fathom_memory_need(1, pages);
-	struct fathom_config config = {.nr_cpus = 1, .pages_per_cpu = pages, .poke = poke};
+	struct fathom_config config = {.nr_cpus = 1,
+				       .pages_per_cpu = pages,
+				       .text_map = text_map,
+				       .text_unmap = text_unmap};
 	void *mem;
 
 	config.memory = aligned_alloc(4096, (bytes + 4095) & ~4095ul);

@@ -32,7 +32,7 @@ static inline uint64_t fathom_port_clock(void)
  *	uint32_t fathom_port_context(void)	irqs off, in irq, NMI (enum wire_flags), preempt depth << 8
  *	uintptr_t fathom_port_pin(void)		a kernel that moves tasks between CPUs inside the kernel: stop that
  *	void fathom_port_unpin(uintptr_t)	... and allow it again
- *	#define FATHOM_PATCH 1			call sites are NOPs that are patched through config.poke
+ *	#define FATHOM_PATCH 1			call sites are NOPs that are patched (config.text_map)
  */
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* poke.c -- writes the process's own text: pages are made writable for a moment, all threads are made to see it. */
+/* poke.c -- lets the library write the process's text: pages are made writable for a moment, all threads see the new text. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -19,7 +18,7 @@ static struct sigaction poke_old_trap;
  * a page stays writable until the next one is written to, or to user_sync(), which ends each step of the patcher.
  */
 static uintptr_t poke_from, poke_to;
-static int poke_syncs; /* who pokes syncs */
+static int poke_syncs; /* user_sync() ends each step */
 
 static int poke_close(void)
 {
@@ -47,24 +46,27 @@ static int poke_open(uintptr_t at, size_t bytes)
 	return 0;
 }
 
-int user_poke(void *at, const void *code, size_t bytes)
+void *user_text_map(void *at, size_t bytes)
 {
-	int err = poke_open((uintptr_t)at, bytes);
-
-	if (err)
-		return err;
-	if (bytes == 1)
-		__atomic_store_n((uint8_t *)at, *(const uint8_t *)code, __ATOMIC_SEQ_CST);
-	else
-		memcpy(at, code, bytes);
-	__builtin___clear_cache((char *)at, (char *)at + bytes);
-	return poke_syncs ? 0 : poke_close();
+	return poke_open((uintptr_t)at, bytes) ? NULL : at;
 }
 
+void user_text_unmap(void *at, size_t bytes)
+{
+	(void)at, (void)bytes;
+	if (!poke_syncs)
+		poke_close();
+}
+
+/* riscv64: the system call behind clear_cache makes every hart that runs this process fetch again, whatever the range. */
 void user_sync(void)
 {
 	poke_close();
+#ifdef __riscv
+	__builtin___clear_cache((char *)user_sync, (char *)user_sync + 4);
+#else
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+#endif
 }
 
 /* A thread that ran into a site while it was changed goes on where fathom_arch_breakpoint() says. */
@@ -94,6 +96,10 @@ int user_poke_start(void)
 	struct sigaction sa = {.sa_sigaction = poke_trap,
 			       .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
+#ifdef __riscv
+	(void)sa;
+	return poke_syncs = 1;
+#endif
 	poke_syncs = 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return 0;

@@ -80,8 +80,9 @@ const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 uintptr_t user_symbol_lookup(const char *name);
 int user_symbol_at(uint32_t index, uintptr_t *at, const char **name);
 
-/* poke.c: writing the program's text. */
-int user_poke(void *at, const void *code, size_t bytes);
+/* poke.c: the library writes the program's text. */
+void *user_text_map(void *at, size_t bytes);
+void user_text_unmap(void *at, size_t bytes);
 void user_sync(void);
 /* Whether all threads can be made to see new text; installs the breakpoint handler. */
 int user_poke_start(void);

@@ -321,7 +321,8 @@ static int start_tracer(void)
 static int start_tracing(void)
 {
 	struct fathom_config c = {.sink = to_stderr,
-				  .poke = user_poke,
+				  .text_map = user_text_map,
+				  .text_unmap = user_text_unmap,
 				  .symbol = user_symbol,
 				  .lookup = user_symbol_lookup,
 				  .task_name = user_thread_name,

@@ -302,7 +302,7 @@ static void start(void)
 				       .memory_bytes = sizeof(memory),
 				       .nr_cpus = 1,
 				       .pages_per_cpu = 16,
-				       .poke = port_poke,
+				       .text_map = port_text_map,
 				       .sync = port_sync,
 				       .symbol = port_symbol};
 

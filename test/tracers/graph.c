@@ -195,6 +195,57 @@ TEST(registers_survive)
 	clean();
 }
 
+/* Overwrites what a traced function's arguments are in, as the C code behind an entry may. */
+static void clobber(const struct fathom_function_hit *hit)
+{
+	(void)hit;
+#if defined(__aarch64__)
+	__asm__ volatile("mov x1, #-1\nmov x2, #-1\nmov x3, #-1\nmov x4, #-1\nmov x5, #-1\n"
+			 "mov x6, #-1\nmov x7, #-1\nmov x8, #-1\n"
+			 "movi v0.16b, #255\nmovi v1.16b, #255\nmovi v2.16b, #255\n"
+			 "movi v3.16b, #255\nmovi v4.16b, #255\nmovi v5.16b, #255\n"
+			 "movi v6.16b, #255\nmovi v7.16b, #255" ::
+				 : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "v0", "v1", "v2",
+				   "v3", "v4", "v5", "v6", "v7");
+#elif defined(__riscv)
+	__asm__ volatile("li a1, -1\nli a2, -1\nli a3, -1\nli a4, -1\nli a5, -1\nli a6, -1\n"
+			 "li a7, -1\nli t2, -1\n"
+			 "fmv.d.x fa0, a1\nfmv.d.x fa1, a1\nfmv.d.x fa2, a1\nfmv.d.x fa3, a1\n"
+			 "fmv.d.x fa4, a1\nfmv.d.x fa5, a1\nfmv.d.x fa6, a1\nfmv.d.x fa7, a1" ::
+				 : "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t2", "fa0", "fa1",
+				   "fa2", "fa3", "fa4", "fa5", "fa6", "fa7");
+#elif defined(__x86_64__) /* vector registers are not saved: the library uses none */
+	__asm__ volatile("mov $-1, %%rcx\nmov %%rcx, %%rdx\nmov %%rcx, %%rsi\nmov %%rcx, %%r8\n"
+			 "mov %%rcx, %%r9\nmov %%rcx, %%r10\nmov %%rcx, %%rax" ::
+				 : "rcx", "rdx", "rsi", "r8", "r9", "r10", "rax");
+#endif
+}
+
+TEST(arguments_survive_any_code)
+{
+	static const struct fathom_function_command command = {.name = "clobber", .run = clobber};
+	static const double v[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+	CHECK_EQ(fathom_function_command_add(&command), 0);
+	CHECK_EQ(filter("*_big:clobber"), 0);
+	CHECK_EQ(filter("*_eight*:clobber"), 0);
+	for (int graph = 0; graph < 2; graph++) {
+		struct big b = {{0}};
+
+		CHECK_EQ(fathom_tracer_set(graph ? "function_graph" : "nop"), 0);
+		traced_sink = 9;
+		b = ret_big(5, 3);
+		CHECK(b.v[0] == 5 && b.v[1] == 3 && b.v[2] == 8 && b.v[4] == 15 && b.v[5] == 9);
+		b = hij_big(7, 2);
+		CHECK(b.v[0] == 7 && b.v[1] == 2 && b.v[3] == 5 && b.v[4] == 14 && b.v[5] == 9);
+		CHECK(ret_eight(v) == 204.0);
+		CHECK(hij_eight(v) == 204.0);
+	}
+	CHECK_EQ(filter("!*_big:clobber"), 0);
+	CHECK_EQ(filter("!*_eight*:clobber"), 0);
+	clean();
+}
+
 /* ---- threads and signals ---- */
 
 static atomic_int stop_now;

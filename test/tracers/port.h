@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* port.h -- sets the library up in the test's own process: text is written through /proc/self/mem, symbols from the ELF file. */
+/* port.h -- sets the library up in the test's own process: its text is made writable, symbols from the ELF file. */
 #ifndef TEST_TRACERS_PORT_H
 #define TEST_TRACERS_PORT_H
 
@@ -63,30 +63,14 @@ static inline const char *port_symbol(uintptr_t at, uintptr_t *offset, uintptr_t
 	return 0;
 }
 
-#ifdef __x86_64__
-/* One syscall per write is atomic enough: the patcher never relies on more than one byte at a time. */
-static inline int port_poke(void *at, const void *code, size_t bytes)
-{
-	static int fd = -1;
-
-	if (fd < 0)
-		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	return pwrite(fd, code, bytes, (off_t)(uintptr_t)at) == (ssize_t)bytes ? 0 : -FATHOM_EFAULT;
-}
-#else
-/* Words, stored where they are: qemu-user sees that. */
-static inline int port_poke(void *at, const void *code, size_t bytes)
+/* Text stays writable once it was written: what is tested here is what is written. */
+static inline void *port_text_map(void *at, size_t bytes)
 {
 	uintptr_t from = (uintptr_t)at & ~(uintptr_t)4095;
+	uintptr_t to = ((uintptr_t)at + bytes + 4095) & ~(uintptr_t)4095;
 
-	if (mprotect((void *)from, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
-		return -FATHOM_EFAULT;
-	for (size_t i = 0; i < bytes / 4; i++)
-		__atomic_store_n((uint32_t *)at + i, ((const uint32_t *)code)[i], __ATOMIC_RELAXED);
-	__builtin___clear_cache((char *)at, (char *)at + bytes);
-	return 0;
+	return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC) ? NULL : at;
 }
-#endif
 
 static inline void port_sync(void)
 {
@@ -119,7 +103,7 @@ static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 		.nr_cpus = nr_cpus,
 		.pages_per_cpu = pages,
 		.clock_hz = port_clock_hz,
-		.poke = port_poke,
+		.text_map = port_text_map,
 		.sync = port_sync,
 		.symbol = port_symbol,
 	};
@@ -135,7 +119,7 @@ static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 	}
 	config.memory = memory;
 	if (port_read_only)
-		config.poke = 0;
+		config.text_map = 0;
 	return fathom_init(&config);
 }
 

@@ -10,6 +10,11 @@ struct pair {
 	long a, b;
 };
 
+/* Too large for registers: the caller says where it goes, on aarch64 in x8. */
+struct big {
+	long v[6];
+};
+
 #define TRACED_FUNCTIONS(p)                                   \
 	int p##_leaf(int x);                                  \
 	size_t p##_through(size_t (*call)(int), int arg);     \
@@ -22,6 +27,8 @@ struct pair {
 	int p##_catcher(int n);                               \
 	double p##_mix(double a, double b, int n, ...);       \
 	struct pair p##_pair(long a, long b, long c, long d); \
+	struct big p##_big(long a, long b);                   \
+	double p##_eight(const double *v);                    \
 	void p##_work(void)
 
 TRACED_FUNCTIONS(ret);

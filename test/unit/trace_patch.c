@@ -28,17 +28,37 @@ static uint8_t *writing; /* the same pages, writable */
 static const uint8_t nop5[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 static const uint8_t jump[5] = {0xe9, 6, 0, 0, 0};
 static atomic_int traps, strangers, refuse_after = -1;
-static int pokes, syncs, stops;
+static int maps, mapped, syncs, stops;
 
-static int alias_poke(void *at, const void *code, size_t bytes)
+static void *alias_map(void *at, size_t bytes)
 {
-	if (refuse_after >= 0 && pokes >= refuse_after)
-		return -FATHOM_EFAULT;
-	pokes++;
-	for (size_t i = 0; i < bytes; i++)
-		((volatile uint8_t *)writing)[(uint8_t *)at - text + (long)i] =
-			((const uint8_t *)code)[i];
-	return 0;
+	(void)bytes;
+	if (refuse_after >= 0 && maps >= refuse_after)
+		return NULL;
+	maps++;
+	mapped++;
+	return writing + ((uint8_t *)at - text);
+}
+
+static int call(int i)
+{
+	int (*fn)(void) = (int (*)(void))(uintptr_t)(text + i * STRIDE);
+
+	return fn();
+}
+
+static int run_between; /* an interrupt comes after each store */
+static int halves;	/* what it ran was neither the old code nor the new */
+
+static void alias_unmap(void *alias, size_t bytes)
+{
+	(void)bytes;
+	mapped--;
+	if (run_between) {
+		int r = call((int)(((uint8_t *)alias - writing) / STRIDE));
+
+		halves += r != 1 && r != 2;
+	}
 }
 
 static void all_sync(void)
@@ -73,7 +93,7 @@ static int set_up(int with_sync)
 	int fd = memfd_create("text", 0);
 	struct sigaction sa = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 	struct fathom_config config = {
-		.nr_cpus = 2, .poke = alias_poke, .sync = with_sync ? all_sync : 0};
+		.nr_cpus = 2, .text_map = alias_map, .text_unmap = alias_unmap, .sync = with_sync ? all_sync : 0};
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes))
 		return -1;
@@ -86,17 +106,10 @@ static int set_up(int with_sync)
 		memcpy(writing + i * STRIDE, body, sizeof(body));
 	sigaction(SIGTRAP, &sa, 0);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-	pokes = syncs = stops = 0;
+	maps = mapped = syncs = stops = 0;
 	atomic_store(&refuse_after, -1);
 	fathom_arch_patch_init(&config);
 	return 0;
-}
-
-static int call(int i)
-{
-	int (*fn)(void) = (int (*)(void))(uintptr_t)(text + i * STRIDE);
-
-	return fn();
 }
 
 static int want_on;
@@ -150,7 +163,7 @@ TEST(patch_one)
 	CHECK_EQ(fathom_arch_patch(text, nop5, 9), -FATHOM_EINVAL);
 }
 
-TEST(patch_without_poke)
+TEST(patch_without_map)
 {
 	struct fathom_config none = {.nr_cpus = 1};
 
@@ -161,12 +174,16 @@ TEST(patch_without_poke)
 
 TEST(patch_stopped)
 {
-	struct fathom_config config = {.nr_cpus = 2, .poke = alias_poke, .stop_cpus = fake_stop};
+	struct fathom_config config = {.nr_cpus = 2, .text_map = alias_map, .text_unmap = alias_unmap, .stop_cpus = fake_stop};
 
 	CHECK_EQ(set_up(0), 0);
 	fathom_arch_patch_init(&config);
 	want_on = 1;
+	run_between = 1;
 	CHECK_EQ(fathom_arch_patch_many(&set), NR_SITES - NR_SITES / 3);
+	run_between = 0;
+	CHECK_EQ(halves, 0);
+	CHECK_EQ(mapped, 0);
 	CHECK_EQ(stops, 1);
 	CHECK_EQ(call(0), 2);
 	CHECK_EQ(call(2), 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch.c -- x86_64: instructions are rewritten under running CPUs, breakpoint first, then tail, then head. */
+#include "arch/text.h"
 #include "fathom/errno.h"
-#include "fathom/patch.h"
-#include "fathom/trace.h"
 
 /*
  * The architecture allows a CPU to run bytes that another one changes only if the first byte changes by a single-byte
@@ -24,31 +23,16 @@
  * P3. A site never holds half of an old and half of a new instruction behind a first byte other than int3.
  */
 
-#define INT3 0xcc
+#define INT3	 0xcc
+#define JMP_REL8 0xeb
 
-static int (*patch_poke)(void *at, const void *code, size_t bytes);
-static void (*patch_sync)(void);
-static void (*patch_stop)(void (*fn)(void *), void *arg);
-
-static int patch_broken; /* a poke failed half-way: see patch_live() */
+static int patch_broken; /* text could not be written half-way: see patch_live() */
 
 /* Written by the one patcher, read by breakpoint handlers; `seq` is odd while it changes. */
 static struct {
 	uint32_t seq;
 	struct fathom_patch_set set;
 } flight;
-
-/* The set of one that fathom_arch_patch() needs. */
-static struct {
-	uintptr_t at;
-	size_t bytes;
-	uint8_t code[FATHOM_PATCH_BYTES_MAX];
-} patch_single;
-
-int fathom_arch_can_patch(void)
-{
-	return patch_poke != 0;
-}
 
 static void flight_publish(const struct fathom_patch_set *set)
 {
@@ -64,9 +48,7 @@ static void flight_publish(const struct fathom_patch_set *set)
 
 void fathom_arch_patch_init(const struct fathom_config *config)
 {
-	patch_poke = config->poke;
-	patch_sync = config->sync;
-	patch_stop = config->stop_cpus;
+	fathom_text_port_set(config);
 	patch_broken = 0;
 	flight_publish(0);
 }
@@ -131,15 +113,32 @@ enum patch_step {
 	STEP_WHOLE
 };
 
+/*
+ * Without breakpoints: no other CPU runs now, but interrupts of this one do, and NMIs everywhere. A short jump over the rest
+ * goes first, by one store, and the head last: whoever comes by in between runs a NOP.
+ */
+static int patch_whole(uintptr_t at, const uint8_t *code, size_t bytes)
+{
+	const uint8_t over[2] = {JMP_REL8, (uint8_t)(bytes - 2)};
+	int err;
+
+	if (bytes <= 2)
+		return fathom_text_write(at, code, bytes);
+	err = fathom_text_write(at, over, 2);
+	if (!err)
+		err = fathom_text_write(at + 2, code + 2, bytes - 2);
+	return err ? err : fathom_text_write(at, code, 2);
+}
+
 static int patch_site(enum patch_step step, uintptr_t at, const uint8_t *code, size_t bytes)
 {
 	static const uint8_t int3 = INT3;
 
 	switch (step) {
-	case STEP_BREAK: return patch_poke((void *)at, &int3, 1);
-	case STEP_TAIL: return bytes > 1 ? patch_poke((void *)(at + 1), code + 1, bytes - 1) : 0;
-	case STEP_HEAD: return patch_poke((void *)at, code, 1);
-	default: return patch_poke((void *)at, code, bytes);
+	case STEP_BREAK: return fathom_text_write(at, &int3, 1);
+	case STEP_TAIL: return bytes > 1 ? fathom_text_write(at + 1, code + 1, bytes - 1) : 0;
+	case STEP_HEAD: return fathom_text_write(at, code, 1);
+	default: return patch_whole(at, code, bytes);
 	}
 }
 
@@ -196,17 +195,17 @@ static int patch_live(const struct fathom_patch_set *set)
 		flight_publish(0);
 		return 0;
 	}
-	patch_sync();
+	fathom_text_port.sync();
 	for (int step = STEP_TAIL; step <= STEP_HEAD; step++) {
 		result = patch_step(set, step, &nr);
-		patch_sync();
+		fathom_text_port.sync();
 		if (result < 0) {
 			patch_broken = 1;
 			return result;
 		}
 	}
 	patch_step(set, STEP_HEAD, &nr);
-	patch_sync();
+	fathom_text_port.sync();
 	flight_publish(0);
 	return begun;
 }
@@ -215,43 +214,13 @@ int fathom_arch_patch_many(const struct fathom_patch_set *set)
 {
 	struct patch_job job = {set, 0};
 
-	if (!patch_poke)
+	if (!fathom_arch_can_patch())
 		return -FATHOM_ENOSYS;
-	if (patch_sync)
+	if (fathom_text_port.sync)
 		return patch_live(set);
-	if (patch_stop)
-		patch_stop(patch_stopped, &job);
+	if (fathom_text_port.stop)
+		fathom_text_port.stop(patch_stopped, &job);
 	else
 		patch_stopped(&job);
 	return job.result;
-}
-
-static uintptr_t patch_single_at(const void *arg, uint32_t i, size_t *bytes)
-{
-	(void)arg, (void)i;
-	*bytes = patch_single.bytes;
-	return patch_single.at;
-}
-
-static size_t patch_single_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
-{
-	(void)arg, (void)i;
-	for (size_t k = 0; k < patch_single.bytes; k++)
-		out[k] = patch_single.code[k];
-	return patch_single.bytes;
-}
-
-int fathom_arch_patch(void *at, const void *code, size_t bytes)
-{
-	static const struct fathom_patch_set one = {1, patch_single_at, patch_single_code, 0};
-	int result;
-
-	if (!bytes || bytes > FATHOM_PATCH_BYTES_MAX)
-		return -FATHOM_EINVAL;
-	patch_single.at = (uintptr_t)at;
-	patch_single.bytes = bytes;
-	for (size_t k = 0; k < bytes; k++)
-		patch_single.code[k] = ((const uint8_t *)code)[k];
-	result = fathom_arch_patch_many(&one);
-	return result < 0 ? result : 0;
 }

@@ -8,7 +8,7 @@
 
 struct fathom_config;
 
-#define FATHOM_PATCH_BYTES_MAX 8 /* the longest site: riscv64's auipc + jalr */
+#define FATHOM_PATCH_BYTES_MAX 8 /* no instruction that is patched is longer */
 
 /*
  * A set of sites to rewrite at once. `at` gives the address of site i and how many bytes it has; addresses ascend with
@@ -23,13 +23,14 @@ struct fathom_patch_set {
 	const void *arg;
 };
 
-/* Take poke, sync, stop_cpus and nr_cpus from the config. Called by fathom_init(). Context: init. */
+/* Take text_map, text_unmap, sync and stop_cpus from the config. Called by fathom_init(). Context: init. */
 void fathom_arch_patch_init(const struct fathom_config *config);
 
 /*
  * Rewrite `bytes` of text at `at`: one instruction becomes one instruction. Live where the port gives config.sync,
  * else under config.stop_cpus, else in place (one CPU). Calls are serialised by the caller. Context: task.
- * 0, -ENOSYS (no config.poke), -EINVAL (length), or what poke returned: then the site is as it was.
+ * 0, -ENOSYS (no config.text_map), -EINVAL (length; aarch64 and riscv64: anything but an aligned word), -EFAULT (the port
+ * cannot map it): then the site is as it was.
  */
 int fathom_arch_patch(void *at, const void *code, size_t bytes);
 

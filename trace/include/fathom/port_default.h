@@ -71,7 +71,7 @@ static inline void fathom_port_unpin(uintptr_t token)
 #endif
 
 /*
- * Off events: 1 = a NOP that is patched (needs config.poke, x86_64/aarch64/riscv64), 0 = one relaxed load and a branch.
+ * Off events: 1 = a NOP that is patched (needs config.text_map, x86_64/aarch64/riscv64), 0 = one relaxed load and a branch.
  */
 #ifndef FATHOM_PATCH
 #define FATHOM_PATCH 0

@@ -29,11 +29,25 @@ struct fathom_config {
 	fathom_write_fn sink; /* console for fathom_dump(); 0: dumps go nowhere */
 	void *sink_arg;
 
-	/* write kernel text; 0: text cannot be written */
-	int (*poke)(void *at, const void *code, size_t bytes);
-	/* make all CPUs see new text; 0: one CPU */
+	/*
+	 * Where `bytes` (1 to 8) of text at `at` can be written: an alias with the same offset in its page, or `at` itself
+	 * once it is writable. NULL: it cannot be; nothing of it changes then. The library makes the stores, one an instruction,
+	 * and the cache maintenance. x86_64: the bytes may lie in two pages; elsewhere they are an aligned word. Not traced,
+	 * task context or inside stop_cpus, one call at a time. 0: text cannot be written.
+	 */
+	void *(*text_map)(void *at, size_t bytes);
+	/* The library is done with what text_map returned. 0: there is nothing to undo. */
+	void (*text_unmap)(void *alias, size_t bytes);
+	/*
+	 * Return once every CPU, this one too, has synchronised its fetching: x86_64 a serialising instruction (cpuid, iret),
+	 * aarch64 isb, riscv64 fence.i. Interrupts are on. Not traced. x86_64: the breakpoint handler must call
+	 * fathom_arch_breakpoint(). 0: sites change under stop_cpus.
+	 */
 	void (*sync)(void);
-	/* run fn while all others stand; 0: not possible */
+	/*
+	 * Run fn(arg) on this CPU while all others stand in untraced code with interrupts off, and let them synchronise as
+	 * above before they go on. 0: there is one CPU, or sync.
+	 */
 	void (*stop_cpus)(void (*fn)(void *), void *arg);
 
 	/* Name of the function that holds `at`, with the offset into it and its size; NULL if unknown. 0: no symbols. */
