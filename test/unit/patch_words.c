@@ -26,10 +26,18 @@ static void say(char what)
 }
 
 /* What the entries would be. They need only addresses. */
-void fathom_arch_entry_function(void) {}
-void fathom_arch_entry_hijack(void) {}
-void fathom_arch_entry_any(void) {}
-void fathom_arch_return(void) {}
+void fathom_arch_entry_function(void)
+{
+}
+void fathom_arch_entry_hijack(void)
+{
+}
+void fathom_arch_entry_any(void)
+{
+}
+void fathom_arch_return(void)
+{
+}
 uintptr_t fathom_module_far(uintptr_t at)
 {
 	(void)at;

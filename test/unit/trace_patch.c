@@ -92,8 +92,10 @@ static int set_up(int with_sync)
 	size_t bytes = 2 * 4096;
 	int fd = memfd_create("text", 0);
 	struct sigaction sa = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-	struct fathom_config config = {
-		.nr_cpus = 2, .text_map = alias_map, .text_unmap = alias_unmap, .sync = with_sync ? all_sync : 0};
+	struct fathom_config config = {.nr_cpus = 2,
+				       .text_map = alias_map,
+				       .text_unmap = alias_unmap,
+				       .sync = with_sync ? all_sync : 0};
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes))
 		return -1;
@@ -174,7 +176,10 @@ TEST(patch_without_map)
 
 TEST(patch_stopped)
 {
-	struct fathom_config config = {.nr_cpus = 2, .text_map = alias_map, .text_unmap = alias_unmap, .stop_cpus = fake_stop};
+	struct fathom_config config = {.nr_cpus = 2,
+				       .text_map = alias_map,
+				       .text_unmap = alias_unmap,
+				       .stop_cpus = fake_stop};
 
 	CHECK_EQ(set_up(0), 0);
 	fathom_arch_patch_init(&config);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define FATHOM_SITE_BYTES 4
-#define FATHOM_SITE_ASM	  ".option push\n.option norvc\n.balign 4\n1:\nnop\n.option pop"
+#define FATHOM_SITE_ASM	  ".balign 4\n.option push\n.option norvc\n1:\nnop\n.option pop"
 
 /* What stands at a site: `jal zero, target`, or the NOP if target is 0. Inside one function, so always in reach. */
 static inline void fathom_site_code(uint8_t code[FATHOM_SITE_BYTES], uintptr_t at, uintptr_t target)
