@@ -128,11 +128,14 @@ static int save_to(const char *path)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	struct fathom_save save = {
 		.write_at = write_at, .arg = &fd, .symbol = user_symbol_at, .task = user_thread_at};
+	struct fathom_tracer_stats st;
 	int err;
 
 	if (fd < 0)
 		return -errno;
 	user_threads_look();
+	fathom_tracer_stats(&st);
+	save.calls_lost = st.shadow_full;
 	err = fathom_save(&save);
 	if (close(fd) && !err)
 		err = -errno;

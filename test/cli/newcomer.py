@@ -123,7 +123,7 @@ with Traces() as t:
     lost = t.path("lost_v6.dat")
     seen = on_terminal("report", lost)
     check("colours_of_report", b"\033[36msched_switch:\033[0m" in seen and b"\033[31mCPU:0 [" in seen, seen[:300])
-    check("colours_of_stat", b"\033[31m1,210 events\033[0m" in on_terminal("stat", lost), on_terminal("stat", lost)[:300])
+    check("colours_of_stat", b"\033[31m4,904 events: 4,904 overwritten\033[0m" in on_terminal("stat", lost), on_terminal("stat", lost)[:300])
     check("colours_of_query", b"\033[1m" in on_terminal("query", lost, "--event", "10", "--context", "2"))
     check("no_colour", b"\033" not in on_terminal("report", lost, NO_COLOR="1") + on_terminal("stat", lost, TERM="dumb"))
     check("no_colours_in_a_pipe", "\033" not in fathom("report", lost)[1] + fathom("stat", lost)[1])

@@ -65,3 +65,19 @@ void diag_flush(void)
 	diag_at_count = 0;
 	pthread_mutex_unlock(&diag_lock);
 }
+
+const char *thousands(uint64_t v)
+{
+	static char ring[8][32];
+	static unsigned next;
+	char digits[24], *out = ring[next++ % 8], *p = out;
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
+
+	for (int i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			*p++ = ',';
+		*p++ = digits[i];
+	}
+	*p = 0;
+	return out;
+}

@@ -14,4 +14,7 @@ void diag_at(const char *file, uint64_t offset, const char *fmt, ...)
 /* Print "N more" for what diag_at() held back. */
 void diag_flush(void);
 
+/* 1234567 as "1,234,567"; up to eight may be used in one printf. */
+const char *thousands(uint64_t v);
+
 #endif

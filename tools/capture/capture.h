@@ -37,7 +37,8 @@ struct capture {
 	struct bytes kallsyms, printks, cmdlines;
 	struct bytes pages[CAPTURE_CPUS_MAX]; /* whole pages of 4096 bytes, oldest first */
 	struct wire_stats stats[CAPTURE_CPUS_MAX];
-	int32_t *pids; /* seen in the pages, sorted, each once */
+	uint64_t calls_lost; /* not followed by function_graph: the target's tracer_stats */
+	int32_t *pids;	     /* seen in the pages, sorted, each once */
 	size_t nr_pids;
 };
 

@@ -246,10 +246,14 @@ static uint64_t number_of(const char *text, const char *name)
 
 static void take_stats(struct session *s)
 {
+	int err;
+	char *tracers = tree_load(s->t, "tracer_stats", TEXT_MAX, NULL, &err); /* Fathom's alone */
+
+	s->c->calls_lost = number_of(tracers, "shadow stack full: ");
+	free(tracers);
 	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
 		struct wire_stats *w = &s->c->stats[cpu];
 		char path[64], *text;
-		int err;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
 		text = tree_load(s->t, path, TEXT_MAX, NULL, &err);

@@ -69,11 +69,16 @@ static void write_stats(struct fathom_dat *d, const struct capture *c)
 		char text[512];
 		int n = snprintf(text, sizeof(text),
 				 "CPU: %u\nentries: %llu\noverrun: %llu\ncommit overrun: %llu\n"
-				 "dropped events: %llu\nread events: %llu\n",
+				 "dropped events: %llu\nread events: %llu\ntoo big: %llu\n",
 				 cpu, (unsigned long long)s->entries,
 				 (unsigned long long)s->overwritten, (unsigned long long)s->nested,
-				 (unsigned long long)s->full, (unsigned long long)s->read);
+				 (unsigned long long)s->full, (unsigned long long)s->read,
+				 (unsigned long long)s->too_big);
 
+		if (cpu + 1 == c->nr_cpus && c->calls_lost)
+			n += snprintf(text + n, sizeof(text) - (size_t)n,
+				      "CPU: *\ncalls not followed: %llu\n",
+				      (unsigned long long)c->calls_lost);
 		fathom_dat_option(d, FATHOM_DAT_CPUSTAT, text, (uint32_t)n + 1);
 	}
 }
@@ -108,11 +113,8 @@ static void write_all(struct fathom_dat *d, const struct capture *c)
 	write_options(d, c);
 	for (uint32_t i = 0; i < c->nr_cpus; i++)
 		bytes[i] = c->pages[i].len;
-	fathom_dat_data(d,
-			c->clock[0]  ? c->clock
-			: c->ns_mult ? "x86-tsc"
-				     : "local",
-			bytes, c->nr_cpus);
+	/* With TSC2NSEC the ticks of any clock are what trace_clock calls local. */
+	fathom_dat_data(d, c->clock[0] ? c->clock : "local", bytes, c->nr_cpus);
 	for (uint32_t i = 0; i < c->nr_cpus; i++)
 		fathom_dat_bytes(d, c->pages[i].data, c->pages[i].len);
 }

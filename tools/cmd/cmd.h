@@ -3,6 +3,8 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include "base/diag.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +20,6 @@ enum {
 
 /* Is the word that was typed likely to mean the name? */
 bool guess_similar(const char *typed, size_t typed_len, const char *name);
-
-/* 1234567 as "1,234,567"; up to eight may be used in one printf. */
-const char *thousands(uint64_t v);
 
 /* argv[0] is the subcommand's name. Returns an exit code. */
 #define COMMAND(name, help) int cmd_##name(int argc, char **argv);

@@ -270,7 +270,7 @@ static int convert_any(struct job *j, const char *form)
 	if (strcmp(form, "txt") && strcmp(form, "text") && options_only_text(j->source))
 		return EXIT_FAIL;
 	rc = convert(j, form);
-	options_tell_damage(j->source);
+	options_tell_missing(j->source);
 	return rc;
 }
 

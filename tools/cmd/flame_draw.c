@@ -31,12 +31,15 @@ static void describe(const struct flame_drawing *d, const struct flame *f, const
 	const struct {
 		const char *what;
 		uint64_t n;
-	} missing[] = {{"left out", f->left_out},
-		       {"events lost", s->lost},
-		       {"calls without an end", s->open}};
+	} missing[] = {{"left out", f->left_out}, {"calls without an end", s->open}};
 	size_t n = (size_t)snprintf(text, bytes, "%s stacks", thousands(f->stacks));
 
-	for (size_t i = 0; i < 3; i++)
+	if (account_lost(&s->account)) {
+		n += (size_t)snprintf(text + n, bytes - n, ", lost ");
+		account_text(&s->account, text + n, bytes - n);
+		n = strlen(text);
+	}
+	for (size_t i = 0; i < 2; i++)
 		if (missing[i].n && n < bytes)
 			n += (size_t)snprintf(text + n, bytes - n, ", %s %s",
 					      thousands(missing[i].n), missing[i].what);
@@ -47,7 +50,7 @@ static void describe(const struct flame_drawing *d, const struct flame *f, const
 static int draw(const struct flame_drawing *d, struct flame *f, const struct stacks *s, FILE *out)
 {
 	struct flame_style style = *d->style;
-	char sub[256];
+	char sub[512];
 
 	flame_finish(f, is_drawing(d->form) ? flame_least(f, &style) : 0);
 	if (!style.title)

@@ -159,6 +159,19 @@ static int put_graph(const struct flame *f, const struct stacks *s)
 	return found ? EXIT_OK : EXIT_FAIL;
 }
 
+/* What the figures do not hold. */
+static void tell_missing(const struct stacks *s)
+{
+	char text[512];
+
+	account_text(&s->account, text, sizeof(text));
+	if (account_lost(&s->account))
+		diag_warn("the trace lost %s: times and calls are too low by what they did", text);
+	if (s->open)
+		diag_warn("%s calls have no end in the trace; their time is not counted",
+			  thousands(s->open));
+}
+
 int cmd_graph(int argc, char **argv)
 {
 	struct stacks s = {0};
@@ -173,9 +186,7 @@ int cmd_graph(int argc, char **argv)
 	    !stacks_read(args.o.args[0], &args.stacks, f, false, &s)) {
 		flame_finish(f, 0);
 		rc = put_graph(f, &s);
-		if (s.lost || s.open)
-			fprintf(stderr, "%s events lost, %s calls without an end\n",
-				thousands(s.lost), thousands(s.open));
+		tell_missing(&s);
 	}
 	flame_free(f);
 	stacks_release(&s);

@@ -408,11 +408,25 @@ struct source *options_open(struct options *o)
 	return s;
 }
 
-void options_tell_damage(const struct source *s)
+/* Gaps are shown where they are; what the trace counted beyond them is shown nowhere else. */
+static void tell_losses(const struct source *s)
+{
+	struct account a;
+	char text[512];
+
+	if (!s->nr_stated || account_make(&a, s, NULL, 0, true, NULL, NULL))
+		return;
+	account_text(&a, text, sizeof(text));
+	diag_warn("%s: lost while it was recorded: %s", s->path, text);
+	account_free(&a);
+}
+
+void options_tell_missing(const struct source *s)
 {
 	if (s->damage_total)
 		diag_warn("%s: parts of it are damaged and left out; `fathom verify` tells which",
 			  s->path);
+	tell_losses(s);
 }
 
 bool options_only_text(const struct source *s)

@@ -85,8 +85,8 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, const struct source *s);
-/* The trace was read: a word if parts of it could not be. Which these are is the business of fathom verify. */
-void options_tell_damage(const struct source *s);
+/* The trace was read: a line if parts of it are damaged, and one if it says that it lost events or calls. */
+void options_tell_missing(const struct source *s);
 /* True, with a word, if the trace is the text of a latency tracer: there are no events to ask about. */
 bool options_only_text(const struct source *s);
 /* Frees what options_parse() made. */

@@ -335,7 +335,7 @@ int cmd_query(int argc, char **argv)
 	} else {
 		rc = EXIT_FAIL;
 	}
-	options_tell_damage(q.source);
+	options_tell_missing(q.source);
 	store_close(q.store);
 	merge_close(q.merge);
 	eventline_free(q.line);

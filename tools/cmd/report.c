@@ -113,7 +113,7 @@ int cmd_report(int argc, char **argv)
 	if (!written_given)
 		report.written = UINT64_MAX;
 	rc = print(s, &o);
-	options_tell_damage(s);
+	options_tell_missing(s);
 	filter_free(filter);
 	options_close(&o);
 	source_close(s);

@@ -69,6 +69,29 @@ static void more(uint64_t n)
 		printf("%11s and %s more (--top 0 shows all)\n", "", thousands(n - shown(n)));
 }
 
+/* What was lost, by cause, and how much of the window was watched: never more than is known. */
+static void print_loss(const struct summary *m)
+{
+	const struct account *a = &m->account;
+	char text[512];
+
+	account_text(a, text, sizeof(text));
+	printf("lost         %s%s%s", account_lost(a) ? red : "", text,
+	       account_lost(a) ? plain : "");
+	if (account_lost(a)) {
+		if (a->gaps)
+			printf("; %s gap%s", thousands(a->gaps), a->gaps == 1 ? "" : "s");
+		if (a->unplaced)
+			printf("; of %s it is not known when", thousands(a->unplaced));
+		if (m->observed_less && m->observed >= 1)
+			printf("; how much of the window was observed is not known");
+		else
+			printf("; %s%.1f %% of the window observed",
+			       m->observed_less ? "at most " : "", m->observed * 100);
+	}
+	puts("");
+}
+
 static void print_head(const struct source *s, const struct summary *m)
 {
 	uint64_t bytes = 0;
@@ -90,12 +113,7 @@ static void print_head(const struct source *s, const struct summary *m)
 	if (s->unit == CLOCK_NS)
 		printf(" (%s s)", when(s, m->last - m->first));
 	printf(", clock %s\n", s->nr_buffers && s->buffers[0].clock[0] ? s->buffers[0].clock : "?");
-	if (!m->nr_losses)
-		printf("lost         nothing\n");
-	else
-		printf("lost         %s%s%s events%s in %s gaps; %.1f %% of the window observed\n",
-		       red, m->lost_unknown ? "at least " : "", thousands(m->lost), plain,
-		       thousands(m->nr_losses), m->observed * 100);
+	print_loss(m);
 	if (s->damage_total)
 		printf("damage       %s%s place%s%s, `fathom verify` tells which\n", red,
 		       thousands(s->damage_total), s->damage_total == 1 ? "" : "s", plain);
@@ -133,9 +151,11 @@ static void print_types(struct source *s, const struct summary *m)
 }
 
 /* A process has as many CPUs as it may have threads: those on which nothing happened are a number, not rows. */
-static bool is_silent(const struct summary_stream *t)
+static bool is_silent(const struct summary *m, const struct summary_stream *t)
 {
-	return top && !t->count && !t->lost && !t->lost_unknown;
+	const struct account_stream *a = &m->account.streams[t->stream];
+
+	return top && !t->count && !a->lost.n && !a->gaps;
 }
 
 static void print_streams(const struct source *s, const struct summary *m)
@@ -146,20 +166,26 @@ static void print_streams(const struct source *s, const struct summary *m)
 	       "last", "lost", plain);
 	for (size_t i = 0; i < m->nr_streams; i++) {
 		const struct summary_stream *t = &m->streams[i];
+		const struct account_stream *a = &m->account.streams[t->stream];
 		const struct stream *st = &s->streams[t->stream];
 		uint64_t span = m->last - m->first;
+		bool less = a->unplaced || a->lost.more;
 		char lost[40];
 
-		if (is_silent(t)) {
+		if (is_silent(m, t)) {
 			silent++;
 			continue;
 		}
-		snprintf(lost, sizeof(lost), "%s%s", t->lost_unknown ? ">" : "",
-			 thousands(t->lost));
+		snprintf(lost, sizeof(lost), "%s%s",
+			 !a->lost.more ? ""
+			 : a->lost.n   ? ">"
+				       : "",
+			 a->lost.more && !a->lost.n ? "?" : thousands(a->lost.n));
 		printf("%11s  %4u  %16s  %16s  %10s  ", thousands(t->count), st->cpu,
 		       t->count ? when(s, t->first) : "-", t->count ? when(s, t->last) : "-", lost);
 		if (t->count && span)
-			printf("%6.1f %%", 100 - (double)t->gap_time * 100 / (double)span);
+			printf("%s%5.1f %%", less ? "<" : " ",
+			       100 - (double)a->gap_time * 100 / (double)span);
 		else
 			printf("%8s", "-");
 		if (s->buffers[st->buffer].name[0])
@@ -210,6 +236,7 @@ static void json_tables(struct source *s, const struct summary *m, struct json *
 	for (size_t i = 0; i < m->nr_streams; i++) {
 		const struct summary_stream *t = &m->streams[i];
 		const struct stream *st = &s->streams[t->stream];
+		const struct account_stream *a = &m->account.streams[t->stream];
 
 		json_open(j, NULL, '{');
 		json_u64(j, "cpu", st->cpu);
@@ -217,10 +244,11 @@ static void json_tables(struct source *s, const struct summary *m, struct json *
 		json_u64(j, "count", t->count);
 		json_u64(j, "first", t->first);
 		json_u64(j, "last", t->last);
-		json_u64(j, "lost", t->lost);
-		json_bool(j, "lost_is_exact", !t->lost_unknown);
-		json_u64(j, "gaps", t->gaps);
-		json_u64(j, "gap_time", t->gap_time);
+		json_u64(j, "lost", a->lost.n);
+		json_bool(j, "lost_is_exact", !a->lost.more);
+		json_u64(j, "lost_unplaced", a->unplaced);
+		json_u64(j, "gaps", a->gaps);
+		json_u64(j, "gap_time", a->gap_time);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -266,9 +294,9 @@ static void print_json(struct source *s, const struct summary *m)
 	json_u64(&j, "first", m->first);
 	json_u64(&j, "last", m->last);
 	json_decimal(&j, "per_second", per_second(s, m, m->nr_events), 3);
-	json_u64(&j, "lost", m->lost);
-	json_bool(&j, "lost_is_exact", !m->lost_unknown);
+	account_json(&m->account, &j);
 	json_decimal(&j, "observed", m->observed, 6);
+	json_bool(&j, "observed_is_exact", !m->observed_less);
 	json_u64(&j, "damage", s->damage_total);
 	json_tables(s, m, &j);
 	json_close(&j, '}');
@@ -309,7 +337,7 @@ static int walk(struct source *s, struct options *o, struct summary *out)
 	}
 	progress_end(&bar);
 	select_close(sel);
-	return summary_walk_finish(w, out);
+	return summary_walk_finish(w, out, !o->from_text && !o->to_text, options_keep, o);
 }
 
 static int whole(struct source *s, const struct options *o, struct summary *out)

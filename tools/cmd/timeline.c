@@ -102,7 +102,7 @@ int cmd_timeline(int argc, char **argv)
 	t.from = o.from;
 	if (m && output && !output_is_input(output, o.args[0]))
 		rc = write_page(s, m, &t, output);
-	options_tell_damage(s);
+	options_tell_missing(s);
 	diag_flush();
 	free(named);
 	merge_close(m);

@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ static const struct command_spec spec = {
 struct found {
 	uint64_t events, back, unknown, no_format;
 	uint64_t *by_stream;
+	struct losses *losses;
+	struct account account;
 };
 
 static void walk_stream(struct source *s, uint32_t i, struct found *f, struct progress *bar,
@@ -41,6 +44,12 @@ static void walk_stream(struct source *s, uint32_t i, struct found *f, struct pr
 	struct event e;
 
 	while (c && cursor_next(c, &e)) {
+		if (e.lost)
+			losses_add(f->losses,
+				   &(struct loss){.stream = i,
+						  .from = f->by_stream[i] ? last : e.time,
+						  .to = e.time,
+						  .lost = e.lost});
 		f->by_stream[i]++;
 		if (e.time < last) {
 			f->back++;
@@ -104,6 +113,8 @@ static void print_json(const struct source *s, const struct found *f)
 	json_u64(&j, "events", f->events);
 	json_u64(&j, "places", s->damage_total);
 	json_u64(&j, "bytes_lost", s->damage_bytes);
+	json_bool(&j, "complete", !account_lost(&f->account) && !f->account.lost.more);
+	account_json(&f->account, &j);
 	json_open(&j, "damage", '[');
 	for (size_t i = 0; i < s->nr_damage; i++) {
 		json_open(&j, NULL, '{');
@@ -129,16 +140,22 @@ static void print_json(const struct source *s, const struct found *f)
 
 static void print_text(const struct source *s, const struct found *f)
 {
+	char lost[512];
+
 	for (size_t i = 0; i < s->nr_damage; i++)
 		printf("0x%010" PRIx64 "  %s\n", s->damage[i].offset, s->damage[i].what);
 	if (s->damage_total > s->nr_damage)
 		printf("%" PRIu64 " more places\n", s->damage_total - s->nr_damage);
 	printf("%s: %s, %s; %" PRIu64 " events can be read", s->path, s->ops->name,
-	       s->damage_total ? "DAMAGED" : "whole", f->events);
+	       s->damage_total		   ? "DAMAGED"
+	       : account_lost(&f->account) ? "not damaged, but not complete"
+					   : "whole",
+	       f->events);
 	if (s->damage_total)
 		printf(", %" PRIu64 " place%s damaged, %" PRIu64 " bytes cannot be read",
 		       s->damage_total, s->damage_total == 1 ? " is" : "s are", s->damage_bytes);
-	puts("");
+	account_text(&f->account, lost, sizeof(lost));
+	printf("\n  lost while it was recorded: %s\n", lost);
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		const struct stream *t = &s->streams[i];
 
@@ -148,13 +165,37 @@ static void print_text(const struct source *s, const struct found *f)
 	}
 }
 
+/* Walk everything; 0 or -ENOMEM. */
+static int walk(struct source *s, struct found *f)
+{
+	uint64_t blocks = 0, before = 0;
+	struct progress bar;
+
+	f->by_stream = calloc(s->nr_streams + 1, sizeof(*f->by_stream));
+	f->losses = losses_new();
+	if (!f->by_stream || !f->losses)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		blocks += s->streams[i].nr_blocks;
+	progress_start(&bar, "verifying", blocks);
+	check_formats(s);
+	source_want_names(s);
+	for (uint32_t i = 0; i < s->nr_streams; i++) {
+		walk_stream(s, i, f, &bar, before);
+		before += s->streams[i].nr_blocks;
+	}
+	if (s->ops->verify)
+		s->ops->verify(s);
+	progress_end(&bar);
+	return account_make(&f->account, s, losses_at(f->losses, 0), losses_nr(f->losses), true,
+			    NULL, NULL);
+}
+
 int cmd_verify(int argc, char **argv)
 {
 	struct options o;
 	struct found f = {0};
-	struct progress bar;
 	struct source *s;
-	uint64_t blocks = 0, before = 0;
 	int rc = options_parse(&spec, argc, argv, &o);
 
 	if (rc != OPTIONS_GO)
@@ -162,26 +203,20 @@ int cmd_verify(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
-	f.by_stream = calloc(s->nr_streams + 1, sizeof(*f.by_stream));
-	for (size_t i = 0; i < s->nr_streams; i++)
-		blocks += s->streams[i].nr_blocks;
-	progress_start(&bar, "verifying", blocks);
-	check_formats(s);
-	source_want_names(s);
-	for (uint32_t i = 0; f.by_stream && i < s->nr_streams; i++) {
-		walk_stream(s, i, &f, &bar, before);
-		before += s->streams[i].nr_blocks;
+	rc = EXIT_FAIL;
+	if (walk(s, &f)) {
+		diag_error("%s: out of memory", s->path);
+	} else {
+		if (s->nr_damage)
+			qsort(s->damage, s->nr_damage, sizeof(*s->damage), by_offset);
+		if (as_json)
+			print_json(s, &f);
+		else
+			print_text(s, &f);
+		rc = s->damage_total ? EXIT_FAIL : EXIT_OK;
 	}
-	if (s->ops->verify)
-		s->ops->verify(s);
-	progress_end(&bar);
-	if (s->nr_damage)
-		qsort(s->damage, s->nr_damage, sizeof(*s->damage), by_offset);
-	if (as_json)
-		print_json(s, &f);
-	else
-		print_text(s, &f);
-	rc = s->damage_total ? EXIT_FAIL : EXIT_OK;
+	account_free(&f.account);
+	losses_free(f.losses);
 	free(f.by_stream);
 	source_close(s);
 	options_close(&o);

@@ -200,6 +200,7 @@ static int finish(struct source *s)
 	for (size_t i = s->nr_schemas; i-- > 0;)
 		if (s->schemas[i].id < SOURCE_ID_FAST)
 			s->by_id[s->schemas[i].id] = &s->schemas[i];
+	loss_read_stats(s, s->info.cpustat);
 	return 0;
 }
 
@@ -325,6 +326,7 @@ static void free_tables(struct source *s)
 	free(s->streams);
 	free(s->damage);
 	free(s->extras);
+	free(s->stated);
 	free(s->by_id);
 }
 
@@ -413,6 +415,26 @@ void source_add_extra(struct source *s, uint16_t id, const uint8_t *data, uint32
 		return;
 	*e = (struct source_extra){id, bytes, data};
 	s->nr_extras++;
+}
+
+void source_state_loss(struct source *s, uint32_t stream, enum loss_cause cause, uint64_t count,
+		       enum loss_bound bound)
+{
+	void *list = s->stated;
+	struct loss *l;
+
+	if (!count)
+		return;
+	l = room(&list, s->nr_stated, sizeof(*l));
+	s->stated = list;
+	if (!l)
+		return;
+	*l = (struct loss){.stream = stream,
+			   .cause = (uint16_t)cause,
+			   .bound = (uint16_t)bound,
+			   .to = UINT64_MAX,
+			   .lost = count};
+	s->nr_stated++;
 }
 
 void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)

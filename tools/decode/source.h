@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "decode/format.h"
+#include "decode/loss.h"
 #include "decode/names/names.h"
 
 /*
@@ -97,6 +98,7 @@ struct stream {
 	uint64_t nr_blocks;
 	uint64_t bytes;	 /* of event data, decompressed; for rates and progress */
 	uint64_t offset; /* in the file */
+	bool counted;	 /* the recorder counted all that this stream lost: decode/loss.h */
 };
 
 struct trace_buffer {
@@ -168,6 +170,9 @@ struct source {
 
 	struct source_extra *extras;
 	size_t nr_extras;
+
+	struct loss *stated; /* what the trace says it lost, without saying where */
+	size_t nr_stated;
 
 	const uint8_t *map; /* the file, when it is one regular file */
 	uint64_t map_bytes;
@@ -336,6 +341,13 @@ void source_add_extra(struct source *s, uint16_t id, const uint8_t *data, uint32
 /* Note damage at a place of the file: any thread, any time. Equal notes at the same offset count once. */
 void source_damage(struct source *s, uint64_t offset, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/*
+ * The trace says that `count` events (LOSS_CALLS: calls) of a stream, or of LOSS_ALL, were lost; UINT64_MAX: not known how
+ * many. If it counts every way of losing one, set stream.counted too.
+ */
+void source_state_loss(struct source *s, uint32_t stream, enum loss_cause cause, uint64_t count,
+		       enum loss_bound bound);
 
 /* ---- looking things up: any thread ---- */
 

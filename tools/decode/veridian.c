@@ -14,6 +14,7 @@
  * === Total events recorded: N ===
  */
 #define TITLE	 "=== Trace Dump"
+#define TOTAL	 "=== Total events"
 #define ID_FIRST 1400u
 #define CPUS	 256u
 
@@ -83,10 +84,26 @@ static int add_line(struct source *s, const char *text, size_t len, uint64_t off
 	return 0;
 }
 
+/* The dump holds the newest of each CPU; its last line counts all that were ever recorded. */
+static void state_losses(struct source *s, const char *line, size_t len, uint64_t offset)
+{
+	const struct eventlist *l = s->priv;
+	const char *colon = memchr(line, ':', len);
+	uint64_t total = colon ? strtoull(colon + 1, NULL, 10) : 0, listed = 0;
+
+	for (size_t i = 0; i < l->nr_streams; i++)
+		listed += l->streams[i].nr;
+	if (total < listed)
+		source_damage(s, offset, len, "%llu events recorded, and the dump lists %llu",
+			      (unsigned long long)total, (unsigned long long)listed);
+	else
+		source_state_loss(s, LOSS_ALL, LOSS_OMITTED, total - listed, LOSS_EXACT);
+}
+
 static int open_dump(struct source *s, const struct source_options *o)
 {
 	const char *text = (const char *)s->map;
-	bool inside = false;
+	bool inside = false, counted = false;
 	int err;
 
 	(void)o;
@@ -99,13 +116,18 @@ static int open_dump(struct source *s, const struct source_options *o)
 
 		if (memmem(text + at, len, TITLE, strlen(TITLE)))
 			inside = true;
-		else if (memmem(text + at, len, "=== Total events", 16))
+		else if (memmem(text + at, len, TOTAL, strlen(TOTAL))) {
+			state_losses(s, text + at, len, at);
 			inside = false;
-		else if (inside)
+			counted = true;
+		} else if (inside)
 			err = add_line(s, text + at, len, at);
 		at += len + 1;
 	}
-	return err ? err : eventlist_streams(s);
+	err = err ? err : eventlist_streams(s);
+	for (size_t i = 0; i < s->nr_streams; i++)
+		s->streams[i].counted = counted;
+	return err;
 }
 
 const struct source_ops source_veridian = {

@@ -349,6 +349,28 @@ static int join_streams(struct source *s, const char *buffer)
 	return 0;
 }
 
+/* What either says it lost is lost of both. Of LOSS_ALL it is not known whose it was. */
+static void join_losses(struct source *s)
+{
+	const struct joined *j = s->priv;
+	uint32_t before = 0;
+
+	for (int part = 0; part < 2; part++) {
+		const struct source *p = j->part[part];
+
+		for (uint32_t i = 0; i < p->nr_streams; i++)
+			s->streams[before + i].counted = p->streams[i].counted;
+		for (size_t i = 0; i < p->nr_stated; i++) {
+			const struct loss *l = &p->stated[i];
+
+			source_state_loss(s, l->stream == LOSS_ALL ? LOSS_ALL : before + l->stream,
+					  (enum loss_cause)l->cause, l->lost,
+					  (enum loss_bound)l->bound);
+		}
+		before += (uint32_t)p->nr_streams;
+	}
+}
+
 static uint64_t first_time(const struct joined *j, uint32_t part)
 {
 	struct source *p = j->part[part];
@@ -395,6 +417,8 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	err = join_schemas(s);
 	if (!err)
 		err = join_streams(s, o->buffer);
+	if (!err)
+		join_losses(s);
 	if (!err)
 		err = source_finish(s);
 	if (err) {

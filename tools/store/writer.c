@@ -180,7 +180,7 @@ static int place_streams(struct writer_meta *m)
 		bool clash = numbers_clash(s, b);
 
 		w->name = b->name;
-		w->clock = b->clock[0] ? b->clock : "local";
+		w->clock = b->clock[0] ? b->clock : s->unit == CLOCK_NS ? "local" : "counter";
 		w->streams = malloc(m->nr_cpus * sizeof(*w->streams));
 		if (!w->streams)
 			return -ENOMEM;
@@ -228,6 +228,30 @@ int writer_pages(struct writer_meta *m, const struct writer_buffer *b, uint32_t 
 	if (b->streams[cpu] == UINT32_MAX)
 		return 0;
 	return pages_each(m->s, b->streams[cpu], &m->o->filter, put_counted, &c, m->too_large);
+}
+
+/* What the source says it lost goes with its events. */
+static int take_losses(struct writer_meta *m)
+{
+	const struct source *s = m->s;
+	bool known = s->nr_stated > 0;
+	uint32_t *cpus;
+
+	for (size_t i = 0; i < s->nr_streams; i++)
+		known |= s->streams[i].counted;
+	for (size_t i = 0; i < s->nr_extras; i++)
+		if (s->extras[i].id == FATHOM_DAT_CPUSTAT)
+			return 0;
+	if (!known)
+		return 0;
+	cpus = calloc(s->nr_streams + 1, sizeof(*cpus));
+	for (size_t k = 0; cpus && k < m->nr_buffers; k++)
+		for (uint32_t cpu = 0; cpu < m->nr_cpus; cpu++)
+			if (m->buffers[k].streams[cpu] != UINT32_MAX)
+				cpus[m->buffers[k].streams[cpu]] = cpu;
+	m->stats = cpus ? loss_write_stats(s, cpus) : NULL;
+	free(cpus);
+	return m->stats ? 0 : -ENOMEM;
 }
 
 /* ---- version 6 ---- */
@@ -297,6 +321,8 @@ static void v6_head(struct fathom_dat *d, struct writer_meta *m, fathom_dat_sink
 		if (writer_keeps(m, s->extras[i].id))
 			fathom_dat_option(d, s->extras[i].id, s->extras[i].data,
 					  s->extras[i].bytes);
+	if (m->stats)
+		fathom_dat_option(d, FATHOM_DAT_CPUSTAT, m->stats, (uint32_t)strlen(m->stats) + 1);
 	for (size_t i = 1; i < m->nr_buffers; i++)
 		fathom_dat_buffer(d, places[i], m->buffers[i].name);
 	fathom_dat_data(d, m->buffers[0].clock, bytes, m->nr_cpus);
@@ -375,6 +401,8 @@ int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 		err = sort_schemas(&m);
 	if (!err)
 		err = place_streams(&m);
+	if (!err)
+		err = take_losses(&m);
 	if (!err && !m.nr_buffers)
 		err = -ENODATA;
 	if (!err)
@@ -387,5 +415,6 @@ int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 	free(m.kallsyms.owned);
 	free(m.printk.owned);
 	free(m.cmdlines.owned);
+	free(m.stats);
 	return err;
 }

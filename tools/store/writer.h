@@ -48,6 +48,7 @@ struct writer_meta {
 	size_t nr_buffers;
 	uint64_t *too_large;
 	uint64_t pages; /* written, for progress */
+	char *stats; /* option CPUSTAT, of a source that knows its losses and has no such text; or NULL */
 };
 
 /* Does an option of the source go into the new file? Corrections of time do not when they are already made. */

@@ -305,6 +305,8 @@ static void options_of_source(struct v7 *w)
 	for (size_t i = 0; i < s->nr_extras; i++)
 		if (writer_keeps(w->m, s->extras[i].id))
 			option(w, s->extras[i].id, s->extras[i].data, s->extras[i].bytes);
+	if (w->m->stats)
+		option(w, FATHOM_DAT_CPUSTAT, w->m->stats, (uint32_t)strlen(w->m->stats) + 1);
 	for (uint32_t i = 0; i < 4; i++)
 		cpus[w->big ? 3 - i : i] = (uint8_t)(w->m->nr_cpus >> (8 * i));
 	option(w, FATHOM_DAT_CPUCOUNT, cpus, 4);

@@ -30,6 +30,7 @@ void stacks_release(struct stacks *s)
 {
 	if (s->release)
 		s->release(s->keep);
+	account_free(&s->account);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -247,7 +248,10 @@ static int read_capture(struct capture *c, struct stacks_options *o, struct flam
 	}
 	free(s);
 	out->unit = o->samples ? "samples" : "ns";
-	out->lost = c->file.loss.lost_words;
+	if (c->file.loss.lost_words) {
+		out->account.lost.more = true;
+		out->account.by_cause[LOSS_LINE].more = true;
+	}
 	return 0;
 }
 

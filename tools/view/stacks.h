@@ -43,10 +43,10 @@ struct stacks_options {
  * What a trace gave. Names in the tree point into what is kept here, so it must outlive the tree.
  */
 struct stacks {
-	const char *unit; /* "ns" or "samples" */
-	uint64_t stacks;  /* taken into the tree */
-	uint64_t lost;	  /* events lost by the trace: the picture is of what is left */
-	uint64_t open;	  /* calls whose end was not seen */
+	const char *unit;	/* "ns" or "samples" */
+	uint64_t stacks;	/* taken into the tree */
+	struct account account; /* events lost by the trace: the picture is of what is left */
+	uint64_t open;		/* calls whose end was not seen */
 	void *keep[2];
 	void (*release)(void *keep[2]);
 };

@@ -354,15 +354,17 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	uint64_t *counts = count_types(s);
+	struct losses *losses = losses_new();
 	const struct event *e;
 	struct merge *m;
 	int err = 0;
 
 	out->keep[1] = w;
 	out->release = release;
-	m = w && counts ? merge_open(s, o->stream, o->arg) : NULL;
+	m = w && counts && losses ? merge_open(s, o->stream, o->arg) : NULL;
 	if (!m) {
 		free(counts);
+		losses_free(losses);
 		return -ENOMEM;
 	}
 	w->s = s;
@@ -389,7 +391,10 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 		if (o->event && !o->event(o->arg, e))
 			continue;
 		if (e->lost)
-			out->lost += e->lost == LOST_UNKNOWN ? 1 : e->lost;
+			losses_add(losses, &(struct loss){.stream = e->stream,
+							  .from = e->time,
+							  .to = e->time,
+							  .lost = e->lost});
 		if (graph && e->type == w->entry)
 			graph_entry(w, e);
 		else if (graph && e->type == w->exit)
@@ -403,5 +408,9 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	free_threads(w);
 	merge_close(m);
 	free(counts);
+	if (!err)
+		err = account_make(&out->account, s, losses_at(losses, 0), losses_nr(losses),
+				   !o->from && o->to == UINT64_MAX, o->stream, o->arg);
+	losses_free(losses);
 	return err;
 }

@@ -24,34 +24,15 @@ static int by_pid_count(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void add_losses(struct summary *out)
-{
-	for (size_t i = 0; i < out->nr_losses; i++) {
-		const struct loss *l = &out->losses[i];
-		struct summary_stream *t = &out->streams[l->stream];
-
-		t->gaps++;
-		t->gap_time += l->to > l->from ? l->to - l->from : 0;
-		if (l->lost == LOST_UNKNOWN)
-			t->lost_unknown = true;
-		else
-			t->lost += l->lost;
-	}
-}
-
 static void add_up(struct summary *out)
 {
 	uint64_t watched = 0;
 	bool any = false;
 
-	add_losses(out);
 	for (size_t i = 0; i < out->nr_streams; i++) {
 		const struct summary_stream *t = &out->streams[i];
 
 		out->nr_events += t->count;
-		out->lost += t->lost;
-		out->gap_time += t->gap_time;
-		out->lost_unknown |= t->lost_unknown;
 		if (!t->count)
 			continue;
 		if (!any || t->first < out->first)
@@ -63,7 +44,8 @@ static void add_up(struct summary *out)
 	for (size_t i = 0; i < out->nr_streams; i++)
 		if (out->streams[i].count)
 			watched += out->last - out->first;
-	out->observed = watched ? 1.0 - (double)out->gap_time / (double)watched : 1.0;
+	out->observed = watched ? 1.0 - (double)out->account.gap_time / (double)watched : 1.0;
+	out->observed_less = out->account.unplaced || out->account.unplaced_unknown;
 	if (out->nr_types)
 		qsort(out->types, out->nr_types, sizeof(*out->types), by_type_count);
 	if (out->nr_pids)
@@ -76,6 +58,7 @@ void summary_free(struct summary *s)
 	free(s->pids);
 	free(s->streams);
 	free(s->losses);
+	account_free(&s->account);
 }
 
 int summary_from_store(struct store *st, struct summary *out)
@@ -108,8 +91,13 @@ int summary_from_store(struct store *st, struct summary *out)
 	out->nr_losses = st->nr_losses;
 	if (st->nr_losses)
 		memcpy(out->losses, st->losses, st->nr_losses * sizeof(*out->losses));
-	add_up(out);
-	return 0;
+	err = account_make(&out->account, st->source, out->losses, out->nr_losses, true, NULL,
+			   NULL);
+	if (err)
+		summary_free(out);
+	else
+		add_up(out);
+	return err;
 }
 
 /* ---- by walking ---- */
@@ -184,9 +172,11 @@ static void take_pid(int32_t pid, uint64_t n, void *arg)
 	out->pids[out->nr_pids++] = (struct summary_pid){pid, n};
 }
 
-int summary_walk_finish(struct summary_walk *w, struct summary *out)
+int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
+			bool (*keep)(const struct source *s, uint32_t stream, void *arg), void *arg)
 {
 	size_t types = 0;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
@@ -210,7 +200,11 @@ int summary_walk_finish(struct summary_walk *w, struct summary *out)
 	out->streams = w->streams;
 	out->nr_streams = w->source->nr_streams;
 	w->streams = NULL;
+	err = account_make(&out->account, w->source, out->losses, out->nr_losses, whole, keep, arg);
 	free_walk(w);
-	add_up(out);
-	return 0;
+	if (err)
+		summary_free(out);
+	else
+		add_up(out);
+	return err;
 }

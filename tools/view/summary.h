@@ -20,8 +20,6 @@ struct summary_stream {
 	uint32_t stream;
 	uint64_t count;
 	uint64_t first, last;
-	uint64_t gaps, lost, gap_time;
-	bool lost_unknown; /* `lost` is a lower bound */
 };
 
 /* Sorted: the most frequent first; streams by number. */
@@ -35,9 +33,9 @@ struct summary {
 	size_t nr_streams;
 	struct loss *losses;
 	size_t nr_losses;
-	uint64_t lost, gap_time;
-	bool lost_unknown;
+	struct account account;
 	double observed; /* 0 .. 1: the part of (span × streams with events) that is not inside a gap */
+	bool observed_less; /* events are missing outside of gaps, or may be: less than that was observed */
 };
 
 /* From the index: everything that is in the trace. 0 or -ENOMEM. */
@@ -47,7 +45,10 @@ int summary_from_store(struct store *st, struct summary *out);
 struct summary_walk;
 struct summary_walk *summary_walk_new(struct source *s);
 void summary_walk_add(struct summary_walk *w, const struct event *e, bool count);
-int summary_walk_finish(struct summary_walk *w, struct summary *out); /* frees w */
+/* Frees w. `whole`: all of each stream was fed that keep() does not refuse (NULL: of all streams). */
+int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
+			bool (*keep)(const struct source *s, uint32_t stream, void *arg),
+			void *arg);
 
 void summary_free(struct summary *s);
 

@@ -170,7 +170,40 @@ static void save_list(struct fathom_dat *d, const struct saver *s, save_line_fn 
 	}
 }
 
-static void save_options(struct fathom_dat *d)
+static void save_stat(struct fathom_text *t, const char *name, uint64_t v)
+{
+	fathom_text_str(t, name);
+	fathom_text_str(t, ": ");
+	fathom_text_u64(t, v, 20, ' '); /* always as long: see the head of this file */
+	fathom_text_char(t, '\n');
+}
+
+/* What each ring lost, and by which cause, as Linux's per_cpu/cpuN/stats words it. */
+static void save_stats(struct fathom_dat *d, const struct saver *s)
+{
+	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
+		struct fathom_ring_stats st;
+		struct fathom_text t;
+
+		fathom_ring_stats(fathom_core.ring[cpu], &st);
+		fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+		save_stat(&t, "CPU", cpu);
+		save_stat(&t, "entries", st.entries);
+		save_stat(&t, "overrun", st.overwritten);
+		save_stat(&t, "commit overrun", st.nested);
+		save_stat(&t, "dropped events", st.full);
+		save_stat(&t, "read events", st.read);
+		save_stat(&t, "too big", st.too_big);
+		if (cpu + 1 == fathom_core.nr_cpus) {
+			fathom_text_str(&t, "CPU: *\n");
+			save_stat(&t, "calls not followed", s->to->calls_lost);
+		}
+		fathom_text_char(&t, 0);
+		fathom_dat_option(d, FATHOM_DAT_CPUSTAT, t.buf, (uint32_t)t.len);
+	}
+}
+
+static void save_options(struct fathom_dat *d, const struct saver *s)
 {
 	const char *release = fathom_core.config.release;
 	struct {
@@ -181,13 +214,13 @@ static void save_options(struct fathom_dat *d)
 	fathom_dat_option(d, FATHOM_DAT_UNAME, release, (uint32_t)fathom_strlen(release) + 1);
 	if (clock.mult != 1 || clock.shift)
 		fathom_dat_option(d, FATHOM_DAT_TSC2NSEC, &clock, sizeof(clock));
+	save_stats(d, s);
 }
 
 /* The head of the file, at its start; the error if any. */
 static int save_head(struct saver *s)
 {
 	const int big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	const int ns = fathom_core.ns_mult == 1 && !fathom_core.ns_shift;
 	struct fathom_dat d;
 
 	s->at = 0;
@@ -199,8 +232,9 @@ static int save_head(struct saver *s)
 	save_list(&d, s, save_printk_line, fathom_dat_printk);
 	save_list(&d, s, save_task_line, fathom_dat_cmdlines);
 	fathom_dat_cpus(&d, fathom_core.nr_cpus);
-	save_options(&d);
-	fathom_dat_data(&d, ns ? "local" : "x86-tsc", s->cpu_bytes, fathom_core.nr_cpus);
+	save_options(&d, s);
+	/* With TSC2NSEC the ticks of any clock are what trace_clock calls local. */
+	fathom_dat_data(&d, "local", s->cpu_bytes, fathom_core.nr_cpus);
 	return d.err;
 }
 

@@ -213,6 +213,8 @@ static int btb_source_open(struct source *s, const struct source_options *o)
 		source_damage(s, 0, 8 * (p->file.loss.lost_words + p->file.loss.skipped_words),
 			      "%" PRIu64 " words lost in %" PRIu64 " sections",
 			      p->file.loss.lost_words, p->file.loss.cut_sections);
+	if (p->file.loss.lost_words)
+		source_state_loss(s, LOSS_ALL, LOSS_LINE, UINT64_MAX, LOSS_EXACT);
 	p->names = btb_names_open(&p->file.btb, s->path, &names);
 	s->unit = CLOCK_NS;
 	s->long_bytes = 8;

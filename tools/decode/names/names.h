@@ -84,23 +84,4 @@ size_t pid_counts_nr(const struct pid_counts *t);
 void pid_counts_each(const struct pid_counts *t, void (*fn)(int32_t pid, uint64_t n, void *arg),
 		     void *arg);
 
-/* ---- intervals of loss ---- */
-
-struct loss {
-	uint32_t stream;
-	uint32_t pad;
-	/* time of the last event before it; the first time of the trace if there is none */
-	uint64_t from;
-	uint64_t to;   /* time of the first event after it */
-	uint64_t lost; /* events, or UINT64_MAX: not known how many */
-};
-
-#define LOSSES_MAX 1000000u /* kept; more are joined with the last one of their stream */
-
-struct losses *losses_new(void);
-void losses_free(struct losses *t);
-void losses_add(struct losses *t, const struct loss *l);
-size_t losses_nr(const struct losses *t);
-const struct loss *losses_at(const struct losses *t, size_t i);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* printks.c -- trace_printk() formats by address, and the list of loss intervals. */
+/* printks.c -- trace_printk() formats by address. */
 #include "decode/names/names.h"
 
 #include <stdlib.h>
@@ -120,61 +120,4 @@ const char *printks_find(struct printks *t, uint64_t addr)
 	t->sorted = true;
 	hit = bsearch(&key, t->list, t->nr, sizeof(*t->list), by_addr);
 	return hit ? hit->text : NULL;
-}
-
-struct losses {
-	struct loss *list;
-	size_t nr, cap;
-};
-
-struct losses *losses_new(void)
-{
-	return calloc(1, sizeof(struct losses));
-}
-
-void losses_free(struct losses *t)
-{
-	if (t)
-		free(t->list);
-	free(t);
-}
-
-static void join(struct losses *t, const struct loss *l)
-{
-	for (size_t i = t->nr; i-- > 0;) {
-		struct loss *have = &t->list[i];
-
-		if (have->stream != l->stream)
-			continue;
-		have->to = l->to;
-		if (have->lost != UINT64_MAX)
-			have->lost = l->lost == UINT64_MAX ? l->lost : have->lost + l->lost;
-		return;
-	}
-}
-
-void losses_add(struct losses *t, const struct loss *l)
-{
-	if (t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
-		struct loss *n = t->nr >= LOSSES_MAX ? NULL : realloc(t->list, cap * sizeof(*n));
-
-		if (!n) {
-			join(t, l);
-			return;
-		}
-		t->list = n;
-		t->cap = cap;
-	}
-	t->list[t->nr++] = *l;
-}
-
-size_t losses_nr(const struct losses *t)
-{
-	return t->nr;
-}
-
-const struct loss *losses_at(const struct losses *t, size_t i)
-{
-	return i < t->nr ? &t->list[i] : NULL;
 }

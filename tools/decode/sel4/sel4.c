@@ -106,6 +106,28 @@ static void report_oddities(struct source *s, const struct sel4_trace *t, uint64
 			      p->event);
 }
 
+/*
+ * What the dump's head counts. It counts events that found no room; words that were overwritten are the difference of all
+ * words and those kept, and how many events they were is not known.
+ */
+static void state_losses(struct source *s, const struct sel4_trace *t, uint32_t stream)
+{
+	const struct sel4_value *h = t->meta.header, *full = &h[SEL4_KEY_OVERFLOW_EVENTS];
+	uint64_t refused = full->given && full->number > 0 ? (uint64_t)full->number : 0;
+	bool over = h[SEL4_KEY_TOTAL_LOGGED].given && h[SEL4_KEY_TOTAL_ENTRIES].given &&
+		    h[SEL4_KEY_TOTAL_LOGGED].number > h[SEL4_KEY_TOTAL_ENTRIES].number;
+	bool some = h[SEL4_KEY_OVERFLOW].number || h[SEL4_KEY_STORAGE_FULL].number;
+	int64_t failed = h[SEL4_KEY_COMPRESS_FAIL_EVENTS].number;
+
+	source_state_loss(s, stream, LOSS_FULL, refused, LOSS_EXACT);
+	source_state_loss(s, stream, LOSS_FULL, failed > 0 ? (uint64_t)failed : 0, LOSS_EXACT);
+	if (over)
+		source_state_loss(s, stream, LOSS_OVERWRITTEN, UINT64_MAX, LOSS_EXACT);
+	else if (some && !refused && failed <= 0)
+		source_state_loss(s, stream, LOSS_FULL, UINT64_MAX, LOSS_EXACT);
+	s->streams[stream].counted = full->given || h[SEL4_KEY_OVERFLOW].given;
+}
+
 /* The rest of the set-up, when words, meta, dictionary and index are there. */
 static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 {
@@ -117,6 +139,7 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 		return -ENOMEM;
 	st->nr_blocks = h->checkpoints.nr;
 	st->bytes = t->nr_words * 2;
+	state_losses(s, t, (uint32_t)(st - s->streams));
 	t->task_stacks = !strcmp(t->meta.header[SEL4_KEY_STACKS].text, "THREAD");
 	t->stamped = h->count[WIRE_SEL4_TIMESTAMP] > 0;
 	t->first_time = first ? wire_sel4_get48(first->operand + 1) : 0;

@@ -355,6 +355,7 @@ static int graph_open(struct source *s, const struct source_options *o)
 		err = -EINVAL;
 	}
 	if (!err) {
+		loss_read_head(s, (const char *)s->map, s->map_bytes);
 		free(s->info.tracer);
 		s->info.tracer = strdup("function_graph");
 		err = s->info.tracer ? eventlist_streams(s) : -ENOMEM;

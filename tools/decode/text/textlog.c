@@ -139,6 +139,7 @@ static int text_open(struct source *s, const struct source_options *o)
 	}
 	p->s = s;
 	p->t = t;
+	loss_read_head(s, at, s->map_bytes);
 	if (s->map_bytes > 10 && !memcmp(at, "# tracer: ", 10))
 		read_tracer(s, at, line_end(at, end));
 	while (at < end && !err) {

@@ -16,6 +16,8 @@ struct fathom_save {
 	 */
 	int (*symbol)(uint32_t index, uintptr_t *at, const char **name);
 	int (*task)(uint32_t index, int32_t *pid, const char **name);
+	/* fathom_tracer_stats().shadow_full, if the tracers are linked: the file carries it as a loss. */
+	uint64_t calls_lost;
 };
 
 /*
