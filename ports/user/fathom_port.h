@@ -91,6 +91,11 @@ static inline void fathom_port_stack(uintptr_t fp, uintptr_t *lo, uintptr_t *hi)
 	}
 }
 
+/* Traced code has live FP arguments, and libc, which this port calls, may use the registers. See port_default.h. */
+#ifdef __riscv_flen
+#define FATHOM_SAVE_FP 1
+#endif
+
 /* FATHOM_PATCH: a program chooses with -DFATHOM_PATCH=1 or 0; libfathom.a works with both. */
 
 #endif

@@ -153,7 +153,9 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.no_cpu = 0;
 	fathom_core.off = 0; /* the rings start enabled */
 	fathom_arch_patch_init(&fathom_core.config);
-	fathom_registry_init();
+	err = fathom_registry_init();
+	if (err)
+		return err;
 	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
 	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
 	return 0;

@@ -53,39 +53,6 @@ struct fathom_event *fathom_event_at(uint32_t index)
 	return NULL;
 }
 
-/* Ids are given once and stay, so a buffer kept over fathom_exit() and fathom_init() still reads. */
-void fathom_registry_init(void)
-{
-	struct fathom_event *ev;
-
-	if (registry_last_id < WIRE_ID_FIRST)
-		registry_last_id = WIRE_ID_FIRST - 1;
-	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
-		if (!ev->fields && ev->setup)
-			ev->setup(ev);
-		if (!ev->id)
-			ev->id = ++registry_last_id;
-	}
-}
-
-int fathom_object_add(struct fathom_object *o)
-{
-	struct fathom_object *last = &registry_program;
-
-	for (; last != o && last->next; last = last->next)
-		;
-	if (last == o)
-		return -FATHOM_EEXIST;
-	if (fathom_core.nr_cpus && registry_events(o) > REGISTRY_ID_MAX - registry_last_id)
-		return -FATHOM_E2BIG;
-	o->next = NULL;
-	__atomic_store_n(&last->next, o, __ATOMIC_RELEASE);
-	if (!fathom_core.nr_cpus)
-		return 0;
-	fathom_registry_init();
-	return fathom_gate.come ? fathom_gate.come(o) : 0;
-}
-
 static void registry_forget(struct fathom_event *ev)
 {
 	if (!fathom_event_is_internal(ev))
@@ -165,6 +132,15 @@ static uintptr_t registry_at(const int32_t *member)
 	return *member ? (uintptr_t)member + (uintptr_t)(intptr_t)*member : 0;
 }
 
+/* A site that is not aligned cannot be replaced by one store: the linker script or the compiler moved it. */
+static int registry_sites_ok(const struct fathom_object *o)
+{
+	for (struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++)
+		if (registry_at(&s->at) % FATHOM_SITE_ALIGN)
+			return 0;
+	return 1;
+}
+
 static int registry_patch_object(const struct fathom_object *o, const struct fathom_event *ev,
 				 int on)
 {
@@ -202,7 +178,52 @@ static int registry_patch(const struct fathom_event *ev, int on)
 	return 0;
 }
 
+static int registry_sites_ok(const struct fathom_object *o)
+{
+	(void)o;
+	return 1;
+}
+
 #endif
+
+/* Ids are given once and stay, so a buffer kept over fathom_exit() and fathom_init() still reads. */
+int fathom_registry_init(void)
+{
+	struct fathom_event *ev;
+
+	for (struct fathom_object *o = &registry_program; o; o = registry_next(o))
+		if (!registry_sites_ok(o))
+			return -FATHOM_EINVAL;
+	if (registry_last_id < WIRE_ID_FIRST)
+		registry_last_id = WIRE_ID_FIRST - 1;
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
+		if (!ev->fields && ev->setup)
+			ev->setup(ev);
+		if (!ev->id)
+			ev->id = ++registry_last_id;
+	}
+	return 0;
+}
+
+int fathom_object_add(struct fathom_object *o)
+{
+	struct fathom_object *last = &registry_program;
+
+	for (; last != o && last->next; last = last->next)
+		;
+	if (last == o)
+		return -FATHOM_EEXIST;
+	if (fathom_core.nr_cpus && registry_events(o) > REGISTRY_ID_MAX - registry_last_id)
+		return -FATHOM_E2BIG;
+	if (!registry_sites_ok(o))
+		return -FATHOM_EINVAL;
+	o->next = NULL;
+	__atomic_store_n(&last->next, o, __ATOMIC_RELEASE);
+	if (!fathom_core.nr_cpus)
+		return 0;
+	fathom_registry_init();
+	return fathom_gate.come ? fathom_gate.come(o) : 0;
+}
 
 int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
 {

@@ -3,7 +3,8 @@
 #ifndef PROBE_REGISTRY_H
 #define PROBE_REGISTRY_H
 
-void fathom_registry_init(void); /* gives ids, sets fields up; keeps what is enabled already */
+/* Gives ids, sets fields up, keeps what is enabled already. -EINVAL: a call site is not aligned, nothing was changed. */
+int fathom_registry_init(void);
 void fathom_registry_exit(void); /* every event off */
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define FATHOM_SITE_BYTES 4
+#define FATHOM_SITE_ALIGN 4
 #define FATHOM_SITE_ASM	  "1:\nnop"
 
 /* What stands at a site: the branch to `target`, or the NOP if target is 0. */

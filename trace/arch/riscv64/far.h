@@ -3,7 +3,11 @@
 #ifndef FATHOM_ARCH_FAR_H
 #define FATHOM_ARCH_FAR_H
 
-/* t0 is the way back, and t1 is nobody's at a function's entry. */
+/* t0 is the way back, and t1 is nobody's at a function's entry. The same entry as in site.c. */
+#if FATHOM_SAVE_FP
+#define FATHOM_FAR_ASM "la t1, fathom_arch_entry_any_fp\njr t1\n"
+#else
 #define FATHOM_FAR_ASM "la t1, fathom_arch_entry_any\njr t1\n"
+#endif
 
 #endif

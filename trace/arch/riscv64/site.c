@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* site.c -- riscv64: the eight bytes at a function's entry, and the call they become. */
 #include "arch/arch.h"
+#include "fathom/port_default.h"
 
 /*
  * -fpatchable-function-entry=4 (compressed instructions) or =2 leaves eight bytes of NOPs. The first four become
@@ -15,8 +16,20 @@
 #define SITE_BYTES  4
 
 /* entry.S */
+#if FATHOM_SAVE_FP
+#ifndef __riscv_flen
+#error "FATHOM_SAVE_FP: the compiler was told that there are no FP registers (-march)"
+#endif
+void fathom_arch_entry_any_fp(void);
+void fathom_arch_return_fp(void);
+#define SITE_ENTRY  fathom_arch_entry_any_fp
+#define SITE_RETURN fathom_arch_return_fp
+#else
 void fathom_arch_entry_any(void);
 void fathom_arch_return(void);
+#define SITE_ENTRY  fathom_arch_entry_any
+#define SITE_RETURN fathom_arch_return
+#endif
 
 static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
 {
@@ -34,7 +47,7 @@ static int64_t site_upper(int64_t distance)
 static int64_t site_distance(uintptr_t at)
 {
 	uintptr_t from = at - SITE_BYTES, far;
-	int64_t direct = (int64_t)((uintptr_t)fathom_arch_entry_any - from);
+	int64_t direct = (int64_t)((uintptr_t)SITE_ENTRY - from);
 
 	if (site_upper(direct) == (int32_t)site_upper(direct))
 		return direct;
@@ -111,10 +124,10 @@ size_t fathom_arch_site_bytes(void)
 uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 {
 	(void)entry;
-	return (uintptr_t)fathom_arch_entry_any;
+	return (uintptr_t)SITE_ENTRY;
 }
 
 uintptr_t fathom_arch_return_address(void)
 {
-	return (uintptr_t)fathom_arch_return;
+	return (uintptr_t)SITE_RETURN;
 }

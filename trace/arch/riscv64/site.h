@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #define FATHOM_SITE_BYTES 4
+#define FATHOM_SITE_ALIGN 4
+/* The padding comes first: with norvc the assembler believes that code is aligned already, and adds none. */
 #define FATHOM_SITE_ASM	  ".balign 4\n.option push\n.option norvc\n1:\nnop\n.option pop"
 
 /* What stands at a site: `jal zero, target`, or the NOP if target is 0. Inside one function, so always in reach. */

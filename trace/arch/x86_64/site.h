@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define FATHOM_SITE_BYTES 5
+#define FATHOM_SITE_ALIGN 1
 #define FATHOM_SITE_ASM	  "1:\n.byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 
 /* What stands at a site: the jump to `target`, or the NOP if target is 0. */

@@ -16,7 +16,7 @@ struct fathom_object {
 
 /*
  * From now on its events can be found, switched and recorded; they come behind all others, with ids of their own. Before
- * fathom_init() or after it. 0, -EEXIST, -E2BIG: no ids are left, or -ENOSPC: it is added, but the control tree, which has
+ * fathom_init() or after it. 0, -EEXIST, -EINVAL: a call site is not aligned, -E2BIG: no ids are left, or -ENOSPC: it is added, but the control tree, which has
  * room for config.module_events, does not show its events. Context: task; where the tree is in use, with fathom_ctl_lock().
  */
 int fathom_object_add(struct fathom_object *o);

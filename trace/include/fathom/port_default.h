@@ -77,4 +77,13 @@ static inline void fathom_port_unpin(uintptr_t token)
 #define FATHOM_PATCH 0
 #endif
 
+/*
+ * riscv64: 1 = the entries of traced functions save and restore fa0..fa7. For a port whose traced code calculates in
+ * floating point and whose hooks or callbacks may use FP registers too: a process. The FP unit must be on wherever a
+ * traced function runs. aarch64 goes by the compiler's -mgeneral-regs-only instead.
+ */
+#ifndef FATHOM_SAVE_FP
+#define FATHOM_SAVE_FP 0
+#endif
+
 #endif

@@ -86,7 +86,7 @@ struct fathom_core {
 };
 extern struct fathom_core fathom_core;
 
-/* 0, -EINVAL (a member out of range, memory unaligned), -ENOMEM, -EBUSY (initialised already). Context: init, one CPU. */
+/* 0, -EINVAL (a member out of range, memory or a call site unaligned), -ENOMEM, -EBUSY (initialised already). Context: init, one CPU. */
 int fathom_init(const struct fathom_config *config);
 /* Undo init: events off, probes unpatched; the memory is the caller's again. Context: task, no writer runs. */
 void fathom_exit(void);
