@@ -10,21 +10,24 @@ $(UNIT_RING): $(B)/test/unit/%: test/unit/%.c $(RING_SRC) $(RING_HDR)
 	$(CC) $(RING_CFLAGS) -DFATHOM_PARANOID $(SAN) $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(UNIT_RING)
 
+# The local exchange is split in the model: a reader on another CPU may come between.
+MODEL_CFLAGS := -DRINGPORT_STEP -DFATHOM_LOCAL_GENERIC -include $(CURDIR)/test/ringport/split.h
+
 # The model test, and the same with planted bugs, which it must find (test/model/planted.sh).
 $(B)/test/model/model: test/model/model.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)
-	$(CC) $(RING_CFLAGS) -DRINGPORT_STEP -DFATHOM_PARANOID $< $(RING_SRC) -o $@
+	$(CC) $(RING_CFLAGS) $(MODEL_CFLAGS) -DFATHOM_PARANOID $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model
 # The same with a writer that gives up at once, so that the roads behind giving up are walked too.
 $(B)/test/model/model_hasty: test/model/model.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)
-	$(CC) $(RING_CFLAGS) -DRINGPORT_STEP -DFATHOM_PARANOID -DFATHOM_RING_RETRIES=1 $< $(RING_SRC) -o $@
+	$(CC) $(RING_CFLAGS) $(MODEL_CFLAGS) -DFATHOM_PARANOID -DFATHOM_RING_RETRIES=1 $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model_hasty
 
 RING_PLANTS := $(shell test/model/plant --list | cut -f1)
 $(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
 	@test/model/plant $* $(@D)
-	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE -DRINGPORT_STEP $(PLANT_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
+	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE $(MODEL_CFLAGS) $(PLANT_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
 		$(CURDIR)/test/model/model.c $(RING_SRC) -o model
 $(B)/test/plant/lag-%/model: PLANT_CFLAGS := -DFATHOM_RING_RETRIES=1
 .PHONY: ring-plants

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c -- every placement of nested writers and of a reader at the race points of the real ring code. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include "fathom/ring.h"
 #include "ring/pos.h"
 
@@ -33,45 +35,55 @@ struct scenario {
 	const char *discards; /* by record of the run: 'd' is given back, '.' stays */
 	uint32_t bursts;      /* how many times the reader gets to run between steps of writers */
 	int slow;	      /* seconds: only with --slow */
+	uint32_t resize;      /* the reader resizes to so many pages first, while writers run */
 };
 
 /* 1000 bytes: four records to a page, so page ends come often. 1300: three. */
 static const struct scenario scenarios[] = {
-	{"nest-in-page", 3, 1, 1, 40, 40, 2, 3, 3, 0, 0, "", 0, 0},
-	{"nest-page-end", 3, 1, 4, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0},
-	{"nest-page-end-2", 3, 1, 3, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0},
-	{"nest-overwrite", 3, 1, 16, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0},
-	{"nest-overwrite-2p", 2, 1, 15, 1300, 1300, 2, 2, 3, 0, 0, "", 0, 0},
-	{"nest-lap", 2, 1, 5, 2000, 2000, 1, 4, 2, 0, 0, "", 0, 0},
-	{"nest-past-lap", 4, 1, 5, 4000, 4000, 1, 6, 2, 0, 0, "", 0, 0},
-	{"nest-lag", 3, 1, 1, 40, 40, 2, 4, 2, 0, 0, "", 0, 0},
-	{"nest-full", 3, 0, 11, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0},
-	{"nest-discard", 3, 1, 1, 40, 40, 2, 2, 3, 0, 0, "d.d.", 0, 0},
-	{"nest-discard-2", 3, 1, 3, 1000, 1000, 1, 3, 3, 0, 0, ".dd", 0, 0},
-	{"nest-discard-3", 3, 1, 4, 1000, 1000, 2, 2, 3, 0, 0, "dd..", 0, 0},
-	{"nest-mixed", 3, 1, 4, 1000, 20, 1, 3, 3, 0, 0, "", 0, 0},
-	{"nest-mixed-2", 3, 1, 16, 20, 1000, 2, 3, 3, 0, 0, "", 0, 0},
-	{"nest-mixed-lap", 2, 1, 2, 3800, 60, 2, 3, 3, 0, 0, "", 0, 0},
-	{"nest-mixed-back", 2, 1, 2, 3800, 60, 1, 3, 3, 0, 0, ".dd.", 0, 0},
-	{"nest-deep", 3, 1, 3, 1000, 1000, 1, 4, 5, 0, 0, "", 0, 0},
-	{"read-in-page", 3, 1, 2, 40, 40, 1, 1, 2, 3, 0, "", 9, 0},
-	{"read-page-end", 3, 1, 3, 1000, 1000, 1, 1, 2, 4, 0, "", 9, 0},
-	{"read-overwrite", 2, 1, 6, 2000, 2000, 1, 1, 2, 2, 0, "", 3, 0},
-	{"read-overwrite-2", 2, 1, 4, 2000, 2000, 2, 0, 1, 1, 0, "", 4, 0},
-	{"read-full", 2, 0, 4, 2000, 2000, 2, 0, 1, 2, 0, "", 9, 0},
-	{"read-discard", 2, 1, 2, 1300, 1300, 1, 1, 2, 2, 0, "d.", 9, 0},
-	{"pages-overwrite", 2, 1, 6, 2000, 2000, 2, 0, 1, 1, 1, "", 4, 0},
-	{"read-overtaken", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 2, 0},
-	{"read-overtaken-2", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1},
-	{"read-overtaken-3", 3, 1, 5, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1},
-	{"read-nested", 3, 1, 3, 1300, 1300, 1, 2, 3, 2, 0, "", 3, 1},
-	{"pages-nested", 2, 1, 6, 2000, 2000, 1, 2, 3, 1, 1, "", 2, 1},
+	{"nest-in-page", 3, 1, 1, 40, 40, 2, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-page-end", 3, 1, 4, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-page-end-2", 3, 1, 3, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0, 0},
+	{"nest-overwrite", 3, 1, 16, 1000, 1000, 1, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-overwrite-2p", 2, 1, 15, 1300, 1300, 2, 2, 3, 0, 0, "", 0, 0, 0},
+	{"nest-lap", 2, 1, 5, 2000, 2000, 1, 4, 2, 0, 0, "", 0, 0, 0},
+	{"nest-past-lap", 4, 1, 5, 4000, 4000, 1, 6, 2, 0, 0, "", 0, 0, 0},
+	{"nest-lag", 3, 1, 1, 40, 40, 2, 4, 2, 0, 0, "", 0, 0, 0},
+	{"nest-full", 3, 0, 11, 1000, 1000, 2, 2, 3, 0, 0, "", 0, 0, 0},
+	{"nest-discard", 3, 1, 1, 40, 40, 2, 2, 3, 0, 0, "d.d.", 0, 0, 0},
+	{"nest-discard-2", 3, 1, 3, 1000, 1000, 1, 3, 3, 0, 0, ".dd", 0, 0, 0},
+	{"nest-discard-3", 3, 1, 4, 1000, 1000, 2, 2, 3, 0, 0, "dd..", 0, 0, 0},
+	{"nest-mixed", 3, 1, 4, 1000, 20, 1, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-mixed-2", 3, 1, 16, 20, 1000, 2, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-mixed-lap", 2, 1, 2, 3800, 60, 2, 3, 3, 0, 0, "", 0, 0, 0},
+	{"nest-mixed-back", 2, 1, 2, 3800, 60, 1, 3, 3, 0, 0, ".dd.", 0, 0, 0},
+	{"nest-deep", 3, 1, 3, 1000, 1000, 1, 4, 5, 0, 0, "", 0, 0, 0},
+	{"read-in-page", 3, 1, 2, 40, 40, 1, 1, 2, 3, 0, "", 9, 0, 0},
+	{"read-page-end", 3, 1, 3, 1000, 1000, 1, 1, 2, 4, 0, "", 9, 0, 0},
+	{"read-overwrite", 2, 1, 6, 2000, 2000, 1, 1, 2, 2, 0, "", 3, 0, 0},
+	{"read-overwrite-2", 2, 1, 4, 2000, 2000, 2, 0, 1, 1, 0, "", 4, 0, 0},
+	{"read-full", 2, 0, 4, 2000, 2000, 2, 0, 1, 2, 0, "", 9, 0, 0},
+	{"read-discard", 2, 1, 2, 1300, 1300, 1, 1, 2, 2, 0, "d.", 9, 0, 0},
+	{"pages-overwrite", 2, 1, 6, 2000, 2000, 2, 0, 1, 1, 1, "", 4, 0, 0},
+	{"read-overtaken", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 2, 0, 0},
+	{"read-overtaken-2", 2, 1, 3, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1, 0},
+	{"read-overtaken-3", 3, 1, 5, 4000, 4000, 4, 0, 1, 2, 0, "", 3, 1, 0},
+	{"read-nested", 3, 1, 3, 1300, 1300, 1, 2, 3, 2, 0, "", 3, 1, 0},
+	{"pages-nested", 2, 1, 6, 2000, 2000, 1, 2, 3, 1, 1, "", 2, 1, 0},
+	{"resize-in-page", 3, 1, 1, 40, 40, 2, 0, 1, 1, 0, "", 3, 0, 2},
+	{"resize-same", 2, 1, 3, 2000, 2000, 2, 0, 1, 1, 0, "", 3, 0, 2},
+	{"resize-shrink", 3, 1, 5, 2000, 2000, 2, 0, 1, 1, 0, "", 3, 0, 2},
+	{"resize-full", 3, 0, 4, 2000, 2000, 2, 0, 1, 1, 0, "", 3, 0, 2},
+	{"resize-discard", 3, 1, 3, 2000, 2000, 2, 0, 1, 1, 0, ".d", 3, 0, 2},
+	{"resize-nested", 3, 1, 5, 2000, 2000, 1, 1, 2, 1, 0, "", 2, 0, 2},
+	{"resize-nested-2", 2, 1, 2, 2000, 2000, 2, 1, 2, 2, 0, "", 3, 1, 2},
+	{"resize-bursts", 3, 1, 4, 2000, 2000, 2, 0, 1, 1, 0, "", 5, 1, 2},
 };
 
 enum {
 	TRAIL_MAX = 256,
 	RECORDS_MAX = 64,
 	RUNS_MAX = 30000000,
+	RUN_SECONDS = 20, /* that 4096 runs may take: a run without end is a finding */
 #ifdef FATHOM_RING_RETRIES
 	HASTY = 1, /* built for writers that give up at once */
 #else
@@ -130,6 +142,7 @@ static jmp_buf main_jump, reader_jump;
 static int reader_started;
 static char reader_stack[65536];
 static int in_reader, reader_alive;
+static int inside; /* a writer is in the middle of an instruction */
 
 static unsigned long seen_commit; /* laps are too few here to wrap: it only grows (R3) */
 
@@ -208,6 +221,18 @@ void ringport_step(const char *point)
 	}
 }
 
+void ringport_inside(void)
+{
+	if (!scheduling || in_reader || !sc->resize)
+		return;
+	inside = 1;
+	while (reader_alive && bursts && choose(2, "inside")) {
+		bursts--;
+		reader_go_on();
+	}
+	inside = 0;
+}
+
 /* Every 16th byte of a payload, and the last, tell whose it is: enough to find a tear, cheap enough for millions. */
 static void fill(uint8_t *p, uint32_t from, uint32_t to, uint32_t id)
 {
@@ -228,7 +253,8 @@ static uint32_t torn_at(const uint8_t *p, uint32_t from, uint32_t to, uint32_t i
 static void writer_begin(void)
 {
 	for (uint32_t i = 0; i < level && i < FATHOM_POS_TURN_BITS; i++)
-		if (writers[i].reserving && (turned(i) != writers[i].was) != writers[i].in)
+		if (writers[i].reserving && !sc->resize &&
+		    (turned(i) != writers[i].was) != writers[i].in)
 			FAIL("the record at level %u is %s, which does not show", i,
 			     writers[i].in ? "in" : "not in");
 	fathom_ring_catch_up(&ring);
@@ -264,7 +290,7 @@ static void write_one(void)
 			fathom_ring_discard(&ring, &slot);
 		else
 			fathom_ring_commit(&ring, &slot);
-	} else if (level == 1 && sc->overwrite && !HASTY) {
+	} else if (level == 1 && sc->overwrite && !HASTY && !sc->resize) {
 		FAIL("an outermost record was refused");
 	}
 	writers[--level].reserving = 0;
@@ -350,9 +376,39 @@ static int read_page(void)
 	return 1;
 }
 
+/* All CPUs have seen what was stored: no instruction that began before is under way. */
+static void sync_cpus(void)
+{
+	do
+		ringport_step("sync");
+	while (inside);
+}
+
+/* As buffer_resize() in trace/control does it where CPUs cannot be stopped. */
+static void resize(void)
+{
+	int err = -1;
+
+	fathom_ring_hold(&ring, 1);
+	sync_cpus();
+	for (int i = 0; i < 2 && err; i++) {
+		err = fathom_ring_seize(&ring);
+		if (err)
+			continue;
+		sync_cpus();
+		err = fathom_ring_resize_seized(&ring, sc->resize);
+	}
+	if (err)
+		fathom_ring_resize_seized(&ring, fathom_ring_pages(&ring));
+	sync_cpus();
+	fathom_ring_hold(&ring, 0);
+}
+
 static void reader_main(void)
 {
 	for (;;) {
+		if (sc->resize)
+			resize();
 		for (uint32_t i = 0; i < sc->reads; i++)
 			(void)(sc->read_pages ? read_page() : read_one());
 		reader_alive = 0;
@@ -380,8 +436,10 @@ static void check_end(void)
 	uint64_t read = 0, gone = 0, refused;
 
 	fathom_ring_catch_up(&ring); /* what the next event would do first */
-	if (ring.commit != ring.tail)
+	if (ring.commit != ring.tail) {
 		FAIL("commit is not at the tail");
+		return;
+	}
 	while (read_one())
 		;
 	for (uint32_t i = 0; i < nr_wrote; i++) {
@@ -397,6 +455,8 @@ static void check_end(void)
 	if (st.written != nr_wrote - gone || st.discarded != gone)
 		FAIL("written %llu, counted %llu", (unsigned long long)(nr_wrote - gone),
 		     (unsigned long long)st.written);
+	if (sc->resize && sc->depth == 1 && !HASTY && st.nested)
+		FAIL("refused as nested, where nothing nests");
 	if (nr_offered != nr_wrote + refused)
 		FAIL("%u offered, %u granted, %llu refused", nr_offered, nr_wrote,
 		     (unsigned long long)refused);
@@ -445,7 +505,7 @@ static void run_once(void)
 	budget = sc->budget;
 	bursts = sc->bursts;
 	trail_at = 0;
-	in_reader = reader_started = 0;
+	in_reader = reader_started = inside = 0;
 	reader_alive = sc->reads != 0;
 	if (reader_alive) {
 		getcontext(&reader_context);
@@ -489,6 +549,15 @@ static void print_trail(void)
 	printf("\n");
 }
 
+static void on_alarm(int sig)
+{
+	(void)sig;
+	printf("not ok model_%s: a writer does not end\n", sc->name);
+	print_trail();
+	fflush(stdout);
+	_exit(1);
+}
+
 static int run_scenario(const char *given)
 {
 	long runs = 0;
@@ -502,6 +571,8 @@ static int run_scenario(const char *given)
 		replaying = 1;
 	}
 	do {
+		if (runs % 4096 == 0)
+			alarm(RUN_SECONDS);
 		run_once();
 		runs++;
 	} while (!failure[0] && !replaying && runs < RUNS_MAX && next_trail());
@@ -525,6 +596,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 && !slow && !one ? argv[1] : NULL;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGALRM, on_alarm);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		sc = &scenarios[i];
 		if (name ? strcmp(name, sc->name) != 0 : sc->slow != slow)

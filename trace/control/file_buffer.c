@@ -148,6 +148,7 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		buffer_resize_by(&r, buffer_let_go);
 		r.err = err;
 	}
+	buffer_settle(fathom_ctl_ring(tr, first));
 	fathom_ctl_hold_update(tr);
 	return r.err;
 }

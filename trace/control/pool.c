@@ -23,15 +23,16 @@ static struct {
 
 /* Handlers begun and ended on each CPU, written by that CPU only, but also by its interrupts: hence atomic. */
 static struct {
-	uint32_t in;
-	uint32_t out;
+	unsigned long in;
+	unsigned long out;
 } gate[FATHOM_CPUS_MAX];
 
 void fathom_pool_enter(uint32_t cpu)
 {
-	/* Before the load of any pointer; pairs with the fence in pool_quiet(). */
 	if (cpu < FATHOM_CPUS_MAX)
-		__atomic_fetch_add(&gate[cpu].in, 1, __ATOMIC_SEQ_CST);
+		fathom_local_add(&gate[cpu].in, 1);
+	/* Before the load of any pointer, however it is loaded; pairs with the fence in pool_quiet(). */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 void fathom_pool_leave(uint32_t cpu)
@@ -43,7 +44,7 @@ void fathom_pool_leave(uint32_t cpu)
 /* `out` is read first: if all that had begun by the second read had ended by the first, none was inside between. */
 static int pool_quiet(uint32_t cpu)
 {
-	uint32_t out = __atomic_load_n(&gate[cpu].out, __ATOMIC_ACQUIRE);
+	unsigned long out = __atomic_load_n(&gate[cpu].out, __ATOMIC_ACQUIRE);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&gate[cpu].in, __ATOMIC_ACQUIRE) == out;

@@ -34,19 +34,12 @@ uint32_t fathom_ring_pages_in(size_t bytes)
 	return (uint32_t)n;
 }
 
-/* Slots from `from` on are unused: whatever page lies there is free. */
-static void free_slots(struct fathom_ring *r, uint32_t from)
+/* Slots from `from` on are unused: whatever page lies there is free, and was last written on `lap`. */
+static void free_slots(struct fathom_ring *r, uint32_t from, unsigned long lap)
 {
 	for (uint32_t i = from; i < r->max_pages; i++)
-		fathom_store(&r->slots[i], FATHOM_SLOT_FREE + FATHOM_SLOT_PAGE(r->slots[i]));
-}
-
-/* Put the tail there. No writer runs, and the latest record before it is of `time`. */
-static void place(struct fathom_ring *r, unsigned long pos, uint64_t time)
-{
-	r->tail = pos;
-	r->commit = pos;
-	time_forget(r, pos, time);
+		fathom_store(&r->slots[i], lap * FATHOM_SLOT_LAP_UNIT + FATHOM_SLOT_FREE +
+						   FATHOM_SLOT_PAGE(r->slots[i]));
 }
 
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu)
@@ -69,9 +62,10 @@ int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cp
 	for (uint32_t i = 0; i < n; i++)
 		r->slots[i] = i;
 	r->reader.page = n;
-	free_slots(r, 1);
+	free_slots(r, 1, 0);
 	r->slots[0] = slot_next_lap(r->slots[0]);
-	place(r, FATHOM_POS_LAP_UNIT, 0);
+	r->tail = r->commit = FATHOM_POS_LAP_UNIT;
+	time_forget(r, FATHOM_POS_LAP_UNIT, 0);
 	return 0;
 }
 
@@ -79,8 +73,8 @@ static void set_flag(struct fathom_ring *r, uint32_t flag, int on)
 {
 	if (on)
 		__atomic_fetch_or(&r->flags, flag, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_and(&r->flags, ~flag, __ATOMIC_RELAXED);
+	else /* Pairs with the acquire of the flags in fathom_ring_reserve_slow(). */
+		__atomic_fetch_and(&r->flags, ~flag, __ATOMIC_RELEASE);
 }
 
 void fathom_ring_enable(struct fathom_ring *r, int on)
@@ -95,8 +89,8 @@ int fathom_ring_is_enabled(const struct fathom_ring *r)
 
 void fathom_ring_hold(struct fathom_ring *r, int on)
 {
-	if (!on && r->tail == FATHOM_POS_NOWHERE)
-		r->tail = r->commit; /* seized, then given up */
+	if (!on && fathom_load(&r->tail) == FATHOM_POS_NOWHERE)
+		fathom_store(&r->tail, fathom_load(&r->commit)); /* seized, then given up */
 	set_flag(r, FATHOM_RING_HELD, on);
 }
 
@@ -217,9 +211,20 @@ void fathom_ring_reset(struct fathom_ring *r)
 }
 
 /*
+ * Take what is in the slot, and leave a lap that no writer has come to: one that looked at the old word can neither
+ * prepare the slot now nor believe that it is prepared.
+ */
+static unsigned long take_slot(struct fathom_ring *r, uint32_t index, unsigned long lap)
+{
+	FATHOM_STEP(T);
+	return __atomic_exchange_n(&r->slots[index], lap * FATHOM_SLOT_LAP_UNIT + FATHOM_SLOT_FREE,
+				   __ATOMIC_ACQ_REL);
+}
+
+/*
  * Pages that hold records, oldest first and the tail's last, then all others, into `order`. How many hold records.
  */
-static uint32_t sort_pages(const struct fathom_ring *r, unsigned long *order)
+static uint32_t take_pages(struct fathom_ring *r, unsigned long lap, unsigned long *order)
 {
 	uint32_t n = 0, rest = r->max_pages, index = FATHOM_POS_INDEX(r->commit);
 
@@ -227,42 +232,57 @@ static uint32_t sort_pages(const struct fathom_ring *r, unsigned long *order)
 		unsigned long slot;
 
 		index = index + 1 < r->nr_pages ? index + 1 : 0;
-		slot = r->slots[index];
+		slot = take_slot(r, index, lap);
 		if ((slot & FATHOM_SLOT_FREE) || slot_to_commit(index, slot, r->commit) > 0)
 			order[--rest] = slot;
 		else
 			order[n++] = slot;
 	}
 	for (uint32_t i = r->nr_pages; i < r->max_pages; i++)
-		order[--rest] = r->slots[i];
+		order[--rest] = take_slot(r, i, lap);
 	return n;
 }
 
-/* No reservation is open, and none can be granted: the ring is the caller's. */
+/*
+ * The records before commit are the same as before, in the same page: last_time and `here` stay. What is stored in the
+ * tail last shows the owner all the rest (pairs with the acquire of the tail in reserve_slow() and pending()).
+ */
+static void move_tail(struct fathom_ring *r, unsigned long pos)
+{
+	if (r->commit == fathom_load(&r->vague))
+		fathom_store(&r->vague, pos);
+	fathom_store(&r->commit, pos);
+	FATHOM_STEP(U);
+	fathom_store_release(&r->tail, pos);
+}
+
+/* No reservation is open, and none can be granted: the ring is the caller's. Keeps R6, R9. */
 static void resize_own(struct fathom_ring *r, uint32_t nr_pages)
 {
-	unsigned long *order = r->slots + r->max_pages;
-	uint32_t held = sort_pages(r, order), drop;
+	unsigned long *order = r->slots + r->max_pages, words = r->commit;
+	/* Beyond the next one, which a writer may have looked for or prepared. */
+	unsigned long lap =
+		r->slots[FATHOM_POS_INDEX(words)] / FATHOM_SLOT_LAP_UNIT + FATHOM_LAPS_SKIPPED;
+	uint32_t held = take_pages(r, lap, order), drop;
 
 	drop = held > nr_pages ? held - nr_pages : 0;
 	for (uint32_t i = 0; i < drop; i++)
-		r->overwritten += slot_unread(r, order[i]);
-	for (uint32_t i = 0; i < r->max_pages; i++)
-		r->slots[i] = order[i + drop < r->max_pages ? i + drop : i + drop - r->max_pages];
+		shared_add(&r->overwritten, slot_unread(r, order[i]));
 	held -= drop;
-	for (uint32_t i = 0; i < held; i++) {
-		unsigned long was = r->slots[i];
+	for (uint32_t i = 0; i < r->max_pages; i++) {
+		unsigned long was =
+			order[i + drop < r->max_pages ? i + drop : i + drop - r->max_pages];
+		unsigned long word = was % FATHOM_SLOT_FREE + lap * FATHOM_SLOT_LAP_UNIT;
 
-		r->slots[i] = was % FATHOM_SLOT_FREE + FATHOM_SLOT_LAP_UNIT;
-		if (was == r->reader.part_mark)
-			r->reader.part_mark = r->slots[i];
+		fathom_store(&r->slots[i], i < held ? word : FATHOM_SLOT_PAGE(was));
+		if (i < held && was == r->reader.part_mark)
+			r->reader.part_mark = word;
 	}
-	r->nr_pages = nr_pages;
-	free_slots(r, held);
-	place(r,
-	      FATHOM_POS_LAP_UNIT + ((unsigned long)(held - 1) << FATHOM_POS_PAGE_SHIFT) +
-		      (r->commit & ((1ul << FATHOM_POS_PAGE_SHIFT) - 1)),
-	      r->commit == r->vague ? r->seen_time : r->last_time);
+	fathom_store(&r->nr_pages, nr_pages);
+	free_slots(r, held, lap - 1);
+	move_tail(r, (lap << FATHOM_POS_LAP_SHIFT) +
+			     ((unsigned long)(held - 1) << FATHOM_POS_PAGE_SHIFT) +
+			     (words & ((1ul << FATHOM_POS_PAGE_SHIFT) - 1)));
 	r->reader.hint = 0;
 }
 
@@ -285,16 +305,16 @@ int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
 	return 0;
 }
 
+/* A writer that looked before the ring was held may be about to exchange the tail: this is an exchange too (R10). */
 int fathom_ring_seize(struct fathom_ring *r)
 {
-	unsigned long tail = fathom_load_acquire(&r->tail);
+	unsigned long tail = fathom_load_acquire(&r->commit);
 
-	if (tail == FATHOM_POS_NOWHERE)
+	FATHOM_STEP(V);
+	if (fathom_shared_cmpxchg(&r->tail, &tail, FATHOM_POS_NOWHERE) ||
+	    tail == FATHOM_POS_NOWHERE)
 		return 0;
-	if (tail != fathom_load(&r->commit))
-		return -FATHOM_EBUSY;
-	__atomic_store_n(&r->tail, FATHOM_POS_NOWHERE, __ATOMIC_SEQ_CST);
-	return 0;
+	return -FATHOM_EBUSY;
 }
 
 int fathom_ring_resize_seized(struct fathom_ring *r, uint32_t nr_pages)

@@ -19,6 +19,7 @@
 #define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
 #define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
 #define FATHOM_SLOT_LAP_UNIT  (FATHOM_SLOT_FREE << 1)
+#define FATHOM_LAPS_SKIPPED   3 /* by a resize: no word or position from before it is met again */
 
 static inline uint32_t pos_count(unsigned long pos)
 {
@@ -40,7 +41,7 @@ static inline unsigned long pos_next_page(const struct fathom_ring *r, unsigned 
 {
 	unsigned long turns = pos & FATHOM_POS_TURNS;
 
-	if (FATHOM_POS_INDEX(pos) + 1 < r->nr_pages)
+	if (FATHOM_POS_INDEX(pos) + 1 < fathom_load(&r->nr_pages))
 		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT | turns;
 	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT | turns;
 }
@@ -98,9 +99,15 @@ static inline uint32_t *slot_data(const struct fathom_ring *r, unsigned long slo
 static inline void time_forget(struct fathom_ring *r, unsigned long pos, uint64_t time)
 {
 	r->last_time = time + FATHOM_TIME_FAR;
-	r->vague = pos;
+	fathom_store(&r->vague, pos);
 	if (time > r->seen_time)
 		r->seen_time = time;
+}
+
+/* A counter that the owner and a resize on another CPU may add to. */
+static inline void shared_add(unsigned long *at, unsigned long n)
+{
+	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
 }
 
 /* Records of a complete page that nobody has read. */

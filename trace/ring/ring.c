@@ -65,9 +65,12 @@
  *     passes it; from then on it is constant until the owner's tail is in that page again.
  * R9  A position never comes back: between the look and the exchange an interrupt can write whole laps, but not as many as
  *     the lap bits count (2^25; 16 on a 32-bit target, where it must also hit the very word and count).
- * R10 While the ring is HELD no reservation is granted and nobody touches tail or commit, but who looked at the flags before:
- *     its exchange is the last. Whoever holds the ring puts NOWHERE into the tail, makes all CPUs see it, and looks: if it
- *     still stands there, no exchange that was under way succeeded, none to come will, and the ring is its own.
+ * R10 While the ring is HELD no reservation is granted and nobody touches tail or commit, but a writer that looked at the
+ *     flags before: its exchange is the last. Whoever holds the ring exchanges a tail that is at commit for NOWHERE, makes
+ *     all CPUs see it, and looks: if it still stands there, no exchange that was under way succeeded (one without LOCK can
+ *     still store over it), none to come will, and the ring is its own. Such a writer may also be about to prepare a slot:
+ *     resize takes each slot by exchange, and the words and positions it leaves are of laps that nobody has looked for.
+ *     One more "all CPUs see it" before the ring is let go: on x86 an exchange that failed stores what it found, NOWHERE.
  * R11 A turn of the tail changes with the exchange of a reservation that asked for it, and with nothing else. Of commit it
  *     changes when commit passes such a record. So if no commit was lagging when a writer began, whoever interrupts it sees
  *     by the two, compared with how they stood then, whether its record is in.
@@ -137,16 +140,18 @@ static void note_time(struct fathom_ring *r, unsigned long to, unsigned long end
 
 /*
  * Is something before the tail not committed, with nobody open to do it? Asked by who has just closed the outermost
- * record. If commit moves between the looks, an interrupt was outermost meanwhile: then nothing was left to do.
+ * record. If commit moves between the looks, an interrupt was outermost meanwhile, or the ring was resized: then nothing
+ * was left to do. The same if the tail is gone: seize() takes it only where commit is.
  */
 static int pending(struct fathom_ring *r, unsigned long *from, unsigned long *to)
 {
 	*from = fathom_load(&r->commit);
 	fathom_local_barrier();
 	FATHOM_STEP(K);
-	*to = fathom_load(&r->tail);
+	/* Pairs with the release in move_tail(): with a tail that was moved comes the commit that was. */
+	*to = fathom_load_acquire(&r->tail);
 	fathom_local_barrier();
-	return *from != *to && fathom_load(&r->commit) == *from;
+	return *from != *to && *to != FATHOM_POS_NOWHERE && fathom_load(&r->commit) == *from;
 }
 
 /*
@@ -202,7 +207,12 @@ static enum next_result prepare_next(struct fathom_ring *r, unsigned long to)
 				return NEXT_FULL;
 		}
 		if (fathom_shared_cmpxchg(at, &slot, slot_next_lap(slot))) {
-			fathom_local_add(&r->overwritten, unread);
+			/*
+			 * The stores into the page come after the new lap: an exchange alone does not order later ones
+			 * (aarch64 without LSE). Pairs with the acquire fence in iter_page().
+			 */
+			__atomic_thread_fence(__ATOMIC_RELEASE);
+			shared_add(&r->overwritten, unread);
 			return NEXT_READY;
 		}
 	}
@@ -227,8 +237,8 @@ static struct stamp stamp_for(struct fathom_ring *r, unsigned long at, unsigned 
 			      uint32_t flags, uint64_t *time)
 {
 	struct stamp s = {0, 0, 0};
-	int outermost = r->commit == before, known = outermost && before != r->vague;
-	uint64_t last = r->commit == r->vague ? 0 : r->last_time;
+	int outermost = r->commit == before, known = outermost && before != fathom_load(&r->vague);
+	uint64_t last = r->commit == fathom_load(&r->vague) ? 0 : r->last_time;
 
 	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
 	if (outermost || sizeof(long) == 8) {
@@ -323,9 +333,12 @@ void *fathom_ring_grab_first(struct fathom_ring *r, uint32_t bytes, unsigned lon
 			     struct fathom_slot *slot)
 {
 	uint32_t words = fathom_ring_words(bytes);
-	unsigned long to = pos_next_page(r, slot->before);
+	unsigned long to;
 	struct wire_page *page;
 
+	/* The tail was loaded relaxed. Pairs with the release in move_tail(): nr_pages and slots are of the same size. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	to = pos_next_page(r, slot->before);
 	if (prepare_next(r, to) != NEXT_READY || !go_next(r, to, words, turn, slot))
 		return NULL;
 	page = slot_page(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
@@ -391,7 +404,8 @@ void fathom_ring_catch_up(struct fathom_ring *r)
 void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
 			      struct fathom_slot *slot)
 {
-	uint32_t words = fathom_ring_words(bytes), flags = fathom_load(&r->flags), delta;
+	/* Pairs with the release in set_flag(): not held any more, so what a resize did is seen. */
+	uint32_t flags = fathom_load_acquire(&r->flags), words = fathom_ring_words(bytes), delta;
 	int got = 0;
 
 	if (fathom_ring_look(r, bytes, 1, &slot->before, &slot->time, &delta) &&
@@ -407,9 +421,14 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned lo
 		return;
 	}
 	for (int i = 0; i < FATHOM_RING_RETRIES && !got; i++) {
-		slot->before = fathom_load(&r->tail);
+		/* Pairs with the release in move_tail(). */
+		slot->before = fathom_load_acquire(&r->tail);
 		fathom_local_barrier();
 		FATHOM_STEP(B);
+		if (slot->before == FATHOM_POS_NOWHERE) {
+			refuse(slot, &r->disabled);
+			return;
+		}
 		/* Behind the look: if commit lags again, or begins to, the tail has moved and the exchange fails. */
 		fathom_ring_catch_up(r);
 		slot->time = fathom_port_clock();

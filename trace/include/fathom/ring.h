@@ -249,6 +249,8 @@ static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_
 			    bytes > FATHOM_RING_EVENT_MAX ||
 			    (FATHOM_POS_WORDS(*at) > most) != page_ends))
 		return 0;
+	/* last_time is that of the record before `at` if it is loaded after `at`: the exchange says so. */
+	fathom_local_barrier();
 	*time = fathom_port_clock();
 	since = *time - r->last_time;
 	*delta = (uint32_t)since;
@@ -388,8 +390,9 @@ void fathom_ring_reset(struct fathom_ring *r);
  */
 int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages);
 /*
- * The same while writers run: hold the ring, make all CPUs see that, seize, make all CPUs see that, resize_seized. Both are
- * -EBUSY if a writer is open or was faster: seize again. Letting the ring go gives an unused tail back.
+ * The same while writers run: hold the ring, make all CPUs see that, seize, make all CPUs see that, resize_seized, make all
+ * CPUs see that, let the ring go. seize and resize_seized are -EBUSY if a writer is open or was faster: seize again.
+ * Letting the ring go gives an unused tail back.
  */
 int fathom_ring_seize(struct fathom_ring *r);
 int fathom_ring_resize_seized(struct fathom_ring *r, uint32_t nr_pages);
