@@ -57,6 +57,23 @@ static int write_text(const char *name, const char *text, bool fresh, int outcom
 	return output_close(&o, outcome);
 }
 
+/* To ask for what is not there changes nothing: no table grows for it. */
+TEST(asking_is_free)
+{
+	struct idmap m = {0};
+	int thing;
+
+	for (uint64_t k = 0; k < 100000; k++)
+		CHECK(idmap_find(&m, k) == NULL);
+	CHECK_EQ(m.cap, 0);
+	*idmap_at(&m, 7) = &thing;
+	for (uint64_t k = 0; k < 100000; k++)
+		CHECK(idmap_find(&m, k) == (k == 7 ? &thing : NULL));
+	CHECK_EQ(m.nr, 1);
+	CHECK_EQ(m.cap, 256);
+	idmap_free(&m);
+}
+
 TEST(a_file_is_whole_or_the_old_one)
 {
 	struct output o;

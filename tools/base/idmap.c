@@ -31,6 +31,11 @@ static bool grow(struct idmap *m)
 	return true;
 }
 
+void *idmap_find(const struct idmap *m, uint64_t key)
+{
+	return m->cap ? probe(m, key)->value : NULL;
+}
+
 void **idmap_at(struct idmap *m, uint64_t key)
 {
 	struct idmap_slot *s;

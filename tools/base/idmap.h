@@ -15,7 +15,9 @@ struct idmap {
 	size_t nr, cap;
 };
 
-/* Where the value of `key` stands; NULL stands there if it has none yet, and one is to be put. NULL: no memory. */
+/* The value of `key`, or NULL. */
+void *idmap_find(const struct idmap *m, uint64_t key);
+/* Where the value of `key` goes: NULL stands there if it has none yet, and the caller must store one. NULL: no memory. */
 void **idmap_at(struct idmap *m, uint64_t key);
 void idmap_free(struct idmap *m);
 

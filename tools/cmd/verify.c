@@ -184,8 +184,6 @@ static int walk(struct source *s, struct found *f)
 		walk_stream(s, i, f, &bar, before);
 		before += s->streams[i].nr_blocks;
 	}
-	if (s->ops->verify)
-		s->ops->verify(s);
 	progress_end(&bar);
 	return account_make(&f->account, s, losses_at(f->losses, 0), losses_nr(f->losses), true,
 			    NULL, NULL);

@@ -89,7 +89,7 @@ int source_add_schema(struct source *s, const char *system, const char *text, si
 		return -ENOMEM;
 	}
 	*k = v;
-	s->nr_schemas++;
+	k->order = (uint32_t)s->nr_schemas++;
 	return 0;
 }
 

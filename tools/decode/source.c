@@ -182,14 +182,17 @@ static int unknown_format(const struct source_options *o, const struct source_pr
 	return -EINVAL;
 }
 
+/* Of two with the same id, the one that was added first comes first. */
 static int by_schema_id(const void *a, const void *b)
 {
 	const struct schema *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The first schema of an id wins; qsort of glibc is stable for tables of this size. */
+/* The first schema of an id wins. */
 static int finish(struct source *s)
 {
 	if (s->nr_schemas)

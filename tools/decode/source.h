@@ -75,6 +75,7 @@ struct event {
 
 struct schema {
 	uint32_t id;
+	uint32_t order; /* in which they were added */
 	char *system;
 	char *name;
 	const char *text; /* the format file's text, not NUL-terminated */
@@ -299,8 +300,6 @@ struct source_ops {
 	const uint8_t *(*page)(struct cursor *c, uint64_t block, uint32_t *bytes);
 	/* A text the trace carries, to be written into another; NULL: make it from the tables. */
 	const char *(*side_text)(struct source *s, enum source_text which, size_t *bytes);
-	/* Decode everything and note damage, beyond what walking the events notes. */
-	void (*verify)(struct source *s);
 	/* Formats with an index of their own: write it to `path`, built anew if `force`; *written says whether it was needed.
 	 * 0 or a negative errno. */
 	int (*index)(struct source *s, const char *path, bool force, bool *written);

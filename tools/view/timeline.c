@@ -329,12 +329,12 @@ static void called(struct timeline *t, const struct event *e)
 /* A switch away from a task that is dead (prev_state is X or Z): its calls are over. */
 static void calls_of_dead(struct timeline *t, const struct event *e)
 {
-	void **at = e->pid ? idmap_at(&t->tasks.by_id, (uint64_t)e->pid) : NULL;
+	struct lane *k = e->pid ? idmap_find(&t->tasks.by_id, (uint64_t)e->pid) : NULL;
 	uint64_t state = 0;
 
 	source_field(t->s, e, "prev_state", &state);
-	if (state & 0x30 && at && *at)
-		calls_close(t, *at, e->time);
+	if (state & 0x30 && k)
+		calls_close(t, k, e->time);
 }
 
 static void take(struct timeline *t, const struct event *e)

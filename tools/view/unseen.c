@@ -20,10 +20,10 @@ bool unseen_init(struct unseen *u, struct source *s, const struct report_options
 	bool any = false;
 
 	*u = (struct unseen){.source = s, .o = o};
-	for (uint32_t i = 0; i < s->nr_streams && !any; i++)
-		for (uint32_t k = 0; k < s->nr_streams && !any; k++)
-			any = s->streams[i].buffer == s->streams[k].buffer && shown(u, i) &&
-			      !shown(u, k);
+	/* The streams of a buffer stand together: in one that is shown in part, two neighbours differ. */
+	for (uint32_t i = 1; i < s->nr_streams && !any; i++)
+		any = s->streams[i].buffer == s->streams[i - 1].buffer &&
+		      shown(u, i) != shown(u, i - 1);
 	if (any)
 		u->buffers = calloc(s->nr_buffers, sizeof(*u->buffers));
 	return u->buffers || !any;

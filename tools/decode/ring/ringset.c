@@ -34,32 +34,49 @@ void ring_find_common(struct source *s, struct ring_set *set)
 								       : set->pid_offset + 4;
 }
 
+/* How many corrections come before (cpu, time); they are sorted by both. */
+static size_t shifts_before(const struct ring_clock *clock, uint32_t cpu, uint64_t time)
+{
+	size_t low = 0, high = clock->nr_shifts;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct ring_shift *k = &clock->shifts[mid];
+
+		if (k->cpu < cpu || (k->cpu == cpu && k->time < time))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /*
  * As trace-cmd does it: the correction measured at the start of the interval the time lies in, or one between those at its
  * two ends; the first and the last interval also serve for what lies outside all.
  */
 static uint64_t shifted(const struct ring_clock *clock, uint32_t cpu, uint64_t t)
 {
-	const struct ring_shift *k = clock->shifts, *a;
-	size_t first = 0, nr, i = 0;
+	size_t first = shifts_before(clock, cpu, 0);
+	size_t nr =
+		(cpu == UINT32_MAX ? clock->nr_shifts : shifts_before(clock, cpu + 1, 0)) - first;
+	const struct ring_shift *a;
 	int64_t offset;
+	size_t i;
 
-	while (first < clock->nr_shifts && k[first].cpu != cpu)
-		first++;
-	for (nr = 0; first + nr < clock->nr_shifts && k[first + nr].cpu == cpu;)
-		nr++;
 	if (!nr)
 		return t;
-	a = k + first;
-	while (i + 2 < nr && a[i + 1].time <= t)
-		i++;
-	a += i;
+	i = (t == UINT64_MAX ? first + nr : shifts_before(clock, cpu, t + 1)) - first;
+	i = i ? i - 1 : 0;
+	a = clock->shifts + first + (i + 2 > nr && nr > 1 ? nr - 2 : i);
 	offset = a->offset;
 	if (clock->interpolate && nr > 1 && a[1].time > a->time) {
-		__int128 span = (__int128)a[1].time - a->time;
-		__int128 part = ((__int128)t - a->time) * ((__int128)a[1].offset - a->offset);
+		__int128 span = (__int128)a[1].time - a->time, part;
 
-		offset += (int64_t)((part + span / 2) / span);
+		/* Two times that are centuries apart are not interpolated between. */
+		if (!__builtin_mul_overflow((__int128)t - a->time,
+					    (__int128)a[1].offset - a->offset, &part))
+			offset += (int64_t)((part + span / 2) / span);
 	}
 	return (uint64_t)((unsigned __int128)t * a->scaling >> a->fraction) + (uint64_t)offset;
 }

@@ -218,6 +218,7 @@ static int comment(struct source *s, struct graph_line *l, uint64_t offset)
 	const struct text_type *k = text_type_of(&g->types, l->event.name, false);
 	struct listed *e;
 	uint32_t bytes;
+	bool cut;
 
 	if (!k)
 		return 0;
@@ -225,7 +226,9 @@ static int comment(struct source *s, struct graph_line *l, uint64_t offset)
 	if (!e)
 		return -ENOMEM;
 	l->event.pid = g->pids[l->event.cpu];
-	bytes = text_make_record(g->record, k, &l->event, l->event.info.p + l->event.info.n);
+	bytes = text_make_record(g->record, k, &l->event, l->event.info.p + l->event.info.n, &cut);
+	if (cut)
+		text_was_cut(s, offset, l->event.info.n);
 	return eventlist_record(&g->events, e, g->record, bytes);
 }
 

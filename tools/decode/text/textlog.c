@@ -283,6 +283,7 @@ static bool text_next(struct cursor *c, struct event *e)
 		const struct text_type *k;
 		const char *line, *stop;
 		struct text_line l;
+		bool cut;
 
 		if (r->at == r->stop) {
 			if (!load_block(r))
@@ -299,7 +300,9 @@ static bool text_next(struct cursor *c, struct event *e)
 			continue;
 		stop = event_end(stop, end);
 		stop -= stop > l.info.p && stop[-1] == '\r';
-		e->size = text_make_record(r->record, k, &l, stop);
+		e->size = text_make_record(r->record, k, &l, stop, &cut);
+		if (cut)
+			text_was_cut(s, (uint64_t)(line - map), (uint64_t)(stop - line));
 		e->data = r->record;
 		e->type = k->id;
 		e->time = l.time;

@@ -107,9 +107,11 @@ struct text_type *text_type_of(struct textlog *t, struct span name, bool add);
 void text_learn(struct text_type *k, struct span info);
 int text_add_schema(struct source *s, struct text_type *k);
 #define TEXT_RECORD_MAX 65536u
-/* The record of a line whose text ends at text_end, into TEXT_RECORD_MAX bytes; its size. */
+/* The record of a line whose text ends at text_end, into TEXT_RECORD_MAX bytes; its size. *cut: not all of it fits. */
 uint32_t text_make_record(uint8_t *record, const struct text_type *k, const struct text_line *l,
-			  const char *text_end);
+			  const char *text_end, bool *cut);
+/* Notes that the event at `offset` is longer than a record can be. */
+void text_was_cut(struct source *s, uint64_t offset, uint64_t bytes);
 /* The part of a line behind its columns: name and info. */
 void text_parse_info(const char *p, const char *end, struct text_line *out);
 /* The flags column: irqs, resched, context, preempt depth, migrate-disable. */

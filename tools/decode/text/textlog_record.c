@@ -4,21 +4,27 @@
 
 #include <string.h>
 
-#define TEXT_MAX 32768u /* of one event; longer ones are cut */
+#define TEXT_MAX 32768u /* of one string; longer ones are cut */
 
 struct build {
 	uint8_t *record;
 	uint32_t used;
+	bool cut;
 };
 
+/* A string that does not fit stays the empty one at 0: what a line may repeat, it may repeat any number of times. */
 static void put_string(struct build *b, uint32_t slot, const char *p, size_t n)
 {
 	uint32_t loc;
 
-	if (n > TEXT_MAX)
+	if (n > TEXT_MAX) {
 		n = TEXT_MAX;
-	if (b->used + n + 1 > TEXT_RECORD_MAX - 8 || b->used > 0xffff)
-		n = 0;
+		b->cut = true;
+	}
+	if (b->used + n + 1 > TEXT_RECORD_MAX - 8) {
+		b->cut = true;
+		return;
+	}
 	loc = b->used | (uint32_t)(n + 1) << 16;
 	memcpy(b->record + slot, &loc, 4);
 	memcpy(b->record + b->used, p, n);
@@ -56,10 +62,17 @@ static void put_keys(struct build *b, const struct text_type *k, struct span inf
 	}
 }
 
-uint32_t text_make_record(uint8_t *record, const struct text_type *k, const struct text_line *l,
-			  const char *text_end)
+void text_was_cut(struct source *s, uint64_t offset, uint64_t bytes)
 {
-	struct build b = {record, k->fixed};
+	source_damage(s, offset, bytes,
+		      "an event of %llu bytes is too long: its text was cut at %u bytes",
+		      (unsigned long long)bytes, TEXT_MAX);
+}
+
+uint32_t text_make_record(uint8_t *record, const struct text_type *k, const struct text_line *l,
+			  const char *text_end, bool *cut)
+{
+	struct build b = {record, k->fixed, false};
 	uint16_t type = (uint16_t)k->id;
 
 	memset(record, 0, k->fixed);
@@ -67,9 +80,10 @@ uint32_t text_make_record(uint8_t *record, const struct text_type *k, const stru
 	record[2] = l->flags;
 	record[3] = l->preempt;
 	memcpy(record + 4, &l->pid, 4);
-	put_keys(&b, k, l->info);
 	put_string(&b, 8, l->info.p, (size_t)(text_end - l->info.p));
+	put_keys(&b, k, l->info);
 	while (b.used % 4)
 		record[b.used++] = 0;
+	*cut = b.cut;
 	return b.used;
 }

@@ -61,6 +61,12 @@ static int64_t number_of(const uint8_t *data, uint32_t bytes)
 	return v;
 }
 
+/* Wraps: the numbers are the file's. */
+static void add_offset(struct ring_clock *k, int64_t ns)
+{
+	k->offset = (int64_t)((uint64_t)k->offset + (uint64_t)ns);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct ring_shift *x = a, *y = b;
@@ -92,6 +98,10 @@ static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, ui
 	struct reader r;
 	uint32_t cpus;
 
+	if (k->nr_shifts) {
+		source_damage(s, offset, bytes, "option TIME_SHIFT: there was one before");
+		return;
+	}
 	reader_init(&r, data, bytes, s->big_endian);
 	reader_u64(&r);
 	k->interpolate = reader_u32(&r) & 1;
@@ -147,22 +157,26 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 		     uint64_t offset)
 {
 	struct tracedat *t = s->priv;
+	char *name;
 
 	if (id != OPT_TRACECLOCK && id != OPT_CPUCOUNT)
 		source_add_extra(s, id, data, bytes);
 	switch (id) {
 	case OPT_DATE:
-		s->info.date_offset = number_of(data, bytes) * 1000;
+		s->info.date_offset = (int64_t)((uint64_t)number_of(data, bytes) * 1000);
 		s->info.has_date = true;
-		t->ring.clock.offset += s->info.date_offset;
+		add_offset(&t->ring.clock, s->info.date_offset);
 		return true;
-	case OPT_OFFSET: t->ring.clock.offset += number_of(data, bytes); return true;
+	case OPT_OFFSET: add_offset(&t->ring.clock, number_of(data, bytes)); return true;
 	case OPT_CPUSTAT: append_text(&s->info.cpustat, data, bytes); return true;
 	case OPT_UNAME: set_text(&s->info.uname, data, bytes); return true;
 	case OPT_VERSION: set_text(&s->info.version, data, bytes); return true;
 	case OPT_TRACECLOCK:
-		free(t->clock);
-		t->clock = tracedat_clock_name((const char *)data, bytes);
+		name = tracedat_clock_name((const char *)data, bytes);
+		if (name) {
+			free(t->clock);
+			t->clock = name;
+		}
 		return true;
 	case OPT_CPUCOUNT:
 		if (bytes >= 4 && get_u32(data, s->big_endian) <= TRACEDAT_CPUS_MAX)

@@ -24,20 +24,17 @@ struct section {
 
 static bool is_seen(const struct tracedat *t, uint64_t section)
 {
-	for (size_t i = 0; i < t->nr_seen; i++)
-		if (t->seen[i] == section)
-			return true;
-	return false;
+	return idmap_find(&t->seen, section) != NULL;
 }
 
-void tracedat_saw(struct tracedat *t, uint64_t section)
+bool tracedat_first_seen(struct tracedat *t, uint64_t section)
 {
-	uint64_t *n = realloc(t->seen, (t->nr_seen + 1) * sizeof(*n));
+	void **at = idmap_at(&t->seen, section);
 
-	if (!n)
-		return;
-	t->seen = n;
-	t->seen[t->nr_seen++] = section;
+	if (!at || *at)
+		return false;
+	*at = t;
+	return true;
 }
 
 /* The section at `at`; false at the end of the file. */
@@ -109,7 +106,7 @@ static int salvage_buffer(struct source *s, const struct section *k)
 		snprintf(name, sizeof(name), "found-%zu", s->nr_buffers);
 	if (s->nr_buffers >= TRACEDAT_BUFFERS_MAX)
 		return 0;
-	if (!source_add_buffer(s, name, t->clock ? t->clock : ""))
+	if (!source_add_buffer(s, name, t->clock))
 		return -ENOMEM;
 	source_damage(s, k->at, 0,
 		      "a buffer that no option describes: its CPUs are numbered as they come");

@@ -43,7 +43,8 @@ static void tracedat_close(struct source *s)
 		free(t->owned[i]);
 	free(t->owned);
 	free(t->pending);
-	free(t->seen);
+	idmap_free(&t->seen);
+	tracedat_claims_free(t);
 	free(t->clock);
 	free(t);
 	s->priv = NULL;

@@ -4,6 +4,7 @@
 #define DECODE_TRACEDAT_H
 
 #include "base/bytes.h"
+#include "base/idmap.h"
 #include "decode/ring/ringpages.h"
 
 /* Options of both versions; see `man trace-cmd.dat.v7`. */
@@ -43,8 +44,8 @@ struct blob {
 
 #define TRACEDAT_BUFFERS_MAX 4096u
 #define TRACEDAT_CPUS_MAX    65536u
-/* A metadata section that claims to be larger than this when decompressed is damage: kallsyms is some 10 MB. */
-#define TRACEDAT_META_MAX    (512u << 20)
+/* All metadata of a file, unpacked: kallsyms is some 10 MB, the formats some 5 MB. What claims to be more is damage. */
+#define TRACEDAT_META_MAX    (256u << 20)
 
 /* A buffer of version 6, named by an option and read after all options are. */
 struct pending_buffer {
@@ -61,8 +62,9 @@ struct tracedat {
 	size_t nr_pending;
 	void **owned; /* decompressed sections */
 	size_t nr_owned;
-	uint64_t *seen; /* version 7: sections that an option led to */
-	size_t nr_seen;
+	uint64_t unpacked; /* bytes in them, all in all */
+	struct idmap seen; /* version 7: sections that an option led to */
+	void *claims;	   /* ranges of the file that are pages of a CPU: ranges.c */
 	uint64_t searched; /* bytes looked through for lost chunks */
 	size_t walked;	   /* of the headers of chunks: file_map_walked() */
 	char *clock;
@@ -96,7 +98,17 @@ int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_
 			uint32_t page_bytes);
 /* tracedat_salvage.c: read what the options do not lead to, in the sections that begin at `from`. */
 int tracedat_salvage(struct source *s, uint64_t from);
-void tracedat_saw(struct tracedat *t, uint64_t section);
+/* Is this the first time that something leads to the section? Each is read once. */
+bool tracedat_first_seen(struct tracedat *t, uint64_t section);
+
+/* ranges.c: where the file says that the pages of a CPU lie. */
+struct cpu_range {
+	uint32_t cpu;
+	uint64_t offset, bytes;
+};
+/* The ranges of one buffer: what is claimed twice is cut or emptied, and noted as damage. 0 or -ENOMEM. */
+int tracedat_settle_ranges(struct source *s, struct cpu_range *v, size_t nr);
+void tracedat_claims_free(struct tracedat *t);
 
 /* A stream of uncompressed pages; what lies outside the file is damage. */
 int tracedat_add_pages(struct source *s, uint32_t cpu, uint64_t offset, uint64_t bytes,

@@ -101,16 +101,21 @@ static int read_options(struct source *s, struct reader *r)
 static int read_cpus(struct source *s, struct reader *r, uint32_t cpus)
 {
 	struct tracedat *t = s->priv;
+	struct cpu_range *v = reader_left(r) / 16 < cpus ? NULL : calloc(cpus + 1, sizeof(*v));
+	int err;
 
+	if (!v)
+		return -EINVAL;
 	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-		uint64_t offset = reader_u64(r), bytes = reader_u64(r);
-
-		if (r->failed)
-			return -EINVAL;
-		if (tracedat_add_pages(s, cpu, offset, bytes, t->page_bytes))
-			return -ENOMEM;
+		v[cpu].cpu = cpu;
+		v[cpu].offset = reader_u64(r);
+		v[cpu].bytes = reader_u64(r);
 	}
-	return 0;
+	err = tracedat_settle_ranges(s, v, cpus);
+	for (uint32_t cpu = 0; cpu < cpus && !err; cpu++)
+		err = tracedat_add_pages(s, cpu, v[cpu].offset, v[cpu].bytes, t->page_bytes);
+	free(v);
+	return err;
 }
 
 /* Files with option TRACECLOCK name the clock of each buffer behind its list: u64 size, text. */

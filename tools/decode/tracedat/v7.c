@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each option section names the next; a loop of them is damage. */
-#define OPTION_SECTIONS_MAX 10000u
-
 static void *keep(struct tracedat *t, void *p)
 {
 	void **n = realloc(t->owned, (t->nr_owned + 1) * sizeof(*n));
@@ -25,17 +22,29 @@ static void *keep(struct tracedat *t, void *p)
 	return p;
 }
 
+/* May so many bytes more be unpacked? The sizes in a file cost it nothing. */
+static bool afford(struct source *s, uint64_t bytes)
+{
+	struct tracedat *t = s->priv;
+
+	if (bytes > TRACEDAT_META_MAX - t->unpacked)
+		return false;
+	t->unpacked += bytes;
+	return true;
+}
+
 /* A compressed section: u32 compressed size, u32 size, data. There is a byte behind what is unpacked, to end a text. */
 static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t id)
 {
 	struct tracedat *t = s->priv;
 	uint32_t in = reader_u32(r), out = reader_u32(r);
 	const void *data = reader_bytes(r, in);
-	void *p = data && out <= TRACEDAT_META_MAX ? memory_large((size_t)out + 1) : NULL;
+	void *p = data && afford(s, out) ? memory_large((size_t)out + 1) : NULL;
 
 	if (!p || decompress(t->ring.compression, data, in, p, out)) {
 		source_damage(s, offset, out, "section %u does not decompress: %u to %u bytes", id,
 			      in, out);
+		t->unpacked -= p ? out : 0;
 		free(p);
 		return false;
 	}
@@ -68,10 +77,11 @@ static bool unpack_text(struct source *s, struct reader *r, uint64_t offset)
 {
 	struct tracedat *t = s->priv;
 	uint64_t bytes = chunks_of(s, *r, NULL);
-	uint8_t *p = bytes ? memory_large(bytes + 1) : NULL;
+	uint8_t *p = bytes && afford(s, bytes) ? memory_large(bytes + 1) : NULL;
 
 	if (!p || !chunks_of(s, *r, p)) {
 		source_damage(s, offset, r->size, "the text of a buffer does not decompress");
+		t->unpacked -= p ? bytes : 0;
 		free(p);
 		return false;
 	}
@@ -119,6 +129,48 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 
 /* ---- the pages of a buffer ---- */
 
+/* So many of u32 cpu, u64 offset, u64 bytes, as far as they are whole; *nr of them. To be freed. */
+static struct cpu_range *read_cpus(struct source *s, struct reader *r, uint32_t cpus, uint64_t at,
+				   size_t *nr)
+{
+	uint64_t whole = reader_left(r) / 20;
+	struct cpu_range *v = malloc(((whole < cpus ? whole : cpus) + 1) * sizeof(*v));
+
+	*nr = 0;
+	if (!v)
+		return NULL;
+	if (whole < cpus) {
+		source_damage(s, at, r->size, "option BUFFER is cut: %u CPUs", cpus);
+		cpus = (uint32_t)whole;
+	}
+	for (uint32_t i = 0; i < cpus; i++) {
+		struct cpu_range *c = &v[*nr];
+
+		c->cpu = reader_u32(r);
+		c->offset = reader_u64(r);
+		c->bytes = reader_u64(r);
+		if (c->cpu < TRACEDAT_CPUS_MAX)
+			++*nr;
+		else
+			source_damage(s, at, c->bytes, "option BUFFER: there is no CPU %u", c->cpu);
+	}
+	return v;
+}
+
+static int add_cpus(struct source *s, struct reader *r, uint32_t cpus, uint32_t page, bool packed,
+		    uint64_t at)
+{
+	size_t nr;
+	struct cpu_range *v = read_cpus(s, r, cpus, at, &nr);
+	int err = v ? tracedat_settle_ranges(s, v, nr) : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !err; i++)
+		err = (packed ? tracedat_add_chunks : tracedat_add_pages)(s, v[i].cpu, v[i].offset,
+									  v[i].bytes, page);
+	free(v);
+	return err;
+}
+
 /* u64 section, name, clock, u32 page size, u32 CPUs; each u32 cpu, u64 offset, u64 bytes. */
 static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, uint64_t at)
 {
@@ -143,32 +195,14 @@ static int buffer_option(struct source *s, const uint8_t *data, uint32_t bytes, 
 		page = t->page_bytes;
 	if (!source_add_buffer(s, name, clock))
 		return -ENOMEM;
-	tracedat_saw(t, section);
+	tracedat_first_seen(t, section);
 	reader_init(&head, s->map, s->map_bytes, s->big_endian);
 	reader_seek(&head, section);
 	reader_u16(&head);
 	packed = reader_u16(&head) & TRACEDAT_SECTION_COMPRESSED;
 	if (head.failed)
 		source_damage(s, section, 0, "buffer '%s': its section is not in the file", name);
-	for (uint32_t i = 0; i < cpus; i++) {
-		uint32_t cpu = reader_u32(&r);
-		uint64_t offset = reader_u64(&r), n = reader_u64(&r);
-		int err;
-
-		if (r.failed) {
-			source_damage(s, at, bytes, "option BUFFER is cut: %u CPUs", cpus);
-			return 0;
-		}
-		if (cpu >= TRACEDAT_CPUS_MAX) {
-			source_damage(s, at, n, "option BUFFER: there is no CPU %u", cpu);
-			continue;
-		}
-		err = packed ? tracedat_add_chunks(s, cpu, offset, n, page)
-			     : tracedat_add_pages(s, cpu, offset, n, page);
-		if (err)
-			return err;
-	}
-	return 0;
+	return add_cpus(s, &r, cpus, page, packed, at);
 }
 
 /* A buffer saved as text: u64 section, name, clock. */
@@ -189,8 +223,8 @@ static void text_option(struct source *s, const uint8_t *data, uint32_t bytes, u
 		return;
 	}
 	b = source_add_buffer(s, name, clock);
-	tracedat_saw(s->priv, section);
-	if (b && find_section(s, section, OPT_BUFFER_TEXT, &text, &packed) &&
+	if (b && tracedat_first_seen(s->priv, section) &&
+	    find_section(s, section, OPT_BUFFER_TEXT, &text, &packed) &&
 	    (!packed || unpack_text(s, &text, section))) {
 		b->text_bytes = text.size;
 		b->text = (const char *)text.base;
@@ -204,7 +238,10 @@ void tracedat_meta_section(struct source *s, uint16_t id, uint64_t section)
 	struct tracedat *t = s->priv;
 	struct reader r;
 
-	tracedat_saw(t, section);
+	if (!tracedat_first_seen(t, section)) {
+		source_damage(s, section, 0, "section %u: more than one option leads to it", id);
+		return;
+	}
 	switch (id) {
 	case OPT_KALLSYMS: t->kallsyms.section = section; return;
 	case OPT_PRINTK: t->printk.section = section; return;
@@ -235,7 +272,10 @@ int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next)
 	struct reader r;
 
 	*next = 0;
-	tracedat_saw(s->priv, offset);
+	if (!tracedat_first_seen(s->priv, offset)) {
+		source_damage(s, offset, 0, "the option sections go round in a circle");
+		return 0;
+	}
 	if (!tracedat_section(s, offset, OPT_DONE, &r))
 		return 0;
 	while (reader_left(&r)) {
@@ -285,11 +325,7 @@ int tracedat_open_v7(struct source *s, struct reader *r)
 	free(s->info.compression);
 	s->info.compression = strndup(name, 16);
 	sections = r->at;
-	for (unsigned n = 0; next; n++) {
-		if (n == OPTION_SECTIONS_MAX) {
-			source_damage(s, next, 0, "the option sections go round in a circle");
-			break;
-		}
+	while (next) {
 		err = tracedat_option_section(s, next, &next);
 		if (err)
 			return err;
