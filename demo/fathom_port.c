@@ -55,6 +55,11 @@ static void to_console(void *unused, const char *text, size_t bytes)
 	console_write(text, bytes);
 }
 
+static void fatal(const char *why)
+{
+	panic("%s", why);
+}
+
 static int name_of(int32_t pid, char buf[16])
 {
 	const char *name = task_name(pid);
@@ -101,6 +106,7 @@ void port_init(uint32_t cpus)
 		.release = "demo",
 #if LEVEL >= 3
 		.sink = to_console,
+		.fatal = fatal,
 		.task_name = name_of,
 		.task_group = group_of,
 #endif

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include "fathom/task.h"
 #include "fathom/tracer.h"
 #include "fathom_port.h"
 #include "forest.h"
@@ -145,6 +147,87 @@ TEST(graph_longjmp_without_restart)
 	fathom_tracer_set("nop");
 	CHECK_EQ(b.shadow_full - a.shadow_full, 0);
 	CHECK(b.unwound - a.unwound > 10000);
+	clean();
+}
+
+/* A trap path that never returns: the kernel is entered again, each time with another depth of stack. */
+static jmp_buf user_code;
+
+static size_t trap(int leave)
+{
+	if (leave)
+		fathom_kernel_left();
+	longjmp(user_code, 1);
+}
+
+static __attribute__((noinline)) void enter_kernel(int i, int leave)
+{
+	volatile char depth[64 + 48 * (i % 300)];
+
+	depth[0] = 0;
+	hij_through(trap, leave);
+	traced_sink = depth[0];
+}
+
+TEST(graph_of_a_kernel_that_is_left)
+{
+	struct fathom_tracer_stats a, b;
+
+	for (int leave = 0; leave < 2; leave++) {
+		filter("hij_*");
+		fathom_tracer_set("function_graph");
+		fathom_tracer_stats(&a);
+		for (volatile int i = 0; i < 3000; i++)
+			if (!setjmp(user_code))
+				enter_kernel(i * 7, leave);
+		fathom_tracer_stats(&b);
+		CHECK_EQ(b.shadow_full - a.shadow_full != 0, !leave);
+		if (leave) {
+			CHECK_EQ(b.unwound - a.unwound, 3000);
+			CHECK_EQ(hij_top(3), ret_top(3));
+		}
+		fathom_kernel_left();
+		clean();
+	}
+}
+
+static int fatal_pipe[2];
+
+static void fatal_says(const char *why)
+{
+	_exit(write(fatal_pipe[1], why, strlen(why)) > 0 ? 42 : 1);
+}
+
+/* The kernel's current task becomes another one inside a traced function. */
+static size_t change_task(int unused)
+{
+	(void)unused;
+	fathom_task_init(&fathom_user_task);
+	return 1;
+}
+
+TEST(a_lost_return_ends_with_a_message)
+{
+	char text[512] = "";
+	int status = 0;
+	pid_t child;
+
+	filter("hij_through");
+	CHECK_EQ(pipe(fatal_pipe), 0);
+	port_on_fatal = fatal_says;
+	fathom_tracer_set("function_graph");
+	child = fork();
+	if (!child) {
+		hij_through(change_task, 0);
+		_exit(0);
+	}
+	fathom_tracer_set("nop");
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	CHECK(read(fatal_pipe[0], text, sizeof(text) - 1) > 0);
+	CHECK(strstr(text, "fathom_port_task_state() changed inside a traced function"));
+	close(fatal_pipe[0]);
+	close(fatal_pipe[1]);
 	clean();
 }
 

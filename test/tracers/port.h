@@ -90,6 +90,16 @@ static inline void port_trap(int sig, siginfo_t *info, void *context)
 	(void)sig, (void)info, (void)context;
 }
 
+static __attribute__((unused)) void (*port_on_fatal)(const char *why);
+
+static inline void port_fatal(const char *why)
+{
+	if (port_on_fatal)
+		port_on_fatal(why);
+	fprintf(stderr, "%s", why);
+	abort();
+}
+
 #define PORT_BYTES (64u << 20)
 static __attribute__((unused)) int port_read_only; /* text cannot be written */
 static uint64_t port_clock_hz;			   /* 0: the clock is taken for nanoseconds */
@@ -104,6 +114,7 @@ static inline int port_init_pages(uint32_t nr_cpus, uint32_t pages)
 		.pages_per_cpu = pages,
 		.clock_hz = port_clock_hz,
 		.text_map = port_text_map,
+		.fatal = port_fatal,
 		.sync = port_sync,
 		.symbol = port_symbol,
 	};

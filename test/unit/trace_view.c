@@ -403,6 +403,8 @@ TEST(dump_prints_the_newest_of_each_cpu)
 	start(2);
 	fathom_dump(0);
 	CHECK_STR(sunk, "");
+	CHECK(!fathom_tracing_is_on()); /* what the console does is not recorded */
+	fathom_tracing_on();
 	for (uint32_t i = 0; i < 10; i++) {
 		two[0] = i;
 		put(i & 1, fathom_ev_sample_one.id, 0, 42, two, 16);

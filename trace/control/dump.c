@@ -62,6 +62,7 @@ void fathom_dump_cpu(int32_t cpu, uint32_t count)
 		dump_put("fathom: a dump is running already\n", 34);
 		return;
 	}
+	fathom_tracing_off(); /* or the dump is full of the console's own events */
 	v = fathom_view_init(fathom_core.dump, fathom_core.dump_bytes, &config);
 	fathom_text_init(&t, dump_line, sizeof(dump_line));
 	if (v) {

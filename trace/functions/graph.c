@@ -521,13 +521,33 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
 	fathom_port_unpin(pin);
 }
 
-/* At a replaced return. Context: any. G3 says the entry is there. */
+/*
+ * What returned at the slot had no replaced return: a call whose return site was not seen lay above the one that has. G3
+ * says it is there; if the port has exchanged the task's state under a traced function, it is not.
+ */
+static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot)
+{
+	uintptr_t ret = 0;
+
+	while (!ret) {
+		const struct fathom_task *task = fathom_port_task_state();
+
+		if (!task || fathom_shadow_find(task, (uintptr_t)slot) < 0)
+			fathom_return_lost((uintptr_t)slot);
+		ret = graph_leave_slow((uintptr_t)slot, 0);
+	}
+	return ret;
+}
+
+/* At a replaced return. Context: any. */
 FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin(), ret;
 
 	if (fathom_unlikely(!graph_leave(slot, &ret, 0)))
 		ret = graph_leave_general(slot);
+	if (fathom_unlikely(!ret)) /* never jump to 0 */
+		ret = graph_return_again(slot);
 	fathom_port_unpin(pin);
 	return ret;
 }

@@ -33,6 +33,8 @@ void fathom_want_switches(void)
 		     fathom_wanted(FATHOM_WANT_WAKEUP);
 
 	fathom_want_change(wanted ? FATHOM_WANT_SWITCH : 0, wanted ? 0 : FATHOM_WANT_SWITCH);
+	wanted = fathom_tracer_wants.graph || fathom_profile_is_on();
+	fathom_want_change(wanted ? FATHOM_WANT_LEFT : 0, wanted ? 0 : FATHOM_WANT_LEFT);
 }
 
 /* ---- sites ---- */

@@ -232,6 +232,8 @@ uint32_t fathom_graph_next(void);
 void fathom_graph_advance(void);
 extern uint32_t fathom_graph_depth_max;
 extern uint64_t fathom_thresh_ns;
+/* lost.c: a replaced return has no call. The kernel ends here, with a message. */
+void fathom_return_lost(uintptr_t slot) __attribute__((noreturn));
 /* The return address that lies behind a hijacked slot of the running task, else `ret`. Any context. */
 uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
 

@@ -28,6 +28,12 @@ struct fathom_config {
 
 	fathom_write_fn sink; /* console for fathom_dump(); 0: dumps go nowhere */
 	void *sink_arg;
+	/*
+	 * The kernel's panic, with a line that says why; must not return. Called in any context if tracing has lost what the
+	 * kernel cannot go on without (a return address, because the port broke its contract). 0: the line goes to the sink and
+	 * the CPU traps.
+	 */
+	void (*fatal)(const char *why);
 
 	/*
 	 * Where `bytes` (1 to 8) of text at `at` can be written: an alias with the same offset in its page, or `at` itself
@@ -164,7 +170,10 @@ const char *fathom_printk_format(uint32_t index);
 /* Line `index` of printk_formats: `0xaddress : "text"`; 0 behind the last. */
 int fathom_printk_format_line(uint32_t index, struct fathom_text *out);
 
-/* The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. */
+/*
+ * The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. Recording
+ * goes off and stays off, as in Linux: what the console does while it prints is not what was looked for.
+ */
 void fathom_dump(uint32_t count);
 void fathom_dump_cpu(int32_t cpu, uint32_t count); /* of one CPU; -1: all */
 
