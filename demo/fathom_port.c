@@ -55,11 +55,6 @@ static void to_console(void *unused, const char *text, size_t bytes)
 	console_write(text, bytes);
 }
 
-static void fatal(const char *why)
-{
-	panic("%s", why);
-}
-
 static int name_of(int32_t pid, char buf[16])
 {
 	const char *name = task_name(pid);
@@ -76,8 +71,7 @@ static int32_t group_of(int32_t pid)
 }
 #endif
 
-#if LEVEL >= \
-	4 /* calls are patched into text: it is read-only, its alias in the direct map is not */
+#if LEVEL >= 4 /* calls are patched into text: its alias in the direct map can be written */
 NOTRACE static void *text_map(void *at, size_t bytes)
 {
 	(void)bytes; /* the alias is contiguous */
@@ -85,8 +79,7 @@ NOTRACE static void *text_map(void *at, size_t bytes)
 }
 #endif
 
-#if LEVEL >= \
-	5 /* under running CPUs: a breakpoint goes first, and trap.c asks the library about it */
+#if LEVEL >= 5 /* under running CPUs: a breakpoint goes first, which trap.c asks about */
 NOTRACE static void sync(void)
 {
 	smp_call_all(serialize);
@@ -106,7 +99,7 @@ void port_init(uint32_t cpus)
 		.release = "demo",
 #if LEVEL >= 3
 		.sink = to_console,
-		.fatal = fatal,
+		.fatal = panic_text,
 		.task_name = name_of,
 		.task_group = group_of,
 #endif

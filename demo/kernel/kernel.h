@@ -32,6 +32,7 @@ void console_write(const char *s, size_t bytes);
 void console_unlock(void); /* panic: whoever holds the console will not come back */
 
 /* panic.c */
+void panic_text(const char *text) __attribute__((noreturn));
 void panic(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void panic_frame(const struct trapframe *f, const char *what) __attribute__((noreturn));
 void backtrace(uintptr_t rbp);

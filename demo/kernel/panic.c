@@ -97,6 +97,11 @@ void panic(const char *fmt, ...)
 	panic_end();
 }
 
+void panic_text(const char *text)
+{
+	panic("%s", text);
+}
+
 void panic_frame(const struct trapframe *f, const char *what)
 {
 	panic_begin();
