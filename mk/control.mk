@@ -52,6 +52,3 @@ $(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
 	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(FUZZ_FLAGS) $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)
-ifneq ($(shell command -v clang),)
-CHECK_DEPS += $(FUZZ_TRACE:%=$(B)/fuzz/%)
-endif

@@ -5,10 +5,10 @@
 FUZZ_TOOLS   := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/tools_*.c))
 FUZZ_SECONDS ?= 60
 
-$(FUZZ_TOOLS:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/lib/fuzz_replay.c $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%)
+$(FUZZ_TOOLS:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/lib/fuzz_replay.c $(TOOLS_SAN)
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' $(DEPFLAGS) -MF $@.d $< test/lib/fuzz_replay.c \
-		$(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%) $(TOOLS_LIBS) -o $@
+		$(TOOLS_SAN) $(TOOLS_LIBS) -o $@
 
 $(B)/host-fuzz/%.o: %.c
 	@mkdir -p $(@D)

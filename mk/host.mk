@@ -3,9 +3,9 @@
 # Damaged traces: a few mutations in check-fast, a thousand of each trace in check.
 $(B)/test/unit/tools_damage: DAMAGE := -DMUTATIONS=20
 $(B)/test/torture/tools_damage: DAMAGE := -DMUTATIONS=1000
-$(B)/test/unit/tools_damage $(B)/test/torture/tools_damage: test/torture/tools_damage.c test/harness.h $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%)
+$(B)/test/unit/tools_damage $(B)/test/torture/tools_damage: test/torture/tools_damage.c test/harness.h $(TOOLS_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest $(DAMAGE) $(DEPFLAGS) -MF $@.d $< $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%) $(TOOLS_LIBS) -o $@
+	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest $(DAMAGE) $(DEPFLAGS) -MF $@.d $< $(TOOLS_SAN) $(TOOLS_LIBS) -o $@
 
 CHECK_FAST_DEPS += $(B)/test/unit/tools_damage
 CHECK_DEPS      += $(B)/test/torture/tools_damage

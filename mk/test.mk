@@ -11,9 +11,9 @@ $(UNIT_TRACE): $(B)/test/unit/%: test/unit/%.c test/harness.h $(B)/user-san/libf
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) $(SAN) -Itest $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -pthread $(TEST_LIBS) -o $@
 
-$(UNIT_TOOLS): $(B)/test/unit/%: test/unit/%.c test/harness.h $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%)
+$(UNIT_TOOLS): $(B)/test/unit/%: test/unit/%.c test/harness.h $(TOOLS_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest $(DEPFLAGS) $< $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-san/%) $(TOOLS_LIBS) -o $@
+	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest $(DEPFLAGS) $< $(TOOLS_SAN) $(TOOLS_LIBS) -o $@
 
 CHECK_FAST_DEPS += $(UNIT_TRACE) $(UNIT_TOOLS)
 

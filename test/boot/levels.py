@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from demo import EXIT_OK, EXIT_PANIC, TOP, Checks, Demo, need_qemu
@@ -51,30 +52,49 @@ def over_line(level, tmp, smp):
     return len(cpus) == (smp if level >= 2 else 1) and all(s["events"] > 100 for s in cpus), p.stdout + p.stderr
 
 
-with tempfile.TemporaryDirectory() as tmp:
-    for level in LEVELS:
-        p = subprocess.run(["make", "-s", "-j2", "demo-kernel", f"LEVEL={level}"], cwd=TOP, capture_output=True, text=True)
-        if not c.check(f"level{level}_builds", p.returncode == 0, p.stderr[-500:]):
-            continue
-        d = Demo(level=level, smp=4, sh="run ipc 20;run touch 8;exit")
+def try_level(level, check, tmp):
+    p = subprocess.run(["make", "-s", "demo-kernel", f"LEVEL={level}"], cwd=TOP, capture_output=True, text=True)
+    if not check("builds", p.returncode == 0, p.stderr[-500:]):
+        return
+    d = Demo(level=level, smp=4, sh="run ipc 20;run touch 8;exit")
+    code = d.wait()
+    want = 4 if level >= 2 else 1
+    check("boots", code == EXIT_OK and f"level {level}, {want} CPUs" in d.text() and d.text().count("exit 0") == 2, d.text()[-500:])
+    check("memory", *from_memory(level, tmp))
+    if level >= 1:
+        check("line", *over_line(level, tmp, 2))
+    if level >= 3:
+        d = Demo(level=level, smp=2, sh="trace on;run ipc 10;panic")
         code = d.wait()
-        want = 4 if level >= 2 else 1
-        c.check(f"level{level}_boots", code == EXIT_OK and f"level {level}, {want} CPUs" in d.text() and
-                d.text().count("exit 0") == 2, d.text()[-500:])
-        c.check(f"level{level}_memory", *from_memory(level, tmp))
-        if level >= 1:
-            c.check(f"level{level}_line", *over_line(level, tmp, 2))
-        if level >= 3:
-            d = Demo(level=level, smp=2, sh="trace on;run ipc 10;panic")
-            code = d.wait()
-            c.check(f"level{level}_panic", code == EXIT_PANIC and re.search(r"ipc-\d+ +\[00\d\].*sched_switch: ", d.text()),
-                    d.text()[-500:])
-        if level >= 4:
-            d = Demo(level=level, smp=2, sh="trace tracer function;run ipc 3;trace tracer nop;trace dump 400;exit")
-            d.wait()
-            c.check(f"level{level}_function", re.search(r": (\w+) <-(do_ipc|ipc|syscall)", d.text()), d.text()[-800:])
-        if level >= 6:
-            d = Demo(level=level, smp=2, sh="echo function_graph > current_tracer;run ipc 3;echo nop > current_tracer;cat current_tracer;exit")
-            d.wait()
-            c.check(f"level{level}_tree", re.search(r"# cat current_tracer\nnop\n", d.text()), d.text()[-500:])
+        check("panic", code == EXIT_PANIC and re.search(r"ipc-\d+ +\[00\d\].*sched_switch: ", d.text()), d.text()[-500:])
+    if level >= 4:
+        d = Demo(level=level, smp=2, sh="trace tracer function;run ipc 3;trace tracer nop;trace dump 400;exit")
+        d.wait()
+        check("function", re.search(r": (\w+) <-(do_ipc|ipc|syscall)", d.text()), d.text()[-800:])
+    if level >= 6:
+        d = Demo(level=level, smp=2, sh="echo function_graph > current_tracer;run ipc 3;echo nop > current_tracer;cat current_tracer;exit")
+        d.wait()
+        check("tree", re.search(r"# cat current_tracer\nnop\n", d.text()), d.text()[-500:])
+
+
+def one(level):
+    """A level in a folder of its own: several run at a time, and what each found is printed in order."""
+    found = []
+
+    def check(name, good, why=""):
+        found.append((f"level{level}_{name}", good, why))
+        return good
+
+    with tempfile.TemporaryDirectory() as tmp:
+        try:
+            try_level(level, check, tmp)
+        except (OSError, RuntimeError, subprocess.SubprocessError) as e:
+            check("ran", False, e)
+    return found
+
+
+with ThreadPoolExecutor(os.cpu_count()) as pool:
+    for results in pool.map(one, LEVELS):
+        for result in results:
+            c.check(*result)
 c.done()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # slow
+# inputs: trace wire ports/user test/interop test/data/linux/formats /usr/src/linux-headers-6.1*-common/include/trace gcc
 # headers -- the kernel's own event headers, unchanged, against our macros; types come from stubs.h, nothing is copied.
 # Five must compile and print Linux's format files; of the others it is counted how many do.
 # KERNEL=DIR names the package's folder; default: the newest linux-headers-6.1*-common that is installed.

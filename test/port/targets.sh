@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # targets.sh -- the library under the flags of hard kernels: 32-bit targets without libgcc, strict C99, all files in one.
 # slow
+# inputs: trace wire ports/template gcc clang arm-none-eabi-gcc riscv64-linux-gnu-gcc
 cd "$(dirname "$0")/../.." || exit 1
 out=build/test/targets
 mkdir -p "$out"
