@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* run.c -- fathom run: a program of bpftrace's language over a trace. */
+#include "base/diag.h"
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "program/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text;
+static bool listing;
+static uint64_t threads;
+
+static const struct option_spec own[] = {
+	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
+	 &text, NULL},
+	{"threads", 'j', "N", "threads to run it (default: one per CPU; one where order matters)",
+	 OPTION_NUMBER, &threads, NULL},
+	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "run",
+	.args = "[PROGRAM.bt] [FILE [ARGUMENT...]]",
+	.about = "Run a program of bpftrace's language over a trace. Time, tasks and CPUs are the "
+		 "trace's.",
+	.more = "examples:\n"
+		"  fathom run -e 'tracepoint:sched:sched_switch { @[args->next_comm] = count(); }' "
+		"trace.dat\n"
+		"  fathom run runqlat.bt trace.dat",
+	.own = own,
+	.shared = OPTIONS_EVENTS,
+	.min_args = 0,
+	.max_args = 8,
+};
+
+/* The program's text: of -e, or of the file that is the first argument, which is then taken away. */
+static int program_text(struct options *o, struct program_options *p, char **owned)
+{
+	size_t bytes;
+	int i;
+
+	*owned = NULL;
+	p->file = "stdin"; /* as bpftrace calls it */
+	p->text = text;
+	if (!text) {
+		if (!o->nr_args) {
+			diag_error("run: give a program: a file, or -e 'PROGRAM' (see fathom run "
+				   "--help)");
+			return EXIT_USAGE;
+		}
+		p->file = o->args[0];
+		*owned = file_load(o->args[0], 1u << 20, &bytes);
+		if (!*owned) {
+			diag_error("%s: %s", o->args[0], strerror(errno));
+			return EXIT_FAIL;
+		}
+		p->text = *owned;
+		p->bytes = bytes;
+		for (i = 1; i < o->nr_args; i++)
+			o->args[i - 1] = o->args[i];
+		o->nr_args--;
+	} else {
+		p->bytes = strlen(text);
+	}
+	if (!o->nr_args)
+		o->args[o->nr_args++] = "trace.dat";
+	return EXIT_OK;
+}
+
+static int run_on(struct options *o, struct program_options *p)
+{
+	struct source *s = options_open(o);
+	int err;
+
+	if (!s)
+		return EXIT_FAIL;
+	if (options_only_text(s)) {
+		source_close(s);
+		return EXIT_FAIL;
+	}
+	p->from = o->from;
+	p->to = o->to;
+	p->keep = options_keep;
+	p->arg = o;
+	p->parameters = (char **)o->args + 1;
+	p->nr_parameters = (uint32_t)o->nr_args - 1;
+	p->threads = (uint32_t)threads;
+	p->listing = listing;
+	err = program_run(s, p, stdout);
+	if (err && err != -EINVAL)
+		diag_error("%s: %s", s->path, strerror(-err));
+	options_tell_missing(s);
+	source_close(s);
+	return err ? EXIT_FAIL : EXIT_OK;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct program_options p = {0};
+	struct options o;
+	char *owned = NULL;
+	int rc = options_parse(&spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	rc = program_text(&o, &p, &owned);
+	if (rc == EXIT_OK)
+		rc = run_on(&o, &p);
+	free(owned);
+	options_close(&o);
+	return rc;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.c -- the types of builtins and of function calls. */
+#include "program/compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of C headers that bpftrace's tools include for these names. */
+static const struct {
+	const char *name;
+	int64_t value;
+} constants[] = {
+	{"TASK_RUNNING", 0},
+	{"TASK_INTERRUPTIBLE", 1},
+	{"TASK_UNINTERRUPTIBLE", 2},
+	{"__TASK_STOPPED", 4},
+	{"__TASK_TRACED", 8},
+	{"EXIT_DEAD", 16},
+	{"EXIT_ZOMBIE", 32},
+	{"TASK_PARKED", 64},
+	{"TASK_DEAD", 128},
+	{"TASK_WAKEKILL", 256},
+	{"TASK_WAKING", 512},
+	{"TASK_NOLOAD", 1024},
+	{"TASK_NEW", 2048},
+	{"AF_UNIX", 1},
+	{"AF_INET", 2},
+	{"AF_INET6", 10},
+	{"true", 1},
+	{"false", 0},
+	{"TCP_ESTABLISHED", 1},
+	{"TCP_SYN_SENT", 2},
+	{"TCP_SYN_RECV", 3},
+	{"TCP_FIN_WAIT1", 4},
+	{"TCP_FIN_WAIT2", 5},
+	{"TCP_TIME_WAIT", 6},
+	{"TCP_CLOSE", 7},
+	{"TCP_CLOSE_WAIT", 8},
+	{"TCP_LAST_ACK", 9},
+	{"TCP_LISTEN", 10},
+	{"TCP_CLOSING", 11},
+};
+
+bool constant_named(const char *name, int64_t *out)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(constants) / sizeof(*constants); i++)
+		if (!strcmp(constants[i].name, name)) {
+			*out = constants[i].value;
+			return true;
+		}
+	return false;
+}
+
+/* ---- builtins ---- */
+
+static bool is_function(const struct compiler *c)
+{
+	return c->probe->kind == PROBE_ENTRY || c->probe->kind == PROBE_RETURN;
+}
+
+static struct type of_argument(struct compiler *c, struct node *n)
+{
+	const struct format_field *f;
+
+	if (c->probe->kind != PROBE_ENTRY) {
+		ast_error(c->ast, n->at, "The %s builtin can only be used with kprobe probes",
+			  n->text);
+		return type_int(8, false);
+	}
+	n->number = strtol(n->text + 3, NULL, 10);
+	n->bound = f = format_field(c->probe->format, "args");
+	if (!f && c->final)
+		ast_error(c->ast, n->at,
+			  "the trace has no arguments of functions: record it with the option "
+			  "func-args");
+	return type_int(8, false);
+}
+
+static struct type of_retval(struct compiler *c, struct node *n)
+{
+	if (c->probe->kind != PROBE_RETURN) {
+		ast_error(c->ast, n->at,
+			  "The retval builtin can only be used with kretprobe probes");
+		return type_int(8, true);
+	}
+	n->bound = format_field(c->probe->format, "retval");
+	if (!n->bound && c->final)
+		ast_error(c->ast, n->at,
+			  "the trace has no return values: record it with the option "
+			  "funcgraph-retval");
+	return type_int(8, true);
+}
+
+static struct type of_probe(struct compiler *c)
+{
+	if (is_function(c))
+		types_ordered(c); /* the numbers of the names are given in order */
+	return is_function(c) ? type_of(TYPE_PROBE)
+			      : type_string((uint32_t)strlen(c->probe->name) + 1);
+}
+
+static struct type of_stack(struct compiler *c, const char *name)
+{
+	types_ordered(c);
+	return type_of(*name == 'k' ? TYPE_KSTACK : TYPE_USTACK);
+}
+
+static const char *const not_recorded[] = {"uid",   "gid",   "username", "cgroup", "curtask",
+					   "rand",  "ctx",   "numaid",	 "cpid",   "sarg0",
+					   "sarg1", "sarg2", "sarg3",	 "sarg4",  NULL};
+
+struct type types_builtin(struct compiler *c, struct node *n, bool *known)
+{
+	const char *t = n->text;
+	int i;
+
+	if (!strcmp(t, "pid") || !strcmp(t, "tid"))
+		return type_int(4, false);
+	if (!strcmp(t, "cpu"))
+		return type_int(4, false);
+	if (!strcmp(t, "nsecs") || !strcmp(t, "elapsed"))
+		return type_int(8, false);
+	if (!strcmp(t, "comm"))
+		return type_string(COMM_BYTES);
+	if (!strcmp(t, "probe"))
+		return of_probe(c);
+	if (!strcmp(t, "retval"))
+		return of_retval(c, n);
+	if (!strncmp(t, "arg", 3) && t[3] >= '0' && t[3] <= '9' && !t[4])
+		return of_argument(c, n);
+	if (!strcmp(t, "kstack") || !strcmp(t, "ustack"))
+		return of_stack(c, t);
+	if (!strcmp(t, "func")) {
+		if (!is_function(c))
+			ast_error(c->ast, n->at,
+				  "The func builtin can only be used with kprobe and kretprobe "
+				  "probes");
+		return type_of(TYPE_KSYM);
+	}
+	if (!strcmp(t, "args")) {
+		ast_error(c->ast, n->at, "args is used with a field: args->NAME");
+		return type_int(8, true);
+	}
+	for (i = 0; not_recorded[i]; i++)
+		if (!strcmp(t, not_recorded[i])) {
+			ast_error(c->ast, n->at, "'%s' is not recorded in a trace", t);
+			return type_int(8, false);
+		}
+	*known = false;
+	return type_of(TYPE_NONE);
+}
+
+/* ---- calls ---- */
+
+static bool takes(struct compiler *c, struct node *n, uint32_t least, uint32_t most)
+{
+	if (n->nr >= least && n->nr <= most)
+		return true;
+	if (least == most)
+		ast_error(c->ast, n->at, "%s() requires %u argument%s (%u provided)", n->text,
+			  least, least == 1 ? "" : "s", n->nr);
+	else
+		ast_error(c->ast, n->at, "%s() takes %u to %u arguments (%u provided)", n->text,
+			  least, most, n->nr);
+	return false;
+}
+
+static bool number_argument(struct compiler *c, struct node *n, uint32_t i)
+{
+	struct type t = types_node(c, n->kids[i]);
+
+	if (t.kind == TYPE_NONE || type_is_number(&t))
+		return true;
+	ast_error(c->ast, n->at, "%s() only supports integer arguments (%s provided)", n->text,
+		  t.kind == TYPE_STRING ? "string" : type_name(&t));
+	return false;
+}
+
+static bool literal(struct compiler *c, struct node *n, uint32_t i, int64_t *out)
+{
+	types_node(c, n->kids[i]);
+	if (n->kids[i]->kind == NODE_NUMBER) {
+		*out = n->kids[i]->number;
+		return true;
+	}
+	if (n->kids[i]->kind == NODE_UNARY && n->kids[i]->op == '-' &&
+	    n->kids[i]->kids[0]->kind == NODE_NUMBER) {
+		*out = -n->kids[i]->kids[0]->number;
+		return true;
+	}
+	ast_error(c->ast, n->kids[i]->at, "%s() expects a number that is written out here",
+		  n->text);
+	return false;
+}
+
+static struct type gather(struct compiler *c, struct node *n, enum type_kind kind)
+{
+	struct type t = type_of(kind);
+
+	if (kind == TYPE_COUNT) {
+		takes(c, n, 0, 0);
+		t.is_signed = true;
+	} else if (takes(c, n, 1,
+			 kind == TYPE_LHIST  ? 4
+			 : kind == TYPE_HIST ? 2
+					     : 1) &&
+		   number_argument(c, n, 0)) {
+		t.is_signed = n->kids[0]->type.is_signed;
+	}
+	return t;
+}
+
+/* lhist()'s limits belong to the map: they are kept with the node, for the assignment. */
+static struct type linear(struct compiler *c, struct node *n)
+{
+	int64_t v[3] = {0, 1, 1};
+	uint32_t i;
+
+	if (!takes(c, n, 4, 4) || !number_argument(c, n, 0))
+		return type_of(TYPE_LHIST);
+	for (i = 0; i < 3; i++)
+		if (!literal(c, n, i + 1, &v[i]))
+			return type_of(TYPE_LHIST);
+	if (v[2] <= 0)
+		ast_error(c->ast, n->at, "lhist() step must be >= 1 (%lld provided)",
+			  (long long)v[2]);
+	else if (v[0] > v[1])
+		ast_error(c->ast, n->at,
+			  "lhist() min must be less than max (provided min %lld and max %lld)",
+			  (long long)v[0], (long long)v[1]);
+	else if ((v[1] - v[0]) / v[2] > 1000)
+		ast_error(c->ast, n->at,
+			  "lhist() too many buckets, must be <= 1000 (would need %lld)",
+			  (long long)((v[1] - v[0]) / v[2]));
+	return gather(c, n, TYPE_LHIST);
+}
+
+static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
+{
+	struct map_spec *m;
+	int64_t v;
+	uint32_t i;
+
+	if (!takes(c, n, 1, most))
+		return type_of(TYPE_NONE);
+	if (n->kids[0]->kind != NODE_MAP) {
+		ast_error(c->ast, n->at, "%s() expects a map to be provided", n->text);
+		return type_of(TYPE_NONE);
+	}
+	if (n->kids[0]->nr)
+		ast_error(c->ast, n->at, "The map passed to %s() should not be indexed by a key",
+			  n->text);
+	for (i = 0, m = NULL; i < c->nr_maps; i++)
+		if (!strcmp(c->maps[i].name, n->kids[0]->text))
+			m = &c->maps[i];
+	if (!m && c->final)
+		ast_error(c->ast, n->kids[0]->at, "Undefined map: %s", n->kids[0]->text);
+	n->kids[0]->bound = m ? (void *)(uintptr_t)(m - c->maps + 1) : NULL;
+	for (i = 1; i < n->nr; i++)
+		literal(c, n, i, &v);
+	types_ordered(c);
+	return type_of(TYPE_NONE);
+}
+
+static struct type print_call(struct compiler *c, struct node *n)
+{
+	if (n->nr && n->kids[0]->kind == NODE_MAP && !n->kids[0]->nr)
+		return map_call(c, n, 3);
+	if (n->nr && n->kids[0]->kind == NODE_MAP)
+		ast_error(c->ast, n->at,
+			  "The map passed to print() should not be indexed by a key");
+	if (takes(c, n, 1, 1))
+		types_node(c, n->kids[0]);
+	types_ordered(c);
+	return type_of(TYPE_NONE);
+}
+
+static struct type delete_call(struct compiler *c, struct node *n)
+{
+	uint32_t i;
+
+	if (!n->nr)
+		takes(c, n, 1, 1);
+	for (i = 0; i < n->nr; i++) {
+		if (n->kids[i]->kind == NODE_MAP)
+			types_used(c, types_map(c, n->kids[i]));
+		else
+			ast_error(c->ast, n->at, "delete() expects a map to be provided");
+	}
+	return type_of(TYPE_NONE);
+}
+
+/* What a conversion of printf takes: a number or text. */
+static bool fits(char conversion, const struct type *t)
+{
+	if (conversion == 's' || conversion == 'r')
+		return t->kind == TYPE_STRING || t->kind == TYPE_KSYM || t->kind == TYPE_USYM ||
+		       t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_PROBE ||
+		       t->kind == TYPE_TIME || t->kind == TYPE_POINTER;
+	return type_is_number(t);
+}
+
+static void printf_check(struct compiler *c, struct node *n)
+{
+	const char *f = n->kids[0]->text;
+	uint32_t i = 1;
+
+	for (; (f = strchr(f, '%')) && !c->ast->failed; f++) {
+		if (f[1] == '%') {
+			f++;
+			continue;
+		}
+		f += 1 + strspn(f + 1, "-+ #0123456789.");
+		f += strspn(f, "hlzjt");
+		if (!strchr("duxXipcsroeb", *f) || !*f) {
+			ast_error(c->ast, n->at, "%s: unknown conversion '%%%c'", n->text,
+				  *f ? *f : ' ');
+			return;
+		}
+		if (i < n->nr && n->kids[i]->type.kind != TYPE_NONE &&
+		    !fits(*f, &n->kids[i]->type)) {
+			ast_error(c->ast, n->at,
+				  "%s: %%%c specifier expects a value of type %s (%s supplied)",
+				  n->text, *f, *f == 's' ? "string" : "integer",
+				  n->kids[i]->type.kind == TYPE_STRING
+					  ? "string"
+					  : type_name(&n->kids[i]->type));
+			return;
+		}
+		i++;
+	}
+	if (i > n->nr)
+		ast_error(c->ast, n->at,
+			  "%s: Not enough arguments for format string (%u supplied, %u expected)",
+			  n->text, n->nr - 1, i - 1);
+	if (i < n->nr)
+		ast_error(c->ast, n->at,
+			  "%s: Too many arguments for format string (%u supplied, %u expected)",
+			  n->text, n->nr - 1, i - 1);
+}
+
+static bool text_argument(struct compiler *c, struct node *n, uint32_t i)
+{
+	types_node(c, n->kids[i]);
+	if (n->kids[i]->kind == NODE_STRING)
+		return true;
+	ast_error(c->ast, n->at, "%s() expects a string literal (%s provided)", n->text,
+		  type_name(&n->kids[i]->type));
+	return false;
+}
+
+static struct type printf_call(struct compiler *c, struct node *n)
+{
+	uint32_t i;
+
+	if (!takes(c, n, 1, 32) || !text_argument(c, n, 0))
+		return type_of(TYPE_NONE);
+	for (i = 1; i < n->nr; i++)
+		types_node(c, n->kids[i]);
+	printf_check(c, n);
+	types_ordered(c);
+	return type_of(TYPE_NONE);
+}
+
+static struct type str_call(struct compiler *c, struct node *n)
+{
+	int64_t most = STRING_BYTES;
+	struct type t;
+
+	if (!takes(c, n, 1, 2))
+		return type_string(STRING_BYTES);
+	t = types_node(c, n->kids[0]);
+	if (n->nr == 2 && !literal(c, n, 1, &most))
+		return t;
+	if (most < 1 || most > 200)
+		ast_error(c->ast, n->at, "str() takes a length from 1 to 200");
+	if (t.kind == TYPE_STRING)
+		return type_string(t.bytes > (uint32_t)most && n->nr == 2 ? (uint32_t)most
+									  : t.bytes);
+	if (t.kind != TYPE_NONE && !type_is_number(&t))
+		ast_error(c->ast, n->at, "str() expects a string or an address (%s provided)",
+			  type_name(&t));
+	return (struct type){.kind = TYPE_POINTER, .bytes = 8}; /* the text is not in the trace */
+}
+
+static struct type kaddr_call(struct compiler *c, struct node *n)
+{
+	if (takes(c, n, 1, 1) && text_argument(c, n, 0) && c->final)
+		ast_error(c->ast, n->at,
+			  "kaddr(): the memory of the traced kernel is not in the trace");
+	return type_int(8, false);
+}
+
+static struct type strncmp_call(struct compiler *c, struct node *n)
+{
+	int64_t v;
+
+	if (takes(c, n, 3, 3)) {
+		struct type a = types_node(c, n->kids[0]), b = types_node(c, n->kids[1]);
+
+		if ((a.kind != TYPE_STRING && a.kind != TYPE_NONE) ||
+		    (b.kind != TYPE_STRING && b.kind != TYPE_NONE))
+			ast_error(c->ast, n->at, "strncmp() compares strings");
+		literal(c, n, 2, &v);
+	}
+	return type_int(8, true);
+}
+
+static struct type stack_call(struct compiler *c, struct node *n)
+{
+	uint32_t i;
+
+	if (takes(c, n, 0, 2))
+		for (i = 0; i < n->nr;
+		     i++) /* a form of the text (perf, bpftrace) or a number of frames */
+			if (n->kids[i]->kind != NODE_NAME && n->kids[i]->kind != NODE_NUMBER)
+				ast_error(c->ast, n->kids[i]->at, "%s() takes a number of frames",
+					  n->text);
+	return of_stack(c, n->text);
+}
+
+static const struct {
+	const char *name;
+	enum type_kind kind;
+} gathers[] = {{"count", TYPE_COUNT}, {"sum", TYPE_SUM},   {"min", TYPE_MIN},	 {"max", TYPE_MAX},
+	       {"avg", TYPE_AVG},     {"hist", TYPE_HIST}, {"stats", TYPE_STATS}};
+
+static const char *const impossible[] = {"system",   "cat",	    "signal",	 "override",
+					 "kptr",     "uptr",	    "reg",	 "uaddr",
+					 "buf",	     "ntop",	    "pton",	 "macaddr",
+					 "cgroupid", "cgroup_path", "skboutput", "unwatch",
+					 NULL};
+
+struct type types_call(struct compiler *c, struct node *n)
+{
+	const char *t = n->text;
+	size_t i;
+
+	for (i = 0; i < sizeof(gathers) / sizeof(*gathers); i++)
+		if (!strcmp(t, gathers[i].name))
+			return gather(c, n, gathers[i].kind);
+	if (!strcmp(t, "lhist"))
+		return linear(c, n);
+	if (!strcmp(t, "printf"))
+		return printf_call(c, n);
+	if (!strcmp(t, "print"))
+		return print_call(c, n);
+	if (!strcmp(t, "clear") || !strcmp(t, "zero"))
+		return map_call(c, n, 1);
+	if (!strcmp(t, "delete"))
+		return delete_call(c, n);
+	if (!strcmp(t, "str"))
+		return str_call(c, n);
+	if (!strcmp(t, "ksym") || !strcmp(t, "usym")) {
+		if (takes(c, n, 1, 1))
+			number_argument(c, n, 0);
+		return type_of(*t == 'k' ? TYPE_KSYM : TYPE_USYM);
+	}
+	if (!strcmp(t, "kstack") || !strcmp(t, "ustack"))
+		return stack_call(c, n);
+	if (!strcmp(t, "strncmp"))
+		return strncmp_call(c, n);
+	if (!strcmp(t, "kaddr"))
+		return kaddr_call(c, n);
+	if (!strcmp(t, "bswap")) {
+		if (takes(c, n, 1, 1))
+			number_argument(c, n, 0);
+		return type_int(n->nr ? n->kids[0]->type.bytes : 8, false);
+	}
+	if (!strcmp(t, "strftime")) {
+		if (takes(c, n, 2, 2) && text_argument(c, n, 0))
+			number_argument(c, n, 1);
+		return type_of(TYPE_TIME);
+	}
+	if (!strcmp(t, "time")) {
+		if (takes(c, n, 0, 1) && n->nr)
+			text_argument(c, n, 0);
+		types_ordered(c);
+		return type_of(TYPE_NONE);
+	}
+	if (!strcmp(t, "join")) {
+		if (takes(c, n, 1, 2))
+			types_node(c, n->kids[0]);
+		types_ordered(c);
+		return type_of(TYPE_NONE);
+	}
+	if (!strcmp(t, "exit")) {
+		takes(c, n, 0, 0);
+		types_ordered(c);
+		return type_of(TYPE_NONE);
+	}
+	for (i = 0; impossible[i]; i++)
+		if (!strcmp(t, impossible[i])) {
+			ast_error(c->ast, n->at,
+				  "%s() needs the running system: a trace cannot answer it", t);
+			return type_int(8, true);
+		}
+	ast_error(c->ast, n->at, "Unknown function: %s", t);
+	return type_int(8, true);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.c -- the helpers of a program that runs on the host, and its actions. */
+#include "program/machine.h"
+
+#include "base/bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tasks ---- */
+
+static uint64_t pid_tgid(struct machine *m)
+{
+	int32_t tgid = m->pid ? source_tgid(m->source, m->pid) : 0;
+
+	return (uint64_t)(uint32_t)(tgid > 0 ? tgid : m->pid) << 32 | (uint32_t)m->pid;
+}
+
+static void comm(struct machine *m, char *out, size_t bytes)
+{
+	uint64_t of = (uint64_t)(uint32_t)m->pid << 32 | (m->pid ? 0 : m->cpu + 1);
+
+	if (of != m->comm_of) { /* most events are of the task of the event before */
+		memset(m->comm, 0, sizeof(m->comm));
+		if (m->pid)
+			strncpy(m->comm, source_comm(m->source, m->pid), COMM_BYTES - 1);
+		else
+			snprintf(m->comm, COMM_BYTES, "swapper/%u", m->cpu);
+		m->comm_of = of;
+	}
+	memcpy(out, m->comm, COMM_BYTES);
+	memset(out + COMM_BYTES, 0, bytes - COMM_BYTES);
+}
+
+/* ---- records ---- */
+
+static uint32_t word_at(const struct machine *m, uint32_t off)
+{
+	uint32_t v;
+
+	memcpy(&v, m->event->data + off, 4);
+	return m->source->big_endian ? __builtin_bswap32(v) : v;
+}
+
+/* bytes: how much room there is; in its high half, if not 0, at how many the text ends with its NUL. */
+static uint64_t field_str(struct machine *m, uint64_t place, char *out, uint64_t bytes)
+{
+	uint32_t off = place & 0xffff, n = place >> 16 & 0xffff, room = (uint32_t)bytes;
+	uint32_t most = bytes >> 32 ? (uint32_t)(bytes >> 32) : room, have = m->event->size, word;
+
+	memset(out, 0, room);
+	switch ((enum bpf_string)(place >> 32)) {
+	case BPF_STRING_LOC:
+	case BPF_STRING_REL_LOC:
+		word = word_at(m, off); /* the probe's record_bytes says that it is there */
+		off = (word & 0xffff) + (place >> 32 == BPF_STRING_REL_LOC ? off + 4 : 0);
+		n = word >> 16;
+		break;
+	case BPF_STRING_TAIL: n = have > off ? have - off : 0; break;
+	default: break;
+	}
+	if (off >= have)
+		return 0;
+	n = n < have - off ? n : have - off;
+	n = n < most - 1 ? n : most - 1;
+	n = (uint32_t)strnlen((const char *)m->event->data + off, n);
+	memcpy(out, m->event->data + off, n);
+	return n;
+}
+
+/* ---- stacks ---- */
+
+static uint64_t stack_hash(const struct stack_trace *t)
+{
+	uint64_t h = t->nr + (t->user ? 1u << 31 : 0);
+	uint32_t i;
+
+	for (i = 0; i < t->nr; i++)
+		h = (h ^ t->frames[i]) * 0x9e3779b97f4a7c15 + 1;
+	return h;
+}
+
+static bool stack_same(const struct stack_trace *a, const struct stack_trace *b)
+{
+	return a->nr == b->nr && a->user == b->user && !memcmp(a->frames, b->frames, a->nr * 8);
+}
+
+/* Its number, from 1; the trace is kept, or freed if it is known. */
+static uint64_t stack_number(struct machine *m, struct stack_trace *t)
+{
+	uint64_t h = stack_hash(t);
+	struct stack_trace **more;
+	void **at;
+
+	for (;; h++) { /* equal hashes of unlike stacks: the next one */
+		at = idmap_at(&m->stack_ids, h);
+		if (!at || !*at)
+			break;
+		if (stack_same(m->stacks[(uintptr_t)*at - 1], t)) {
+			free(t);
+			return (uintptr_t)*at;
+		}
+	}
+	more = at ? realloc(m->stacks, sizeof(*more) * (m->nr_stacks + 1)) : NULL;
+	if (!more) {
+		free(t);
+		return 0;
+	}
+	m->stacks = more;
+	m->stacks[m->nr_stacks++] = t;
+	*at = (void *)(uintptr_t)m->nr_stacks;
+	return m->nr_stacks;
+}
+
+static uint64_t stack_id(struct machine *m, bool user)
+{
+	const struct event *e = user ? m->user_stack : m->kernel_stack;
+	const struct format *f = e ? source_format(m->source, e->type) : NULL;
+	const struct format_field *caller = f ? format_field(f, "caller") : NULL;
+	uint32_t size = m->source->long_bytes == 4 ? 4 : 8, nr, i;
+	struct stack_trace *t;
+
+	if (!caller || e->size <= caller->offset)
+		return 0;
+	nr = (e->size - caller->offset) / size;
+	t = malloc(sizeof(*t) + nr * sizeof(t->frames[0]));
+	if (!t)
+		return 0;
+	*t = (struct stack_trace){.user = user};
+	for (i = 0; i < nr; i++) {
+		const uint8_t *at = e->data + caller->offset + i * size;
+		uint64_t v = 0;
+
+		if (size == 8)
+			v = m->source->big_endian
+				    ? __builtin_bswap64(
+					      *(const uint64_t __attribute__((aligned(1))) *)at)
+				    : *(const uint64_t __attribute__((aligned(1))) *)at;
+		else
+			v = m->source->big_endian
+				    ? __builtin_bswap32(
+					      *(const uint32_t __attribute__((aligned(1))) *)at)
+				    : *(const uint32_t __attribute__((aligned(1))) *)at;
+		if (!v || v == UINT64_MAX)
+			break; /* the end of the stack, and what fills the record */
+		t->frames[t->nr++] = v;
+	}
+	return stack_number(m, t);
+}
+
+/* ---- names of probes ---- */
+
+static uint64_t function_of(struct machine *m)
+{
+	uint64_t v = 0;
+
+	if (!source_field(m->source, m->event, "func", &v))
+		source_field(m->source, m->event, "ip", &v);
+	return v;
+}
+
+/* A function's probe has as many names as its pattern matches functions: each gets a number. */
+static uint64_t probe_number(struct machine *m)
+{
+	uint32_t probe = (uint32_t)(m->probe - m->c->probes);
+	uint64_t function = function_of(m);
+	void **at = idmap_at(&m->name_ids, function * 64 + probe % 64), *more;
+
+	if (!at)
+		return 0;
+	if (!*at) {
+		more = realloc(m->names, sizeof(*m->names) * (m->nr_names + 1));
+		if (!more)
+			return 0;
+		m->names = more;
+		m->names[m->nr_names].function = function;
+		m->names[m->nr_names++].probe = probe;
+		*at = (void *)(uintptr_t)m->nr_names;
+	}
+	return (uintptr_t)*at;
+}
+
+/* ---- actions ---- */
+
+static void join(struct machine *m, const struct action *a, const uint8_t *data)
+{
+	show_printf(m, "%s\n", a->args, a->nr_args, data);
+}
+
+static void emitted(struct machine *m, uint32_t which, const uint8_t *data)
+{
+	const struct action *a = &m->c->actions[which];
+
+	switch (a->kind) {
+	case ACTION_PRINTF: show_printf(m, a->format, a->args, a->nr_args, data); break;
+	case ACTION_PRINT_MAP: show_map(m, &m->maps[a->map], a->top, a->div); break;
+	case ACTION_PRINT_VALUE:
+		show_value(m, m->out, &a->args[0], data, 8);
+		fputc('\n', m->out);
+		break;
+	case ACTION_CLEAR: map_clear(&m->maps[a->map]); break;
+	case ACTION_ZERO: map_zero(&m->maps[a->map]); break;
+	case ACTION_TIME: show_time(m, m->out, a->format, m->now); break;
+	case ACTION_JOIN: join(m, a, data); break;
+	case ACTION_EXIT: m->done = true; break;
+	}
+}
+
+static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64_t b, uint64_t c,
+		     uint64_t d, uint64_t e)
+{
+	struct machine *m = (struct machine *)bm;
+	const void *key = (const void *)(uintptr_t)b;
+
+	(void)e;
+	switch (helper) {
+	case BPF_MAP_LOOKUP: return (uintptr_t)map_at(&m->maps[a], key, false);
+	case BPF_MAP_UPDATE:
+		memcpy(map_at(&m->maps[a], key, true), (void *)(uintptr_t)c,
+		       m->maps[a].value_words * 8);
+		return 0;
+	case BPF_MAP_DELETE: map_delete(&m->maps[a], key); return 0;
+	case BPF_MAP_ADD: return (uint64_t)map_add(&m->maps[a], key, (int64_t)c);
+	case BPF_MAP_NOTE: map_note(&m->maps[a], key, (int64_t)c); return 0;
+	case BPF_MAP_HIST: map_hist(&m->maps[a], key, (int64_t)c); return 0;
+	case BPF_KTIME_NS: return m->now;
+	case BPF_ELAPSED: return m->now - m->started;
+	case BPF_CPU: return m->cpu;
+	case BPF_PID_TGID: return pid_tgid(m);
+	case BPF_TID: return (uint32_t)m->pid;
+	case BPF_COMM: comm(m, (char *)(uintptr_t)a, b); return 0;
+	case BPF_FIELD_STR: return field_str(m, b, (char *)(uintptr_t)c, d);
+	case BPF_STR_DIFFER: return (uint64_t)(strncmp((const char *)(uintptr_t)a, key, c) != 0);
+	case BPF_STACK_ID: return stack_id(m, c);
+	case BPF_PROBE_ID: return probe_number(m);
+	case BPF_EMIT: emitted(m, (uint32_t)a, key); return 0;
+	default: return 0;
+	}
+}
+
+/* ---- life ---- */
+
+bool machine_init(struct machine *m, struct compiler *c, FILE *out)
+{
+	uint32_t i, stack = 64;
+
+	*m = (struct machine){.c = c, .source = c->source, .out = out};
+	for (i = 0; i < c->nr_probes; i++)
+		stack = c->probes[i].stack_bytes > stack ? c->probes[i].stack_bytes : stack;
+	m->m.call = call;
+	m->m.stack_bytes = stack;
+	m->m.stack = malloc(stack);
+	m->maps = calloc(c->nr_maps + 1, sizeof(*m->maps));
+	if (!m->m.stack || !m->maps)
+		return false;
+	for (i = 0; i < c->nr_maps; i++)
+		map_init(&m->maps[i], &c->maps[i]);
+	return true;
+}
+
+void machine_free(struct machine *m)
+{
+	uint32_t i;
+
+	for (i = 0; m->maps && i < m->c->nr_maps; i++)
+		map_free(&m->maps[i]);
+	for (i = 0; i < m->nr_stacks; i++)
+		free(m->stacks[i]);
+	free(m->stacks);
+	idmap_free(&m->stack_ids);
+	idmap_free(&m->name_ids);
+	free(m->names);
+	free(m->maps);
+	free(m->m.stack);
+}
+
+void machine_run(struct machine *m, const struct probe *p)
+{
+	m->probe = p;
+	m->m.budget = RUN_BUDGET;
+	fathom_bpf_run(&m->m, p->code, m->event ? m->event->data : NULL);
+	m->stopped += !m->m.budget;
+}
+
+void machine_merge(struct machine *to, struct machine *from)
+{
+	uint32_t i;
+
+	for (i = 0; i < to->c->nr_maps; i++)
+		map_merge(&to->maps[i], &from->maps[i]);
+	to->stopped += from->stopped;
+}

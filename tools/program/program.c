@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* program.c -- compile a program for a trace, and run it over the events. */
+#include "program/program.h"
+
+#include "base/diag.h"
+#include "program/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PASSES_MAX 10 /* the type of a map may depend on another map's */
+
+static bool compile(struct compiler *c)
+{
+	uint32_t i, pass;
+
+	if (!ast_parse(c->ast) || !match_probes(c))
+		return false;
+	for (pass = 0, c->changed = true; c->changed && pass < PASSES_MAX; pass++) {
+		c->changed = false;
+		for (i = 0; i < c->nr_probes; i++)
+			if (!types_clause(c, &c->probes[i]))
+				return false;
+	}
+	/* Maps are settled, so that a clause can be compiled; its types depend on the probe, so both go together. */
+	c->final = true;
+	for (i = 0; i < c->nr_probes; i++)
+		if (!types_clause(c, &c->probes[i]) || !gen_clause(c, &c->probes[i]))
+			return false;
+	return true;
+}
+
+/* bpftrace counts attach points after wildcards; a function's pattern counts once. */
+static uint32_t attached(const struct compiler *c)
+{
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < c->nr_probes; i++) {
+		const struct probe *p = &c->probes[i], *before = i ? p - 1 : NULL;
+		bool same = before && before->at.line == p->at.line &&
+			    before->at.column == p->at.column;
+
+		nr += !(same && p->pattern);
+	}
+	return nr;
+}
+
+static void warn(const struct runner *r)
+{
+	if (r->lost_unknown)
+		diag_warn("events were lost in the trace, their number is not recorded: the "
+			  "results are incomplete");
+	else if (r->lost)
+		diag_warn("%llu events were lost in the trace: the results are incomplete",
+			  (unsigned long long)r->lost);
+	if (r->cut)
+		diag_warn("%llu records were too short for the program and were skipped",
+			  (unsigned long long)r->cut);
+	if (r->machine.stopped)
+		diag_warn("%llu runs were stopped after %u instructions: a loop does not end",
+			  (unsigned long long)r->machine.stopped, RUN_BUDGET);
+}
+
+static int run(struct compiler *c, const struct program_options *o, FILE *out)
+{
+	struct runner r;
+	int err = runner_init(&r, c, o, out);
+
+	if (!err) {
+		uint32_t n = attached(c);
+
+		fprintf(out, "Attaching %u probe%s...\n", n, n == 1 ? "" : "s");
+		err = runner_run(&r);
+	}
+	if (!err) {
+		fputs("\n\n", out);
+		show_maps(&r.machine);
+		fflush(out);
+		warn(&r);
+	}
+	runner_free(&r);
+	return err;
+}
+
+int program_run(struct source *s, const struct program_options *o, FILE *out)
+{
+	struct ast ast = {.file = o->file,
+			  .text = o->text,
+			  .bytes = o->bytes,
+			  .parameters = o->parameters,
+			  .nr_parameters = o->nr_parameters};
+	struct compiler c = {.ast = &ast, .source = s};
+	int err = -EINVAL;
+
+	if (compile(&c)) {
+		if (o->listing) {
+			listing_print(&c, out);
+			err = 0;
+		} else {
+			err = run(&c, o, out);
+		}
+	}
+	arena_free(ast.arena);
+	return err;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* run.h -- a compiled program over the events of a trace. */
+#ifndef PROGRAM_RUN_H
+#define PROGRAM_RUN_H
+
+#include "program/machine.h"
+#include "program/program.h"
+
+/* Which probes an event type has. */
+struct dispatch {
+	const struct probe **probes;
+	uint32_t nr;
+};
+
+struct tick {
+	const struct probe *probe;
+	uint64_t next;
+};
+
+struct runner {
+	struct compiler *c;
+	struct source *source;
+	const struct program_options *o;
+	struct machine machine;
+	struct dispatch *by_type; /* [SOURCE_ID_FAST] */
+	struct tick *ticks;
+	uint32_t nr_ticks;
+	int32_t *running; /* per CPU of the source: the pid seen last, -1: not known */
+	uint32_t nr_running;
+	struct idmap *matched;	 /* per probe: function to (void *)1, no, or 2, yes */
+	uint32_t stack_types[2]; /* ids of kernel_stack and user_stack, 0: none */
+	uint64_t lost, cut;
+	bool lost_unknown;
+	bool uses_stack;
+};
+
+int runner_init(struct runner *r, struct compiler *c, const struct program_options *o, FILE *out);
+void runner_free(struct runner *r);
+int runner_run(struct runner *r);
+/* One event: every probe that it has. */
+void runner_event(struct runner *r, const struct event *e);
+/* run_parallel.c: events in any order, by several threads. */
+bool parallel_is_possible(const struct runner *r);
+int parallel_run(struct runner *r, uint32_t threads);
+
+/* listing.c: the instructions of each probe, for people. */
+void listing_print(const struct compiler *c, FILE *out);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* bpf_run.c -- run an eBPF program. */
+#include "wire/bpf.h"
+
+/* Both forms of the second operand have a case of their own: the test would cost more than the operation. */
+#define ALU_CASES(op, expr64, expr32)                                             \
+	case BPF_ALU64 | op | BPF_K: {                                            \
+		uint64_t a = r[d], b = (uint64_t)(int64_t)i->imm;                 \
+		r[d] = expr64;                                                    \
+		break;                                                            \
+	}                                                                         \
+	case BPF_ALU64 | op | BPF_X: {                                            \
+		uint64_t a = r[d], b = r[s];                                      \
+		r[d] = expr64;                                                    \
+		break;                                                            \
+	}                                                                         \
+	case BPF_ALU | op | BPF_K:                                                \
+	case BPF_ALU | op | BPF_X: {                                              \
+		uint32_t a = (uint32_t)r[d],                                      \
+			 b = i->code & BPF_X ? (uint32_t)r[s] : (uint32_t)i->imm; \
+		r[d] = (uint32_t)(expr32);                                        \
+		break;                                                            \
+	}
+
+#define JUMP_CASES(op, cmp, type64, type32)                                            \
+	case BPF_JMP | op | BPF_K:                                                     \
+		if ((type64)r[d] cmp(type64)(int64_t) i->imm)                          \
+			goto jump;                                                     \
+		break;                                                                 \
+	case BPF_JMP | op | BPF_X:                                                     \
+		if ((type64)r[d] cmp(type64) r[s])                                     \
+			goto jump;                                                     \
+		break;                                                                 \
+	case BPF_JMP32 | op | BPF_K:                                                   \
+	case BPF_JMP32 | op | BPF_X:                                                   \
+		if ((type32)r[d] cmp(i->code & BPF_X ? (type32)r[s] : (type32)i->imm)) \
+			goto jump;                                                     \
+		break;
+
+/* Memory may be unaligned; a packed member makes the compiler do the right thing. */
+struct mem8 {
+	uint8_t v;
+} __attribute__((packed, may_alias));
+struct mem16 {
+	uint16_t v;
+} __attribute__((packed, may_alias));
+struct mem32 {
+	uint32_t v;
+} __attribute__((packed, may_alias));
+struct mem64 {
+	uint64_t v;
+} __attribute__((packed, may_alias));
+
+#define MEM_CASES(size, type, stype)                                                            \
+	case BPF_LDX | BPF_MEM | size:                                                          \
+		r[d] = ((const struct type *)(uintptr_t)(r[s] + (uint64_t)(int64_t)i->off))->v; \
+		break;                                                                          \
+	case BPF_LDX | BPF_MEMSX | size:                                                        \
+		r[d] = (uint64_t)(int64_t)(stype)((const struct type                            \
+							   *)(uintptr_t)(r[s] +                 \
+									 (uint64_t)(int64_t)    \
+										 i->off))       \
+			       ->v;                                                             \
+		break;                                                                          \
+	case BPF_ST | BPF_MEM | size:                                                           \
+		((struct type *)(uintptr_t)(r[d] + (uint64_t)(int64_t)i->off))->v =             \
+			(__typeof__(((struct type *)0)->v))i->imm;                              \
+		break;                                                                          \
+	case BPF_STX | BPF_MEM | size:                                                          \
+		((struct type *)(uintptr_t)(r[d] + (uint64_t)(int64_t)i->off))->v =             \
+			(__typeof__(((struct type *)0)->v))r[s];                                \
+		break;
+
+/* The compiler's own would be a call into libgcc on riscv64. */
+static uint64_t reversed(uint64_t v, int bits)
+{
+	uint64_t out = 0;
+
+	for (; bits; bits -= 8, v >>= 8)
+		out = out << 8 | (v & 0xff);
+	return out;
+}
+
+static uint64_t swapped(const struct bpf_insn *i, uint64_t v)
+{
+	const uint16_t one = 1;
+	int little = *(const uint8_t *)&one;
+	/* BPF_X of class ALU means "to big endian", BPF_K "to little endian"; class ALU64 always swaps. */
+	int swap = BPF_CLASS(i->code) == BPF_ALU64 || (i->code & BPF_X ? little : !little);
+	int bits = i->imm == 16 || i->imm == 32 ? i->imm : 64;
+
+	return swap ? reversed(v, bits) : bits == 64 ? v : v & ((1ull << bits) - 1);
+}
+
+static uint64_t extended(uint64_t v, int16_t bits)
+{
+	if (bits == 8)
+		return (uint64_t)(int64_t)(int8_t)v;
+	if (bits == 16)
+		return (uint64_t)(int64_t)(int16_t)v;
+	if (bits == 32)
+		return (uint64_t)(int64_t)(int32_t)v;
+	return v;
+}
+
+static uint64_t divided(uint64_t a, uint64_t b, int is_signed)
+{
+	if (!b)
+		return 0;
+	if (!is_signed)
+		return a / b;
+	if ((int64_t)b == -1)
+		return 0 - a; /* the smallest number by -1 would trap */
+	return (uint64_t)((int64_t)a / (int64_t)b);
+}
+
+static uint64_t modulo(uint64_t a, uint64_t b, int is_signed)
+{
+	if (!b)
+		return a;
+	if (!is_signed)
+		return a % b;
+	if ((int64_t)b == -1)
+		return 0;
+	return (uint64_t)((int64_t)a % (int64_t)b);
+}
+
+/* One value in memory is changed; `word` says which width. Programs of one CPU share a map's value with nested ones only. */
+static void atomic(const struct bpf_insn *i, uint64_t *r)
+{
+	int wide = BPF_SIZE(i->code) == BPF_DW, d = BPF_DST(i), s = BPF_SRC(i);
+	uintptr_t at = (uintptr_t)(r[d] + (uint64_t)(int64_t)i->off);
+	uint64_t old = wide ? ((struct mem64 *)at)->v : ((struct mem32 *)at)->v, new = old;
+
+	switch (i->imm & 0xf0) {
+	case BPF_ADD: new = old + r[s]; break;
+	case BPF_OR: new = old | r[s]; break;
+	case BPF_AND: new = old &r[s]; break;
+	case BPF_XOR: new = old ^ r[s]; break;
+	case BPF_XCHG & 0xf0: new = r[s]; break;
+	default: /* BPF_CMPXCHG: r0 is what is expected, and becomes what was there */
+		if (old == (wide ? r[0] : (uint32_t)r[0]))
+			new = r[s];
+		r[0] = old;
+		break;
+	}
+	if (wide)
+		((struct mem64 *)at)->v = new;
+	else
+		((struct mem32 *)at)->v = (uint32_t) new;
+	if (i->imm & BPF_FETCH && i->imm != BPF_CMPXCHG)
+		r[s] = old;
+}
+
+uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, const void *context)
+{
+	uint64_t r[BPF_NR_REGS];
+	const struct bpf_insn *i = program;
+	uint64_t left = m->budget;
+
+	r[1] = (uintptr_t)context;
+	r[BPF_FP] = (uintptr_t)m->stack + m->stack_bytes;
+	for (;; i++) {
+		int d = BPF_DST(i), s = BPF_SRC(i);
+
+		if (!left--) {
+			m->budget = 0;
+			return 0;
+		}
+		switch (i->code) {
+			ALU_CASES(BPF_ADD, a + b, a + b)
+			ALU_CASES(BPF_SUB, a - b, a - b)
+			ALU_CASES(BPF_MUL, a * b, a * b)
+			ALU_CASES(BPF_OR, a | b, a | b)
+			ALU_CASES(BPF_AND, a & b, a & b)
+			ALU_CASES(BPF_XOR, a ^ b, a ^ b)
+			ALU_CASES(BPF_LSH, a << (b & 63), a << (b & 31))
+			ALU_CASES(BPF_RSH, a >> (b & 63), a >> (b & 31))
+			ALU_CASES(BPF_ARSH, (uint64_t)((int64_t)a >> (b & 63)),
+				  (uint32_t)((int32_t)a >> (b & 31)))
+			ALU_CASES(BPF_DIV, divided(a, b, i->off == 1),
+				  i->off == 1 ? divided(extended(a, 32), extended(b, 32), 1)
+					      : divided(a, b, 0))
+			ALU_CASES(BPF_MOD, modulo(a, b, i->off == 1),
+				  i->off == 1 ? modulo(extended(a, 32), extended(b, 32), 1)
+					      : modulo(a, b, 0))
+			ALU_CASES(BPF_MOV, ((void)a, extended(b, i->off)),
+				  ((void)a, extended(b, i->off)))
+		case BPF_ALU64 | BPF_NEG: r[d] = 0 - r[d]; break;
+		case BPF_ALU | BPF_NEG: r[d] = (uint32_t)(0 - r[d]); break;
+		case BPF_ALU | BPF_END | BPF_K:
+		case BPF_ALU | BPF_END | BPF_X:
+		case BPF_ALU64 | BPF_END | BPF_K:
+			r[d] = swapped(i, r[d]);
+			break;
+			MEM_CASES(BPF_B, mem8, int8_t)
+			MEM_CASES(BPF_H, mem16, int16_t)
+			MEM_CASES(BPF_W, mem32, int32_t)
+			MEM_CASES(BPF_DW, mem64, int64_t)
+		case BPF_STX | BPF_ATOMIC | BPF_W:
+		case BPF_STX | BPF_ATOMIC | BPF_DW: atomic(i, r); break;
+		case BPF_LD_IMM64:
+			r[d] = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
+			i++;
+			break;
+		case BPF_JMP | BPF_JA: goto jump;
+		case BPF_JMP32 | BPF_JA:
+			i += i->imm;
+			break;
+			JUMP_CASES(BPF_JEQ, ==, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JNE, !=, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JGT, >, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JGE, >=, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JLT, <, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JLE, <=, uint64_t, uint32_t)
+			JUMP_CASES(BPF_JSGT, >, int64_t, int32_t)
+			JUMP_CASES(BPF_JSGE, >=, int64_t, int32_t)
+			JUMP_CASES(BPF_JSLT, <, int64_t, int32_t)
+			JUMP_CASES(BPF_JSLE, <=, int64_t, int32_t)
+			JUMP_CASES(BPF_JSET, &, uint64_t, uint32_t)
+		case BPF_JMP | BPF_CALL:
+			r[0] = m->call(m, (uint32_t)i->imm, r[1], r[2], r[3], r[4], r[5]);
+			break;
+		default: /* BPF_JMP | BPF_EXIT */ m->budget = left; return r[0];
+		}
+		continue;
+	jump:
+		i += i->off;
+	}
+}
