@@ -9,7 +9,16 @@ $(MACHINE): test/control/machine.c test/control/machine.h $(B)/control/machine_w
 	gcc $(USER_CFLAGS) -fno-pie -no-pie -DFATHOM_PATCH=1 -Itest/control $(DEPFLAGS) $< $(B)/control/machine_work.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
-CHECK_FAST_DEPS += $(MACHINE)
+# A process whose events count: nothing can be missing from its trace unseen.
+$(B)/control/ticker: test/control/ticker.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc $(USER_CFLAGS) -fno-pie -no-pie -DFATHOM_PATCH=1 $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+
+CHECK_FAST_DEPS += $(MACHINE) $(B)/control/ticker
+
+.PHONY: record-ends
+record-ends: $(B)/fathom $(B)/control/ticker ## recordings that end by death, stop, signal or a full disk at N=200 random moments
+	ENDS=$(or $(N),200) test/control/ends.py
 
 $(B)/control/forks.so: test/control/lib/forks.c
 	@mkdir -p $(@D)

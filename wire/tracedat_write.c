@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracedat_write.c -- write a trace.dat (version 6) through a callback: no heap, no seeking, no libc. */
 #include "wire/tracedat_write.h"
+#include "wire/recording.h"
 
 const char fathom_dat_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 				      "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
@@ -160,6 +161,17 @@ uint64_t fathom_dat_list_bytes(const char *clock, uint32_t nr_cpus)
 	return 10 + 16ull * nr_cpus + 8 + dat_strlen(clock) + 2;
 }
 
+/* The clock behind a list, where trace-cmd looks for it. */
+static void dat_clock(struct fathom_dat *d, const char *clock)
+{
+	size_t n = dat_strlen(clock);
+
+	dat_number(d, n + 2, 8);
+	fathom_dat_bytes(d, "[", 1);
+	fathom_dat_bytes(d, clock, n);
+	fathom_dat_bytes(d, "]", 1);
+}
+
 /* Mark, place and size of each CPU's pages, clock, padding up to the first page. */
 static void dat_list(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,
 		     uint32_t nr_cpus)
@@ -173,15 +185,12 @@ static void dat_list(struct fathom_dat *d, const char *clock, const uint64_t *cp
 		dat_number(d, cpu_bytes[i], 8);
 		at += cpu_bytes[i];
 	}
-	dat_number(d, dat_strlen(clock) + 2, 8);
-	fathom_dat_bytes(d, "[", 1);
-	fathom_dat_bytes(d, clock, dat_strlen(clock));
-	fathom_dat_bytes(d, "]", 1);
+	dat_clock(d, clock);
 	dat_pad(d, (0 - d->at) & mask);
 }
 
-void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,
-		     uint32_t nr_cpus)
+/* The clock as an option, and the end of the options. */
+static void dat_options_end(struct fathom_dat *d, const char *clock)
 {
 	size_t n = dat_strlen(clock);
 
@@ -190,7 +199,21 @@ void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cp
 	fathom_dat_bytes(d, clock, n);
 	fathom_dat_bytes(d, "]", 2);
 	dat_number(d, 0, 2);
+}
+
+void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,
+		     uint32_t nr_cpus)
+{
+	dat_options_end(d, clock);
 	dat_list(d, clock, cpu_bytes, nr_cpus);
+}
+
+void fathom_dat_recording(struct fathom_dat *d, const char *clock)
+{
+	dat_options_end(d, clock);
+	fathom_dat_bytes(d, WIRE_RECORDING_MARK, sizeof(WIRE_RECORDING_MARK));
+	dat_clock(d, clock);
+	dat_pad(d, (0 - d->at) & (WIRE_RECORDING_ALIGN - 1));
 }
 
 void fathom_dat_instance(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,

@@ -52,6 +52,7 @@ enum fathom_dat_option_id {
 	FATHOM_DAT_TIME_SHIFT = 12,
 	FATHOM_DAT_GUEST = 13,
 	FATHOM_DAT_TSC2NSEC = 14,
+	FATHOM_DAT_END = 0xfa01, /* Fathom's own: how the recording ended, as text */
 };
 
 /* `big` and `longs` are those of the machine that made the pages; page_bytes of one page, a power of two. */
@@ -77,6 +78,8 @@ void fathom_dat_buffer(struct fathom_dat *d, uint64_t place, const char *name);
  */
 void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,
 		     uint32_t nr_cpus);
+/* Instead of fathom_dat_data(): a recording whose pages are not known yet; wire/recording.h says what follows. */
+void fathom_dat_recording(struct fathom_dat *d, const char *clock);
 /*
  * Behind the pages of the main buffer: an instance, at the place that its FATHOM_DAT_BUFFER option told. The place must be
  * known when the option is written: write twice, the first time into a sink that counts.

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,18 +21,74 @@ static char *settled(const char *path)
 	return real ? real : strdup(path);
 }
 
+/* The names of files that are not whole yet. A slot is taken and given back by one thread, and read by the handler. */
+#define PARTS_MAX 8
+static char *volatile parts[PARTS_MAX];
+
+/* A program that is told to end takes them with it. Named only where files without a name cannot be: see open_part(). */
+static void drop_parts(int sig)
+{
+	for (int i = 0; i < PARTS_MAX; i++)
+		if (parts[i])
+			unlink(parts[i]);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void remember_part(char *name)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction old;
+
+	for (int i = 0; i < PARTS_MAX; i++)
+		if (!parts[i]) {
+			parts[i] = name;
+			break;
+		}
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			signal(ends[i], drop_parts);
+}
+
+static void forget_part(const char *name)
+{
+	for (int i = 0; i < PARTS_MAX; i++)
+		if (parts[i] == name)
+			parts[i] = NULL;
+}
+
+/* A file without a name in the folder of `path`: nothing is left of it if the program is killed. Named through /proc. */
+static int open_nameless(const char *path, mode_t mode)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+	int fd = dir && !access("/proc/self/fd", X_OK)
+			 ? open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, mode)
+			 : -1;
+
+	free(dir);
+	return fd;
+}
+
 static int open_part(struct output *o, mode_t mode)
 {
-	int fd;
+	int fd = open_nameless(o->path, mode);
 
 	if (asprintf(&o->part, "%s.%d.part", o->path, (int)getpid()) < 0) {
 		o->part = NULL;
+		if (fd >= 0)
+			close(fd);
 		return -1;
 	}
+	o->nameless = fd >= 0;
+	if (fd >= 0)
+		return fd;
 	fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0) {
 		free(o->part);
 		o->part = NULL;
+	} else {
+		remember_part(o->part);
 	}
 	return fd;
 }
@@ -65,6 +122,7 @@ static int open_file(struct output *o)
 
 static void release(struct output *o)
 {
+	forget_part(o->part);
 	free(o->path);
 	free(o->part);
 	*o = (struct output){0};
@@ -88,7 +146,7 @@ int output_open(struct output *o, const char *path, bool fresh)
 		err = -errno;
 		if (fd >= 0)
 			close(fd);
-		if (o->part)
+		if (o->part && !o->nameless)
 			unlink(o->part);
 		release(o);
 		return err;
@@ -97,14 +155,44 @@ int output_open(struct output *o, const char *path, bool fresh)
 	return 0;
 }
 
-/* The part takes the file's place, unless one came up in the meantime that was not to be replaced. */
-static int settle(const struct output *o)
+/* A name for a file that has none. -EEXIST if there is one of that name. */
+static int give_name(int fd, const char *name)
 {
-	int err = renameat2(AT_FDCWD, o->part, AT_FDCWD, o->path, o->fresh ? RENAME_NOREPLACE : 0);
+	char self[32];
 
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* The part takes the file's place, unless one came up in the meantime that was not to be replaced. */
+static int settle(struct output *o, int fd)
+{
+	int err = o->nameless ? give_name(fd, o->path) : 0;
+
+	if (o->nameless && (!err || o->fresh || err != -EEXIST))
+		return err;
+	/* Only a rename replaces, and it needs a name to come from: for a moment the file has one. */
+	if (o->nameless && (err = give_name(fd, o->part)))
+		return err;
+	err = renameat2(AT_FDCWD, o->part, AT_FDCWD, o->path, o->fresh ? RENAME_NOREPLACE : 0);
 	if (err && o->fresh && errno == EINVAL) /* a file system that cannot promise it */
 		err = rename(o->part, o->path);
-	return err ? -errno : 0;
+	err = err ? -errno : 0;
+	if (err)
+		unlink(o->part);
+	return err;
+}
+
+int output_place(struct output *o)
+{
+	int err = fflush(o->f) ? -errno : o->part ? settle(o, fileno(o->f)) : 0;
+
+	if (!err) {
+		forget_part(o->part);
+		free(o->part);
+		o->part = NULL;
+	}
+	return err;
 }
 
 /* stdio forgets why an earlier write failed: one byte more, of a file that is lost anyway, tells. */
@@ -116,19 +204,26 @@ static int why_not(FILE *f)
 
 int output_close(struct output *o, int err)
 {
+	int fd;
+
 	if (!err && fflush(o->f))
 		err = -errno;
 	if (!err && ferror(o->f))
 		err = why_not(o->f);
 	if (o->f == stdout)
 		return err;
+	fd = dup(fileno(o->f)); /* a file without a name lives as long as it is open */
+	if (fd < 0 && !err)
+		err = -errno;
 	if (fclose(o->f) && !err)
 		err = -errno;
 	if (!err && o->part)
-		err = settle(o);
-	if (err && o->part)
+		err = settle(o, fd);
+	if (fd >= 0)
+		close(fd);
+	if (err && o->part && !o->nameless)
 		unlink(o->part);
-	else if (err && o->fresh)
+	else if (err && o->fresh && !o->part)
 		unlink(o->path);
 	release(o);
 	return err;

@@ -15,10 +15,13 @@ struct output {
 	FILE *f;
 	char *path, *part; /* part: NULL if written in place */
 	bool fresh;
+	bool nameless; /* the part has no name yet: a program that is killed leaves nothing */
 };
 
 /* Opens for writing and reading. `fresh`: -EEXIST if there is such a file. 0 or a negative errno; says nothing. */
 int output_open(struct output *o, const char *path, bool fresh);
+/* Give it its name now, as it is: what is written from here on is written in place. 0 or a negative errno. */
+int output_place(struct output *o);
 /* `err` is what the writer came to: the file is kept if that is 0 and all was written. That, or a negative errno. */
 int output_close(struct output *o, int err);
 /* Tells a person what went wrong with `path`; nothing of 0 and of a reader that went away. Returns err. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* capture.c -- what was taken from a target: pages and texts as they come in, and walking the pages. */
+/* capture.c -- what is known of a target whose trace is taken, and what the recording of it holds. */
 #include "capture/capture.h"
-#include "wire/record.h"
+#include "decode/source.h"
 #include "wire/ringpage.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,11 @@ void bytes_free(struct bytes *b)
 	memset(b, 0, sizeof(*b));
 }
 
+void capture_init(struct capture *c)
+{
+	*c = (struct capture){.long_bytes = 8, .page_bytes = WIRE_PAGE_BYTES};
+}
+
 void capture_free(struct capture *c)
 {
 	for (size_t i = 0; i < c->nr_formats; i++) {
@@ -64,26 +70,21 @@ void capture_free(struct capture *c)
 		free(c->formats[i].text);
 	}
 	free(c->formats);
-	free(c->pids);
+	for (uint32_t i = 0; i < c->nr_cpus; i++)
+		free(c->cpus[i].stats_text);
+	free(c->cpus);
+	bytes_free(&c->header_page);
 	bytes_free(&c->kallsyms);
 	bytes_free(&c->printks);
 	bytes_free(&c->cmdlines);
-	for (uint32_t i = 0; i < CAPTURE_CPUS_MAX; i++)
-		bytes_free(&c->pages[i]);
-	memset(c, 0, sizeof(*c));
+	capture_init(c);
 }
 
-int capture_page(struct capture *c, uint32_t cpu, const void *page, size_t bytes)
+int capture_set_cpus(struct capture *c, uint32_t nr_cpus)
 {
-	struct wire_page whole = {0};
-
-	if (cpu >= CAPTURE_CPUS_MAX || bytes < WIRE_PAGE_HEADER || bytes > sizeof(whole))
-		return -1;
-	memcpy(&whole, page, bytes);
-	if ((whole.commit & WIRE_COMMIT_SIZE) > bytes - WIRE_PAGE_HEADER)
-		return -1;
-	bytes_add(&c->pages[cpu], &whole, sizeof(whole));
-	return c->pages[cpu].failed ? -1 : 0;
+	c->cpus = calloc(nr_cpus ? nr_cpus : 1, sizeof(*c->cpus));
+	c->nr_cpus = c->cpus ? nr_cpus : 0;
+	return c->cpus ? 0 : -ENOMEM;
 }
 
 int capture_format(struct capture *c, const char *system, const char *text, size_t bytes)
@@ -105,154 +106,112 @@ int capture_format(struct capture *c, const char *system, const char *text, size
 	return 0;
 }
 
-/* Walk the data records of one page: the payload and its bytes. State in *at, which begins at 0. */
-static const uint8_t *next_record(const struct wire_page *p, uint32_t *at, uint32_t *bytes)
+uint64_t capture_number(const char *text, const char *name)
 {
-	uint32_t end = (uint32_t)(p->commit & WIRE_COMMIT_SIZE);
+	size_t n = strlen(name);
 
-	if (end > WIRE_PAGE_DATA)
-		return NULL;
-	while (*at + 8 <= end) {
-		uint32_t word, next, len;
-
-		memcpy(&word, p->data + *at, 4);
-		memcpy(&next, p->data + *at + 4, 4);
-		uint32_t type = word & 31, start = *at + 4;
-
-		if (type == WIRE_TYPE_EXTEND || type == WIRE_TYPE_STAMP) {
-			*at += 8;
-			continue;
-		}
-		if (type == WIRE_TYPE_PADDING) {
-			if (!(word >> WIRE_TYPE_LEN_BITS))
-				return NULL;
-			*at += 4 + next;
-			continue;
-		}
-		len = type ? type * 4 : next;
-		if (!type) {
-			if (len < 4)
-				return NULL;
-			start += 4;
-			len -= 4;
-		}
-		len = (len + 3) & ~3u;
-		if (start + len > end)
-			return NULL;
-		*at = start + len;
-		*bytes = len;
-		return p->data + start;
+	while (text && strncmp(text, name, n) != 0) {
+		text = strchr(text, '\n');
+		text += text != NULL;
 	}
-	return NULL;
+	return text ? strtoull(text + n, NULL, 10) : 0;
 }
 
-static uint64_t missed_before(const struct wire_page *p)
+void capture_read_stats(const char *text, struct wire_stats *to)
 {
-	uint64_t n = 0, used = p->commit & WIRE_COMMIT_SIZE;
-
-	if (!(p->commit & WIRE_COMMIT_MISSED))
-		return 0;
-	if ((p->commit & WIRE_COMMIT_STORED) && used + 8 <= WIRE_PAGE_DATA)
-		memcpy(&n, p->data + used, 8);
-	return n;
+	to->entries = capture_number(text, "entries: ");
+	to->overwritten = capture_number(text, "overrun: ");
+	to->nested = capture_number(text, "commit overrun: ");
+	to->full = capture_number(text, "dropped events: ");
+	to->read = capture_number(text, "read events: ");
+	to->written = to->entries + to->read + to->overwritten;
 }
 
-uint64_t capture_count(const struct capture *c, uint32_t cpu, uint64_t *missed)
+/* ---- what is in the recording ---- */
+
+/* Every block of every stream, each stream with a scan of its own that `each` is told of. */
+static int scan_all(struct source *s, struct pid_counts *pids,
+		    void (*each)(void *arg, uint32_t cpu, const struct scan *scan), void *arg)
 {
-	const struct bytes *b = &c->pages[cpu];
-	uint64_t n = 0;
+	uint64_t *types = calloc(SOURCE_ID_FAST, sizeof(*types));
+	int err = types ? 0 : -ENOMEM;
 
-	for (size_t at = 0; at + sizeof(struct wire_page) <= b->len;
-	     at += sizeof(struct wire_page)) {
-		const struct wire_page *p = (const struct wire_page *)(b->data + at);
-		uint32_t where = 0, bytes;
+	for (uint32_t i = 0; !err && i < s->nr_streams; i++) {
+		struct scan scan = {.by_type = types, .pids = pids, .losses = losses_new()};
+		struct cursor *c = scan.losses ? cursor_open(s, i) : NULL;
 
-		*missed += missed_before(p);
-		while (next_record(p, &where, &bytes))
-			n++;
+		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
+			cursor_scan(c, b, &scan);
+		if (c && each)
+			each(arg, s->streams[i].cpu, &scan);
+		err = c ? 0 : -ENOMEM;
+		losses_free(scan.losses);
+		cursor_close(c);
 	}
-	return n;
+	free(types);
+	return err;
 }
 
-static int by_number(const void *a, const void *b)
+static void count_cpu(void *arg, uint32_t cpu, const struct scan *scan)
 {
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	struct capture *c = arg;
+	struct capture_cpu *to = cpu < c->nr_cpus ? &c->cpus[cpu] : NULL;
 
-	return (x > y) - (x < y);
-}
-
-/* Sort and drop doubles when the list has grown to twice what it was: memory stays in proportion to distinct pids. */
-static size_t squeeze(int32_t *pids, size_t n)
-{
-	size_t kept = 0;
-
-	if (n)
-		qsort(pids, n, sizeof(*pids), by_number);
-	for (size_t i = 0; i < n; i++)
-		if (!kept || pids[kept - 1] != pids[i])
-			pids[kept++] = pids[i];
-	return kept;
-}
-
-static void add_pid(struct capture *c, int32_t pid, size_t *size)
-{
-	if (c->nr_pids && c->pids[c->nr_pids - 1] == pid)
+	if (!to)
 		return;
-	if (c->nr_pids == *size) {
-		c->nr_pids = squeeze(c->pids, c->nr_pids);
-		if (c->nr_pids > *size / 2 || !*size) {
-			size_t more = *size ? *size * 2 : 256;
-			int32_t *p = realloc(c->pids, more * sizeof(*p));
+	to->events = scan->nr_events;
+	to->missed = 0;
+	for (size_t i = 0; i < losses_nr(scan->losses); i++) {
+		uint64_t lost = losses_at(scan->losses, i)->lost;
 
-			if (!p)
-				return;
-			c->pids = p;
-			*size = more;
-		}
+		if (lost == LOST_UNKNOWN)
+			to->missed_unknown = true;
+		else
+			to->missed += lost;
 	}
-	c->pids[c->nr_pids++] = pid;
 }
 
-void capture_each(const struct capture *c, void (*fn)(void *, const uint8_t *, uint32_t), void *arg)
+int capture_count(struct capture *c, const char *file)
 {
-	for (uint32_t cpu = 0; cpu < CAPTURE_CPUS_MAX; cpu++) {
-		const struct bytes *b = &c->pages[cpu];
+	struct source *s;
+	int err = source_open(file, NULL, &s);
 
-		for (size_t at = 0; at + sizeof(struct wire_page) <= b->len;
-		     at += sizeof(struct wire_page)) {
-			const struct wire_page *p = (const struct wire_page *)(b->data + at);
-			uint32_t where = 0, bytes;
-			const uint8_t *r;
-
-			while ((r = next_record(p, &where, &bytes)))
-				fn(arg, r, bytes);
-		}
-	}
+	if (err)
+		return err;
+	err = scan_all(s, NULL, count_cpu, c);
+	c->nr_pages = 0;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		c->nr_pages += s->streams[i].nr_blocks;
+	source_close(s);
+	return err;
 }
 
 struct pid_list {
-	struct capture *c;
-	size_t size;
+	int32_t *pids;
+	size_t nr;
 };
 
-static void note_pid(void *arg, const uint8_t *record, uint32_t bytes)
+static void add_pid(int32_t pid, uint64_t n, void *arg)
 {
 	struct pid_list *l = arg;
-	struct wire_common common;
 
-	if (bytes < sizeof(common))
-		return;
-	memcpy(&common, record, sizeof(common));
-	add_pid(l->c, common.pid, &l->size);
+	(void)n;
+	l->pids[l->nr++] = pid;
 }
 
-void capture_find_pids(struct capture *c)
+int32_t *capture_pids(const char *file, size_t *nr)
 {
-	struct pid_list l = {c, 0};
+	struct pid_counts *counts = pid_counts_new();
+	struct pid_list l = {0};
+	struct source *s = NULL;
 
-	free(c->pids);
-	c->pids = NULL;
-	c->nr_pids = 0;
-	capture_each(c, note_pid, &l);
-	c->nr_pids = squeeze(c->pids, c->nr_pids);
+	if (counts && !source_open(file, NULL, &s) && !scan_all(s, counts, NULL, NULL)) {
+		l.pids = calloc(pid_counts_nr(counts) + 1, sizeof(*l.pids));
+		if (l.pids)
+			pid_counts_each(counts, add_pid, &l);
+	}
+	source_close(s);
+	pid_counts_free(counts);
+	*nr = l.nr;
+	return l.pids;
 }

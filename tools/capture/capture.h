@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capture.h -- what was taken from a target, before it becomes a trace.dat: formats, names, symbols, pages, counters. */
+/* capture.h -- what is known of a target whose trace is taken: formats, names, symbols, clock, counters. */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "wire/frame.h"
 
-#define CAPTURE_CPUS_MAX 64
+#define CAPTURE_CPUS_MAX 4096u
 
 /* Bytes that grow; `failed` once memory ran out, then nothing is added. */
 struct bytes {
@@ -26,36 +26,51 @@ struct capture_format {
 	char *text;
 };
 
+/* Of one CPU. */
+struct capture_cpu {
+	struct wire_stats stats;
+	char *stats_text; /* per_cpu/cpuN/stats as the target says it; NULL: made from `stats` */
+	/* in the file: capture_count() */
+	uint64_t events, missed;
+	bool missed_unknown; /* events are missing, and nobody knows how many */
+};
+
 struct capture {
 	uint32_t nr_cpus;
+	struct capture_cpu *cpus;   /* nr_cpus */
 	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift; mult 0: the clock counts ns */
-	char clock
-		[32]; /* its name in trace_clock; "": `local`, or ticks if ns_mult says how to convert them */
-	char release[64];
+	/* its name in trace_clock; "": `local`, or ticks if ns_mult says how to convert them */
+	char clock[32];
+	char release[320];
+	/* How the target's pages look. */
+	bool big;
+	uint32_t long_bytes, page_bytes;
+	struct bytes header_page; /* the text that says so; empty: this library's */
 	struct capture_format *formats;
 	size_t nr_formats;
 	struct bytes kallsyms, printks, cmdlines;
-	struct bytes pages[CAPTURE_CPUS_MAX]; /* whole pages of 4096 bytes, oldest first */
-	struct wire_stats stats[CAPTURE_CPUS_MAX];
 	uint64_t calls_lost; /* not followed by function_graph: the target's tracer_stats */
-	int32_t *pids;	     /* seen in the pages, sorted, each once */
-	size_t nr_pids;
+	uint64_t nr_pages;   /* in the file */
+	char ended[160];     /* how the recording ended */
 };
 
+/* Little endian, 8-byte longs and pages of 4 KiB unless somebody says otherwise. */
+void capture_init(struct capture *c);
 void capture_free(struct capture *c);
-/* One page of a CPU, cut behind its data or whole; -1 if it is no page. */
-int capture_page(struct capture *c, uint32_t cpu, const void *page, size_t bytes);
+/* Before anything is said of a CPU. 0 or -ENOMEM. */
+int capture_set_cpus(struct capture *c, uint32_t nr_cpus);
 int capture_format(struct capture *c, const char *system, const char *text, size_t bytes);
-/* Records in the pages of a CPU; events reported missing in front of them are added to *missed. */
-uint64_t capture_count(const struct capture *c, uint32_t cpu, uint64_t *missed);
-/* Every data record of every page, CPU by CPU. */
-void capture_each(const struct capture *c,
-		  void (*fn)(void *arg, const uint8_t *record, uint32_t bytes), void *arg);
-/* The pids in the pages, into c->pids. */
-void capture_find_pids(struct capture *c);
 /* The text of kallsyms from the symbols of a kernel's ELF file. */
 int capture_kallsyms(struct capture *c, const char *elf);
-/* trace.dat, version 6. 0, or -1 with the reason told. */
-int capture_write(struct capture *c, const char *path);
+
+/* The number in the line of a text that begins with `name`; 0: there is none. The text may be NULL. */
+uint64_t capture_number(const char *text, const char *name);
+/* The counters in the text of per_cpu/cpuN/stats, which may be NULL. */
+void capture_read_stats(const char *text, struct wire_stats *to);
+
+/* Of a recording, while it is written or when it is done: count what is in it, per CPU. 0 or a negative errno. */
+int capture_count(struct capture *c, const char *file);
+/* The pids in it, each once; to be freed. NULL: it cannot be read. */
+int32_t *capture_pids(const char *file, size_t *nr);
 
 #endif

@@ -118,12 +118,12 @@ const uint8_t *image_at(const struct image *im, uint64_t phys, uint64_t n)
 	return NULL;
 }
 
-bool image_phys(const struct image *kernel, uint64_t at, uint64_t *phys)
+bool image_phys(const struct image *kernel, uint64_t at, uint64_t n, uint64_t *phys)
 {
 	for (uint32_t i = 0; i < kernel->nr_segs; i++) {
 		const struct image_segment *s = &kernel->seg[i];
 
-		if (at >= s->at && at - s->at < s->bytes) {
+		if (at >= s->at && n <= s->bytes && at - s->at <= s->bytes - n) {
 			*phys = s->phys + (at - s->at);
 			return true;
 		}

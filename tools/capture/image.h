@@ -31,7 +31,7 @@ int image_kernel(struct image *im, const char *path);
 void image_close(struct image *im);
 /* `n` bytes at a physical address, or NULL if the image does not hold all of them. */
 const uint8_t *image_at(const struct image *im, uint64_t phys, uint64_t n);
-/* Physical address of a kernel's virtual one; false if no segment holds it. */
-bool image_phys(const struct image *kernel, uint64_t at, uint64_t *phys);
+/* Physical address of `n` bytes at a kernel's virtual one; false if no segment holds all of them. */
+bool image_phys(const struct image *kernel, uint64_t at, uint64_t n, uint64_t *phys);
 
 #endif

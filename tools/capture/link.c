@@ -3,6 +3,7 @@
 #include "capture/link.h"
 #include "base/diag.h"
 #include "capture/io.h"
+#include "capture/stop.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +28,8 @@ static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
 			if (got)
 				return 1;
 		}
+		if (stop_at_once() || (stop_signal() && !l->hurry))
+			return -EINTR;
 		int64_t left = end - io_now_ms();
 		struct pollfd pfd[2] = {{.fd = l->fd, .events = POLLIN},
 					{.fd = l->other_fd, .events = POLLIN}};
@@ -61,9 +64,12 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 		memcpy(out + WIRE_FRAME_HEADER, payload, bytes);
 	uint32_t n = fathom_frame_seal(out, type, ++l->number, arg, bytes);
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && (!l->end_ms || io_now_ms() < l->end_ms); i++) {
 		int64_t end = io_now_ms() + TIMEOUT_MS;
-		int got = io_write_all(l->fd, out, n, INT64_MAX) ? 0 : -EPIPE;
+
+		if (l->end_ms && end > l->end_ms)
+			end = l->end_ms;
+		int got = io_write_all(l->fd, out, n, TIMEOUT_MS) ? 0 : -EPIPE;
 
 		l->resent += i > 0;
 		while (!got && (got = wait_frame(l, end, answer)) > 0) {
@@ -92,7 +98,8 @@ int link_hello(struct link *l, struct capture *c, uint32_t *nr_events)
 	if (h.version != 1 || !h.nr_cpus || h.nr_cpus > CAPTURE_CPUS_MAX || h.page_bytes != 4096 ||
 	    h.nr_events > 65536)
 		return -EPROTO;
-	c->nr_cpus = h.nr_cpus;
+	if (capture_set_cpus(c, h.nr_cpus))
+		return -ENOMEM;
 	c->ns_mult = h.ns_mult;
 	c->ns_shift = h.ns_shift;
 	snprintf(c->release, sizeof(c->release), "%.*s", (int)(f.bytes - sizeof(h)),
@@ -122,11 +129,11 @@ int link_formats(struct link *l, struct capture *c, uint32_t nr_events)
 	return 0;
 }
 
-int link_pages(struct link *l, struct capture *c)
+int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus)
 {
 	int came = 0;
 
-	for (uint32_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < nr_cpus; cpu++) {
 		struct wire_frame f;
 		int err = link_ask(l, WIRE_FRAME_PAGE, cpu, NULL, 0, &f);
 
@@ -134,8 +141,9 @@ int link_pages(struct link *l, struct capture *c)
 			return err;
 		if (!f.bytes)
 			continue;
-		if (capture_page(c, cpu, f.payload, f.bytes))
-			return -EPROTO;
+		err = recording_page(r, cpu, f.payload, f.bytes);
+		if (err)
+			return err;
 		came++;
 	}
 	return came;
@@ -149,29 +157,31 @@ int link_stats(struct link *l, struct capture *c)
 
 		if (err)
 			return err;
-		if (f.bytes < sizeof(c->stats[cpu]))
+		if (f.bytes < sizeof(c->cpus[cpu].stats))
 			return -EPROTO;
-		memcpy(&c->stats[cpu], f.payload, sizeof(c->stats[cpu]));
+		memcpy(&c->cpus[cpu].stats, f.payload, sizeof(c->cpus[cpu].stats));
 	}
 	return 0;
 }
 
-int link_names(struct link *l, struct capture *c)
+int link_names(struct link *l, struct capture *c, const struct recording *r)
 {
 	const size_t batch = 64;
+	char file[32];
+	size_t nr;
+	int32_t *pids = capture_pids(recording_file(r, file), &nr);
+	int err = pids ? 0 : -EIO;
 
-	capture_find_pids(c);
-	for (size_t i = 0; i < c->nr_pids; i += batch) {
-		size_t n = c->nr_pids - i < batch ? c->nr_pids - i : batch;
+	for (size_t i = 0; i < nr && !err; i += batch) {
+		size_t n = nr - i < batch ? nr - i : batch;
 		struct wire_frame f;
-		int err = link_ask(l, WIRE_FRAME_NAMES, 0, c->pids + i,
-				   (uint32_t)(n * sizeof(*c->pids)), &f);
 
-		if (err)
-			return err;
-		bytes_add(&c->cmdlines, f.payload, f.bytes);
+		err = link_ask(l, WIRE_FRAME_NAMES, 0, pids + i, (uint32_t)(n * sizeof(*pids)), &f);
+		if (!err)
+			bytes_add(&c->cmdlines, f.payload, f.bytes);
 	}
-	return 0;
+	free(pids);
+	return err;
 }
 
 int link_printks(struct link *l, struct capture *c)

@@ -3,7 +3,7 @@
 #ifndef CAPTURE_LINK_H
 #define CAPTURE_LINK_H
 
-#include "capture/capture.h"
+#include "capture/recording.h"
 
 struct link {
 	int fd;
@@ -16,11 +16,13 @@ struct link {
 	int other_fd;
 	void (*other)(void *arg);
 	void *other_arg;
+	int64_t end_ms; /* nothing is waited for longer than this; 0: no limit */
+	bool hurry;	/* signals were heard: those that came do not stop it any more */
 };
 
 /*
  * One request and its answer, whose payload stays valid until the next. 0, or a negative errno value: the target's own
- * from the answer, -ETIMEDOUT when there was none after several tries, -EPIPE when the line closed.
+ * from the answer, -ETIMEDOUT when there was none after several tries, -EPIPE when the line closed, -EINTR on a signal.
  */
 int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, uint32_t bytes,
 	     struct wire_frame *answer);
@@ -28,9 +30,10 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 int link_hello(struct link *l, struct capture *c, uint32_t *nr_events);
 int link_formats(struct link *l, struct capture *c, uint32_t nr_events);
 /* The next page of each CPU that has one: how many came, or a negative errno value. */
-int link_pages(struct link *l, struct capture *c);
+int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus);
 int link_stats(struct link *l, struct capture *c);
-int link_names(struct link *l, struct capture *c);
+/* Of the tasks that the recording has events of. */
+int link_names(struct link *l, struct capture *c, const struct recording *r);
 int link_printks(struct link *l, struct capture *c);
 
 #endif

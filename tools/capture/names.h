@@ -5,7 +5,7 @@
 
 #include "capture/capture.h"
 
-/* Fill c->cmdlines from sched_switch and sched_process_fork records. */
-void capture_names(struct capture *c);
+/* What the scheduler's events of a recording say, as lines of saved_cmdlines. */
+void capture_names(struct capture *c, const char *file);
 
 #endif

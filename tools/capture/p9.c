@@ -101,7 +101,7 @@ static bool stat_get(struct p9_call *m, struct p9_stat *st, char name[256])
 	p9_call_get(m, 8);
 	p9_call_get(m, 8);
 	n = (uint32_t)p9_call_get(m, 2);
-	if (m->bad || n > 255 || n > end - m->at)
+	if (m->bad || m->at > end || n > 255 || n > end - m->at)
 		return false;
 	memcpy(name, m->buf + m->at, n);
 	name[n] = '\0';

@@ -23,6 +23,10 @@ bool p9_is_dead(struct p9 *c);
 uint32_t p9_waiting(struct p9 *c);
 /* Asked in the calling thread while a call waits: true (a signal, FUSE's interrupt) ends it with -EINTR. */
 void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void));
+/* A target that is silent for so long though it was asked is gone; one that is told to forget a call may take `flush_ms`. */
+void p9_patience(struct p9 *c, int64_t silent_ms, int64_t flush_ms);
+/* Only one program on this machine has it at a time, until p9_close(): 0 or -EBUSY. */
+int p9_claim(struct p9 *c);
 
 struct p9_stat {
 	uint32_t mode; /* Linux's, with the type */

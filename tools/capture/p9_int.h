@@ -36,6 +36,8 @@ struct p9 {
 	bool dead;
 	volatile bool stop; /* p9_close() was called */
 	bool (*told_to_stop)(void);
+	int64_t patience_ms, flush_ms;
+	int claim;	  /* -1: none */
 	int64_t heard_ms; /* when the last byte came; atomic */
 	char *name;
 	pthread_t thread;

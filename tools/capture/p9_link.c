@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/diag.h"
@@ -118,7 +121,7 @@ static void *receiver(void *arg)
 			break;
 		size = wire_p9_get(head, 4);
 		if (size < WIRE_P9_HEAD || size > c->msize) {
-			diag_error("%s: not 9P: a message of %u bytes", c->name, size);
+			diag_error("%s: does not speak 9P: a message of %u bytes", c->name, size);
 			break;
 		}
 		if (!read_all(c, body, size - WIRE_P9_HEAD))
@@ -236,10 +239,10 @@ static void give_up_if_silent(struct p9 *c, int64_t since)
 {
 	int64_t heard = __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED);
 
-	if (io_now_ms() - (heard > since ? heard : since) < P9_SILENT_MS || c->dead)
+	if (io_now_ms() - (heard > since ? heard : since) < c->patience_ms || c->dead)
 		return;
 	pthread_mutex_unlock(&c->lock);
-	diag_error("%s: no answer for %d s", c->name, P9_SILENT_MS / 1000);
+	diag_error("%s: no answer for %lld s", c->name, (long long)c->patience_ms / 1000);
 	all_dead(c);
 	pthread_mutex_lock(&c->lock);
 }
@@ -284,7 +287,7 @@ static bool flush(struct p9 *c, uint32_t tag)
 		return false;
 	}
 	t = &c->tag[mine];
-	wait_answer(c, t, true, io_now_ms() + P9_FLUSH_MS);
+	wait_answer(c, t, true, io_now_ms() + c->flush_ms);
 	done = t->state == P9_DONE;
 	t->state = done || c->dead ? P9_FREE : P9_ABANDONED;
 	p9_call_end(&m);
@@ -426,6 +429,8 @@ struct p9 *p9_attach(int fd, const char *name)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	c->name = strdup(name);
 	c->msize = P9_MSIZE;
+	c->claim = -1;
+	p9_patience(c, P9_SILENT_MS, P9_FLUSH_MS);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->out, NULL);
 	pthread_cond_init(&c->answered, NULL);
@@ -455,10 +460,54 @@ void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void))
 	c->told_to_stop = told_to_stop;
 }
 
+void p9_patience(struct p9 *c, int64_t silent_ms, int64_t flush_ms)
+{
+	c->patience_ms = silent_ms;
+	c->flush_ms = flush_ms;
+}
+
+/* What a connection leads to, the same for all that lead there; 0: nothing is known of it. */
+static size_t peer_key(int fd, char *key, size_t size)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at), cred_len = sizeof(struct ucred);
+	struct ucred who;
+	size_t n = 0;
+
+	if (getpeername(fd, (struct sockaddr *)&at, &len))
+		return 0; /* a serial line, which is locked as a file */
+	if (at.ss_family == AF_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &cred_len))
+		return (size_t)snprintf(key, size, "pid %d", (int)who.pid);
+	for (socklen_t i = 0; i < len && n + 2 < size; i++)
+		n += (size_t)snprintf(key + n, size - n, "%02x", ((uint8_t *)&at)[i]);
+	return n;
+}
+
+int p9_claim(struct p9 *c)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	size_t n = peer_key(c->fd, name.sun_path + 15, sizeof(name.sun_path) - 15);
+
+	if (!n)
+		return 0;
+	/* A name in the abstract space is given back by the kernel when its owner ends. */
+	memcpy(name.sun_path + 1, "fathom-record ", 14);
+	c->claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (c->claim < 0)
+		return 0;
+	return bind(c->claim, (struct sockaddr *)&name,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 15 + n)) &&
+			       errno == EADDRINUSE
+		       ? -EBUSY
+		       : 0;
+}
+
 void p9_close(struct p9 *c)
 {
 	if (!c)
 		return;
+	if (c->claim >= 0)
+		close(c->claim);
 	c->stop = true;
 	shutdown(c->fd, SHUT_RDWR);
 	pthread_join(c->thread, NULL);

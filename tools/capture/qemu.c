@@ -71,6 +71,7 @@ static void run_child(const struct qemu_options *o, int console, int trace, int 
 	snprintf(con, sizeof(con), "socket,id=console,fd=%d", console);
 	snprintf(line, sizeof(line), "socket,id=trace,fd=%d", trace);
 	snprintf(qmp, sizeof(qmp), "socket,id=qmp,fd=%d", control);
+	setpgid(0, 0);			  /* Ctrl-C is for fathom, which ends it when it is done */
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no QEMU outlives a killed fathom */
 	execvp(argv[0], (char *const *)argv);
 	fprintf(stderr, "fathom: %s: %s (package qemu-system-x86)\n", argv[0], strerror(errno));

@@ -3,13 +3,15 @@
 #ifndef CAPTURE_RECORD_H
 #define CAPTURE_RECORD_H
 
-#include "capture/capture.h"
+#include "capture/recording.h"
 
 #define RECORD_LIST_MAX 32
 
 struct record_options {
 	const char *output;
 	const char *kernel;		     /* ELF file */
+	const char *qemu;		     /* boot `kernel` */
+	const char *image;		     /* a kernel's memory */
 	const char *target;		     /* a live one, as in fathom mount, or a directory */
 	const char *tracer;		     /* for current_tracer; NULL: as it is */
 	char *const *command;		     /* runs while a target is recorded; NULL: none */
@@ -25,9 +27,17 @@ struct record_options {
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
 };
 
-/* All fill *c and write o->output. 0, or -1 with the reason told. */
-int record_qemu(const struct record_options *o, struct capture *c);
-int record_tree(const struct record_options *o, struct capture *c);
-int record_memory(const struct record_options *o, const char *image, struct capture *c);
+/*
+ * Take a trace and write o->output, whatever happens on the way. *status is that of o->command if it ran. 0, or -1 with the
+ * reason told; the file may be there all the same, and says how the recording ended.
+ */
+int record_run(const struct record_options *o, struct capture *c, int *status);
+
+/* Its ways. Each fills *c, begins the recording as soon as it can, and says in c->ended how it ended. 0 or -1. */
+int record_qemu(const struct record_options *o, struct capture *c, struct recording *r);
+int record_tree(const struct record_options *o, struct capture *c, struct recording *r,
+		int *status);
+int record_memory(const struct record_options *o, const char *image, struct capture *c,
+		  struct recording *r);
 
 #endif

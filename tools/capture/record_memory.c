@@ -8,6 +8,7 @@
 #include "wire/crc32.h"
 #include "wire/ringpage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct recovery {
 	uint64_t at;  /* where the beacon lies, physical */
 	uint64_t bad; /* pages that made no sense and were left out */
 	struct capture *c;
+	struct recording *out;
 };
 
 /* One ring's head, as the beacon says where its members are. */
@@ -34,10 +36,13 @@ static const uint8_t *target(const struct recovery *r, uint64_t at, uint64_t n)
 {
 	uint64_t phys;
 
-	if (at >= r->b.block && at - r->b.block < r->b.block_bytes)
+	if (at >= r->b.block && at - r->b.block < r->b.block_bytes) {
+		if (n > r->b.block_bytes - (at - r->b.block))
+			return NULL;
 		phys = r->at + (at - r->b.self);
-	else if (!image_phys(&r->kernel, at, &phys))
+	} else if (!image_phys(&r->kernel, at, n, &phys)) {
 		return NULL;
+	}
 	return image_at(&r->image, phys, n);
 }
 
@@ -142,7 +147,7 @@ static void read_reader(const struct wire_beacon *b, const uint8_t *p, struct he
 static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 {
 	const struct wire_beacon *b = &r->b;
-	struct wire_stats *st = &r->c->stats[cpu];
+	struct wire_stats *st = &r->c->cpus[cpu].stats;
 	const uint8_t *p = find_head(r, cpu);
 
 	if (!p) {
@@ -201,13 +206,12 @@ static void add_part(struct recovery *r, uint32_t cpu, const struct wire_page *f
 			memcpy(page.data + (end - start), &missed, 8);
 		}
 	}
-	if (capture_page(r->c, cpu, &page, sizeof(page)))
-		r->bad++;
+	recording_pages(r->out, cpu, &page, sizeof(page));
 }
 
 /* What a page holds: [start, end) of its data, and the time before that. */
 struct extent {
-	const struct wire_page *page;
+	struct wire_page page; /* a copy: the image need not keep it at an even place */
 	uint32_t start, end;
 	uint64_t time;
 };
@@ -224,7 +228,7 @@ static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e,
 		return;
 	}
 	for (at = e->start; at < e->end; at = item.next) {
-		if (wire_page_step(e->page->data, at, e->end, &time, &item)) {
+		if (wire_page_step(e->page.data, at, e->end, &time, &item)) {
 			r->bad++;
 			return;
 		}
@@ -235,14 +239,21 @@ static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e,
 	}
 	if (!missed || e->end - e->start + 8 <= WIRE_PAGE_DATA || !cut)
 		cut = e->end;
-	add_part(r, cpu, e->page, e->start, cut, e->time, missed);
+	add_part(r, cpu, &e->page, e->start, cut, e->time, missed);
 	if (cut < e->end)
-		add_part(r, cpu, e->page, cut, e->end, cut_time, 0);
+		add_part(r, cpu, &e->page, cut, e->end, cut_time, 0);
 }
 
-static const void *page_at(const struct recovery *r, const struct head *h, uint32_t page)
+static bool page_at(const struct recovery *r, const struct head *h, uint32_t page,
+		    struct wire_page *to)
 {
-	return target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
+	const uint8_t *p = NULL;
+
+	if (page <= h->max_pages)
+		p = target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
+	if (p)
+		memcpy(to, p, sizeof(*to));
+	return p != NULL;
 }
 
 /* What the reader has taken and not handed out, the oldest of all. It may have been in the middle of that. */
@@ -252,35 +263,35 @@ static void add_held(struct recovery *r, uint32_t cpu, const struct head *h)
 
 	if (!h->left || h->from == h->end)
 		return;
-	if (h->page > h->max_pages) {
+	if (page_at(r, h, h->page, &e.page))
+		add_extent(r, cpu, &e, h->lost);
+	else
 		r->bad++;
-		return;
-	}
-	e.page = page_at(r, h, h->page);
-	add_extent(r, cpu, &e, h->lost);
 }
 
 static void add_slot(struct recovery *r, uint32_t cpu, struct head *h, uint32_t index)
 {
 	const struct wire_beacon *b = &r->b;
-	uint64_t slot = word(target(r, h->slots, h->nr_pages * 8ull) + index * 8ull, 8);
+	const uint8_t *at = target(r, h->slots + index * 8ull, 8);
+	uint64_t slot = at ? word(at, 8) : 0;
 	uint32_t page = (uint32_t)(slot & ((1ull << b->slot_page_bits) - 1));
 	uint64_t read = slot >> b->slot_page_bits & ((1ull << b->pos_count_bits) - 1);
 	int order = slot_order(b, slot, index, h->commit);
 
 	if ((slot >> (b->slot_page_bits + b->pos_count_bits) & 1) || order > 0)
 		return; /* handed to the reader, or not written yet */
-	if (page > h->max_pages) {
+	const uint8_t *m = target(r, h->meta + (uint64_t)page * b->meta_bytes, b->meta_bytes);
+	struct extent e = {0};
+
+	if (!at || !m || !page_at(r, h, page, &e.page)) {
 		r->bad++;
 		return;
 	}
-	const uint8_t *m = target(r, h->meta + (uint64_t)page * b->meta_bytes, b->meta_bytes);
 	uint64_t first = word(m + b->meta_first, 8), missed = word(m + b->meta_missed, 8);
 	uint32_t words = (uint32_t)(h->commit & ((1ull << b->pos_word_bits) - 1));
-	struct extent e = {.page = page_at(r, h, page)};
 
 	e.end = order < 0 ? (uint32_t)word(m + b->meta_used, 4) : words * 4;
-	e.time = e.page->time;
+	e.time = e.page.time;
 	if (slot == h->part_mark) {
 		e.start = h->part_at;
 		e.time = h->part_time;
@@ -339,26 +350,38 @@ static void read_formats(struct recovery *r)
 static int recover(struct recovery *r, const struct record_options *o)
 {
 	unsigned rings = 0;
+	char file[32];
 
 	if (find_beacon(r))
 		return -1;
-	r->c->nr_cpus = r->b.nr_cpus;
+	/* Where the image was taken from a running kernel, the CPUs are known already. */
+	if (!r->c->nr_cpus && capture_set_cpus(r->c, r->b.nr_cpus))
+		return -1;
+	if (r->c->nr_cpus != r->b.nr_cpus) {
+		diag_error("%s: has rings of %u CPUs, the kernel has %u", r->image.path,
+			   r->b.nr_cpus, r->c->nr_cpus);
+		return -1;
+	}
 	r->c->ns_mult = r->b.ns_mult;
 	r->c->ns_shift = r->b.ns_shift;
-	memcpy(r->c->release, r->b.release, sizeof(r->c->release) - 1);
+	snprintf(r->c->release, sizeof(r->c->release), "%.*s", (int)sizeof(r->b.release),
+		 r->b.release);
 	read_formats(r);
+	if (capture_kallsyms(r->c, o->kernel) || recording_begin(r->out, r->c))
+		return -1;
 	for (uint32_t cpu = 0; cpu < r->b.nr_cpus; cpu++)
 		rings += !read_ring(r, cpu);
 	if (r->bad)
-		diag_warn("%s: %llu pages made no sense and were left out", r->image.path,
+		diag_warn("%s: %llu pages were skipped: they make no sense", r->image.path,
 			  (unsigned long long)r->bad);
-	if (!rings)
-		return -1;
-	capture_names(r->c);
-	return capture_kallsyms(r->c, o->kernel);
+	capture_names(r->c, recording_file(r->out, file));
+	if (!r->c->ended[0])
+		snprintf(r->c->ended, sizeof(r->c->ended), "read from a memory image");
+	return rings ? 0 : -1;
 }
 
-int record_memory(const struct record_options *o, const char *image, struct capture *c)
+int record_memory(const struct record_options *o, const char *image, struct capture *c,
+		  struct recording *out)
 {
 	struct recovery *r = calloc(1, sizeof(*r));
 	int err = -1;
@@ -366,8 +389,9 @@ int record_memory(const struct record_options *o, const char *image, struct capt
 	if (!r)
 		return -1;
 	r->c = c;
-	if (!image_open(&r->image, image) && !image_kernel(&r->kernel, o->kernel) && !recover(r, o))
-		err = capture_write(c, o->output);
+	r->out = out;
+	if (!image_open(&r->image, image) && !image_kernel(&r->kernel, o->kernel))
+		err = recover(r, o);
 	image_close(&r->image);
 	image_close(&r->kernel);
 	free(r);

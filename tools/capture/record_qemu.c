@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* record_qemu.c -- boot a kernel under QEMU, run commands in its shell, pull its ring pages meanwhile, write trace.dat. */
+#include "capture/io.h"
 #include "capture/link.h"
 #include "capture/qemu.h"
 #include "capture/record.h"
+#include "capture/stop.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#define HURRY_MS \
+	2000 /* for the pages that are left when a signal ends the recording, and for the names after them */
+
 struct session {
 	const struct record_options *o;
 	struct capture *c;
+	struct recording *r;
 	struct qemu q;
 	struct link l;
 	int64_t end; /* seconds, monotonic: when to give up */
@@ -47,14 +53,24 @@ static int fail(struct session *s, const char *what)
 
 	size_t n = s->q.text.len, from = n > 600 ? n - 600 : 0;
 
-	if (s->q.console < 0 && *qemu_end(&s->q, why, sizeof(why)))
-		diag_error("%s: %s", what, why);
+	if (s->q.console >= 0)
+		why[0] = '\0';
 	else
-		diag_error("%s", what);
+		qemu_end(&s->q, why, sizeof(why));
+	snprintf(s->c->ended, sizeof(s->c->ended), "%s%s%s", what, *why ? ": " : "", why);
+	diag_error("%s", s->c->ended);
 	if (n)
 		fprintf(stderr, "        the console's last words:\n%.*s\n", (int)(n - from),
 			(const char *)s->q.text.data + from);
 	return -1;
+}
+
+/* A call on the trace line came to `err`: a signal is not a failure, and the file's own errors are reported at the end. */
+static int line_failed(struct session *s, int err)
+{
+	if (err == -EINTR && stop_signal())
+		return -EINTR;
+	return s->r->err ? -1 : fail(s, "the trace line failed");
 }
 
 /*
@@ -79,25 +95,29 @@ static int ask_again(struct session *s, size_t from, struct quiet *q)
 	return qemu_type(&s->q, "");
 }
 
+/* Until the shell prompts again. 0, -EINTR on a signal, or -1 with the reason reported. */
 static int wait_prompt(struct session *s, size_t from, bool pull)
 {
 	struct quiet quiet = {0};
 
 	while (!qemu_prompt(&s->q, from)) {
-		struct pollfd pfd = {.fd = s->q.console, .events = POLLIN};
+		struct pollfd pfd[2] = {{.fd = s->q.console, .events = POLLIN},
+					{.fd = stop_fd(), .events = POLLIN}};
 
+		if (stop_signal())
+			return -EINTR;
 		if (s->q.console < 0)
 			return fail(s, "the kernel ended before its shell was ready again");
 		if (now_s() > s->end)
 			return fail(s, "the kernel's shell did not answer in time");
 		if (ask_again(s, from, &quiet))
 			return fail(s, "the kernel's shell cannot be reached any more");
-		int came = pull ? link_pages(&s->l, s->c) : 0;
+		int came = pull ? link_pages(&s->l, s->r, s->c->nr_cpus) : 0;
 
 		if (came < 0)
-			return fail(s, "the trace line failed");
+			return line_failed(s, came);
 		if (!came)
-			poll(&pfd, 1, 20);
+			poll(pfd, 2, 20);
 		qemu_console(&s->q);
 	}
 	return 0;
@@ -132,28 +152,24 @@ static int enable(struct session *s, uint32_t on)
 	return on ? tracing(s, 1) : 0;
 }
 
-/* All of the guest's memory into a file beside the output, from which the rings are then read. */
+/* All of the guest's memory into a file without a name, from which the rings are then read. */
 static int take_memory(struct session *s)
 {
-	char path[4096], json[4608];
-	int err;
+	int fd = file_nameless(), err = -1;
+	char json[200], path[32];
 
-	if (snprintf(path, sizeof(path), "%s.memory", s->o->output) >= (int)sizeof(path))
+	if (fd < 0) {
+		diag_error("no room for the guest's memory: %s", strerror(errno));
 		return -1;
-	char *full = realpath(".", NULL);
-
-	if (!full)
-		return -1;
+	}
 	snprintf(json, sizeof(json),
-		 "{\"execute\":\"pmemsave\",\"arguments\":{\"val\":0,\"size\":%llu,\"filename\":\"%"
-		 "s%s%s\"}}",
-		 (unsigned long long)s->o->memory_mib << 20, path[0] == '/' ? "" : full,
-		 path[0] == '/' ? "" : "/", path);
-	free(full);
-	err = qemu_control(&s->q, json);
-	if (!err)
-		err = record_memory(s->o, path, s->c);
-	unlink(path);
+		 "{\"execute\":\"pmemsave\",\"arguments\":{\"val\":0,\"size\":%llu,"
+		 "\"filename\":\"/proc/%d/fd/%d\"}}",
+		 (unsigned long long)s->o->memory_mib << 20, (int)getpid(), fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!qemu_control(&s->q, json))
+		err = record_memory(s->o, path, s->c, s->r);
+	close(fd);
 	return err;
 }
 
@@ -163,38 +179,41 @@ static int drain(struct session *s)
 	int came;
 
 	do {
-		came = link_pages(&s->l, s->c);
-		if (now_s() > s->end)
-			return fail(s, "the rings were not empty in time");
+		came = link_pages(&s->l, s->r, s->c->nr_cpus);
+		if (came > 0 && now_s() > s->end)
+			return -ETIMEDOUT;
 	} while (came > 0);
 	return came;
 }
 
-static int steer(struct session *s)
+/* What the rings still hold, and what only the kernel knows. */
+static int finish(struct session *s)
 {
-	uint32_t nr_events;
-	int err = wait_prompt(s, 0, false);
+	int err = enable(s, 0) ? -EIO : 0, rest = 0;
 
-	if (err)
-		return err;
-	err = link_hello(&s->l, s->c, &nr_events);
-	if (err)
-		return fail(s, "the kernel does not answer on the trace line");
-	if ((!s->o->by_memory && link_formats(&s->l, s->c, nr_events)) || enable(s, 1))
-		return fail(s, "could not switch tracing on");
-	for (unsigned i = 0; i < s->o->nr_run; i++) {
-		size_t from = s->q.text.len;
+	if (!err)
+		rest = drain(s);
+	if (!err)
+		err = link_stats(&s->l, s->c);
+	if (!err)
+		err = link_names(&s->l, s->c, s->r);
+	if (!err)
+		err = link_printks(&s->l, s->c);
+	return err ? err : rest;
+}
 
-		if (qemu_type(&s->q, s->o->run[i]) || wait_prompt(s, from, !s->o->by_memory))
-			return -1;
-	}
-	if (s->o->by_memory)
-		return enable(s, 0) || link_stats(&s->l, s->c) || take_memory(s)
-			       ? fail(s, "no memory image")
-			       : 0;
-	if (enable(s, 0) || drain(s) || link_stats(&s->l, s->c) || link_names(&s->l, s->c) ||
-	    link_printks(&s->l, s->c))
-		return fail(s, "the trace line failed");
+/* Told to end: take what there is, but do not wait long for it. */
+static int interrupted(struct session *s)
+{
+	snprintf(s->c->ended, sizeof(s->c->ended), "interrupted by SIG%s",
+		 sigabbrev_np(stop_signal()));
+	if (!s->r->begun)
+		return -1;
+	s->l.hurry = true;
+	s->l.end_ms = io_now_ms() + 2 * HURRY_MS;
+	s->end = now_s() + HURRY_MS / 1000;
+	if (finish(s))
+		diag_warn("what the kernel still had was not waited for");
 	return 0;
 }
 
@@ -202,35 +221,81 @@ static int steer(struct session *s)
 static void check_loss(const struct session *s)
 {
 	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
-		uint64_t missed = 0, got = capture_count(s->c, cpu, &missed);
+		const struct capture_cpu *p = &s->c->cpus[cpu];
 
-		if (got != s->c->stats[cpu].read)
+		if (p->events != p->stats.read)
 			diag_warn("cpu %u: the kernel sent %llu events, %llu arrived", cpu,
-				  (unsigned long long)s->c->stats[cpu].read,
-				  (unsigned long long)got);
+				  (unsigned long long)p->stats.read, (unsigned long long)p->events);
 	}
 	if (s->l.in.skipped || s->l.resent)
 		diag_warn("the line: %llu bytes damaged, %llu requests repeated",
 			  (unsigned long long)s->l.in.skipped, (unsigned long long)s->l.resent);
 }
 
-int record_qemu(const struct record_options *o, struct capture *c)
+/* The shell is there: ask what the kernel has, and switch its events on. */
+static int start(struct session *s)
+{
+	uint32_t nr_events;
+	int err = wait_prompt(s, 0, false);
+
+	if (err)
+		return err;
+	err = link_hello(&s->l, s->c, &nr_events);
+	if (err == -EINTR)
+		return err;
+	if (err)
+		return fail(s, "the kernel does not answer on the trace line");
+	if (!s->o->by_memory) {
+		err = link_formats(&s->l, s->c, nr_events);
+		if (err)
+			return line_failed(s, err);
+		if (capture_kallsyms(s->c, s->o->kernel) || recording_begin(s->r, s->c))
+			return -1;
+	}
+	return enable(s, 1) ? fail(s, "could not switch tracing on") : 0;
+}
+
+static int steer(struct session *s)
+{
+	char file[32];
+	int err = start(s);
+
+	for (unsigned i = 0; i < s->o->nr_run && !err; i++) {
+		size_t from = s->q.text.len;
+
+		err = qemu_type(&s->q, s->o->run[i])
+			      ? fail(s, "the kernel's shell cannot be reached any more")
+			      : wait_prompt(s, from, !s->o->by_memory);
+	}
+	if (err)
+		return err;
+	snprintf(s->c->ended, sizeof(s->c->ended), "the commands ended");
+	if (s->o->by_memory)
+		return enable(s, 0) || link_stats(&s->l, s->c) || take_memory(s)
+			       ? fail(s, "no memory image")
+			       : 0;
+	err = finish(s);
+	if (err)
+		return line_failed(s, err);
+	if (!capture_count(s->c, recording_file(s->r, file)))
+		check_loss(s);
+	return 0;
+}
+
+int record_qemu(const struct record_options *o, struct capture *c, struct recording *r)
 {
 	struct session s = {
-		.o = o, .c = c, .q = {.log_path = o->console}, .end = now_s() + o->seconds};
+		.o = o, .c = c, .r = r, .q = {.log_path = o->console}, .end = now_s() + o->seconds};
 	struct qemu_options qo = {o->kernel, o->append, o->smp, o->memory_mib};
 
-	signal(SIGPIPE, SIG_IGN);
 	if (qemu_start(&s.q, &qo))
 		return -1;
 	s.l = (struct link){
 		.fd = s.q.trace, .other_fd = s.q.console, .other = read_console, .other_arg = &s};
 	int err = steer(&s);
 
-	if (!err && !o->by_memory) {
-		check_loss(&s);
-		err = capture_kallsyms(c, o->kernel) || capture_write(c, o->output);
-	}
+	if (err == -EINTR)
+		err = interrupted(&s);
 	qemu_stop(&s.q);
 	return err ? -1 : 0;
 }

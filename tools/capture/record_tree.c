@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* record_tree.c -- record from a live target through its control tree: steer it, pull its pages, write trace.dat. */
+/* record_tree.c -- record from a live target through its control tree: ask what it has, steer it, pull its pages. */
 #include "capture/io.h"
+#include "capture/pull.h"
 #include "capture/record.h"
-#include "capture/tree.h"
+#include "capture/stop.h"
 #include "base/diag.h"
+#include "decode/format.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_MAX (64u << 20) /* of one file of the tree */
-#define IDLE_MS	 20	     /* between two looks at empty rings */
+#define TEXT_MAX    (64u << 20) /* of one file of the tree */
+#define PATIENCE_MS 30000	/* a target that is silent so long is gone */
+#define SUSPECT_MS  1000 /* ... one that left a call unanswered when the recording was told to end */
+#define FLUSH_MS    500
 
 struct session {
 	const struct record_options *o;
 	struct capture *c;
-	struct tree *t;
-	struct tree_file raw[CAPTURE_CPUS_MAX];
-	char *tracer, *on; /* as they were before */
+	struct recording *r;
+	struct steer steer;
+	struct pull pull;
 };
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	stop = 1;
-}
 
 static int complain(const struct session *s, const char *path, int err)
 {
@@ -40,20 +36,32 @@ static int complain(const struct session *s, const char *path, int err)
 	return err < 0 ? -1 : 0;
 }
 
-static int set(struct session *s, const char *path, const char *text)
-{
-	return complain(s, path, tree_write(s->t, path, text));
-}
+/* ---- what the target has ---- */
 
 static int count_cpu(void *arg, const char *name, bool is_dir)
 {
 	uint32_t *nr = arg, cpu;
 	char end;
 
-	if (is_dir && sscanf(name, "cpu%u%c", &cpu, &end) == 1 && cpu < CAPTURE_CPUS_MAX &&
-	    cpu >= *nr)
+	if (is_dir && sscanf(name, "cpu%u%c", &cpu, &end) == 1 && cpu < UINT32_MAX && cpu >= *nr)
 		*nr = cpu + 1;
 	return 0;
+}
+
+static int take_cpus(struct session *s)
+{
+	char path[512];
+	uint32_t nr = 0;
+
+	steer_path(&s->steer, "per_cpu", path);
+	if (complain(s, path, tree_list(s->steer.t, path, count_cpu, &nr)))
+		return -1;
+	if (!nr || nr > CAPTURE_CPUS_MAX) {
+		diag_error("%s: has %u CPUs; 1 to %u can be recorded", s->o->target, nr,
+			   CAPTURE_CPUS_MAX);
+		return -1;
+	}
+	return capture_set_cpus(s->c, nr);
 }
 
 /* Directories are collected before the next is listed. */
@@ -71,7 +79,7 @@ static int take_format(struct session *s, const char *system, const char *event)
 
 	if (snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= (int)sizeof(path))
 		return 0;
-	text = tree_load(s->t, path, TEXT_MAX, &bytes, &err);
+	text = tree_load(s->steer.t, path, TEXT_MAX, &bytes, &err);
 	if (!text)
 		return err == -ENOENT ? 0 : complain(s, path, err);
 	err = capture_format(s->c, system, text, bytes);
@@ -82,14 +90,14 @@ static int take_format(struct session *s, const char *system, const char *event)
 static int take_formats(struct session *s)
 {
 	struct tree_names systems = {NULL, 0};
-	int err = complain(s, "events", tree_list(s->t, "events", add_dir, &systems));
+	int err = complain(s, "events", tree_list(s->steer.t, "events", add_dir, &systems));
 
-	for (size_t i = 0; i < systems.nr && !err; i++) {
+	for (size_t i = 0; i < systems.nr && !err && !stop_signal(); i++) {
 		struct tree_names events = {NULL, 0};
 		char path[300];
 
 		snprintf(path, sizeof(path), "events/%s", systems.name[i]);
-		err = complain(s, path, tree_list(s->t, path, add_dir, &events));
+		err = complain(s, path, tree_list(s->steer.t, path, add_dir, &events));
 		for (size_t k = 0; k < events.nr && !err; k++)
 			err = take_format(s, systems.name[i], events.name[k]);
 		tree_names_free(&events);
@@ -98,183 +106,52 @@ static int take_formats(struct session *s)
 	return err;
 }
 
-/* Events on or off. None given: all, unless it is a tracer that was asked for. */
-static int events(struct session *s, bool on)
-{
-	const struct record_options *o = s->o;
-
-	if (!o->nr_events && !o->tracer)
-		return set(s, "events/enable", on ? "1" : "0");
-	for (unsigned i = 0; i < o->nr_events; i++) {
-		const char *pattern = strcmp(o->events[i], "*") ? o->events[i] : "*:*";
-		char text[256];
-		int err;
-
-		snprintf(text, sizeof(text), "%s%s", on ? "" : "!", pattern);
-		err = tree_append(s->t, "set_event", text);
-		if (err == -EINVAL) {
-			diag_error("%s: %s: no such event", o->target, o->events[i]);
-			return -1;
-		}
-		if (complain(s, "set_event", err))
-			return -1;
-	}
-	return 0;
-}
-
-static int open_pipes(struct session *s)
-{
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", cpu);
-		if (complain(s, path, tree_file_open(s->t, path, &s->raw[cpu]))) {
-			while (cpu--)
-				tree_file_close(&s->raw[cpu]);
-			return -1;
-		}
-	}
-	return 0;
-}
-
-static void close_pipes(struct session *s)
-{
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++)
-		tree_file_close(&s->raw[cpu]);
-}
-
-/* A page of each CPU that has one: how many came, or -1 with the reason told. */
-static int pull(struct session *s)
-{
-	uint8_t page[4096];
-	int came = 0;
-
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
-		ssize_t n = tree_file_read(&s->raw[cpu], page, sizeof(page), 0);
-
-		if (n == -EAGAIN || n == -EINTR || n == 0)
-			continue;
-		if (n < 0)
-			return complain(s, "trace_pipe_raw", (int)n);
-		if (capture_page(s->c, cpu, page, (size_t)n)) {
-			diag_error("%s: cpu %u: %zd bytes that are no page", s->o->target, cpu, n);
-			return -1;
-		}
-		came++;
-	}
-	return came;
-}
-
-static pid_t start_command(const struct session *s)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	execvp(s->o->command[0], s->o->command);
-	diag_error("%s: %s", s->o->command[0], strerror(errno));
-	_exit(127);
-}
-
-/* Until the command ends, the time is up, or somebody interrupts. */
-static int run(struct session *s)
-{
-	pid_t pid = s->o->command ? start_command(s) : 0;
-	int64_t end = s->o->seconds ? io_now_ms() + s->o->seconds * 1000ll : INT64_MAX;
-	int came = 0;
-
-	if (pid < 0) {
-		diag_error("%s: %s", s->o->command[0], strerror(errno));
-		return -1;
-	}
-	while (came >= 0 && !stop && io_now_ms() < end) {
-		if (pid && waitpid(pid, NULL, WNOHANG) == pid) {
-			pid = 0;
-			break;
-		}
-		came = pull(s);
-		if (!came)
-			poll(NULL, 0, IDLE_MS);
-	}
-	if (pid) {
-		kill(pid, SIGTERM);
-		waitpid(pid, NULL, 0);
-	}
-	return came < 0 ? -1 : 0;
-}
-
-static int record(struct session *s)
-{
-	int err = set(s, "tracing_on", "0"), came;
-
-	if (!err)
-		err = set(s, "trace", "") || events(s, true) ||
-		      (s->o->tracer && set(s, "current_tracer", s->o->tracer));
-	if (err || open_pipes(s))
-		return -1;
-	err = set(s, "tracing_on", "1") || run(s) || set(s, "tracing_on", "0");
-	do
-		came = err ? 0 : pull(s);
-	while (came > 0);
-	close_pipes(s);
-	return err || came < 0 ? -1 : 0;
-}
-
-/* What was changed goes back, whether or not recording worked. */
-static void restore(struct session *s)
-{
-	if (s->tracer && s->o->tracer)
-		tree_write(s->t, "current_tracer", s->tracer);
-	events(s, false);
-	if (s->on)
-		tree_write(s->t, "tracing_on", s->on);
-}
-
-/* The number in the line of a text that begins with `name`. */
-static uint64_t number_of(const char *text, const char *name)
-{
-	size_t n = strlen(name);
-
-	while (text && strncmp(text, name, n) != 0) {
-		text = strchr(text, '\n');
-		text += text != NULL;
-	}
-	return text ? strtoull(text + n, NULL, 10) : 0;
-}
-
-static void take_stats(struct session *s)
-{
-	int err;
-	char *tracers = tree_load(s->t, "tracer_stats", TEXT_MAX, NULL, &err); /* Fathom's alone */
-
-	s->c->calls_lost = number_of(tracers, "shadow stack full: ");
-	free(tracers);
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
-		struct wire_stats *w = &s->c->stats[cpu];
-		char path[64], *text;
-
-		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
-		text = tree_load(s->t, path, TEXT_MAX, NULL, &err);
-		w->entries = number_of(text, "entries: ");
-		w->overwritten = number_of(text, "overrun: ");
-		w->nested = number_of(text, "commit overrun: ");
-		w->full = number_of(text, "dropped events: ");
-		w->read = number_of(text, "read events: ");
-		w->written = w->entries + w->read + w->overwritten;
-		free(text);
-	}
-}
-
 static void take_text(struct session *s, const char *path, struct bytes *to)
 {
 	size_t bytes;
 	int err;
-	char *text = tree_load(s->t, path, TEXT_MAX, &bytes, &err);
+	char *text = tree_load(s->steer.t, path, TEXT_MAX, &bytes, &err);
 
-	if (text)
+	if (text) {
+		to->len = 0;
 		bytes_add(to, text, bytes);
+	}
+	free(text);
+}
+
+/* How its pages look. A target that does not say has this library's, of 4 KiB. */
+static int take_page_form(struct session *s)
+{
+	struct bytes *b = &s->c->header_page;
+	struct format_error err;
+	struct format_page page;
+
+	take_text(s, "events/header_page", b);
+	if (!b->len)
+		return 0;
+	if (format_parse_page((const char *)b->data, b->len, &page, &err) ||
+	    page.data_size > (16u << 20)) {
+		diag_error("%s: events/header_page: offset %zu: %s", s->o->target, err.offset,
+			   err.what);
+		return -1;
+	}
+	s->c->long_bytes = page.commit_size;
+	s->c->page_bytes = page.data_offset + page.data_size;
+	return 0;
+}
+
+/* The name in brackets: the unit of the pages that follow. */
+static void take_clock(struct session *s)
+{
+	char path[512];
+	int err;
+	char *text = tree_load(s->steer.t, steer_path(&s->steer, "trace_clock", path), TEXT_MAX,
+			       NULL, &err);
+	const char *name = text ? strchr(text, '[') : NULL;
+	size_t n = name ? strcspn(++name, "]\n") : 0;
+
+	if (n && n < sizeof(s->c->clock))
+		memcpy(s->c->clock, name, n);
 	free(text);
 }
 
@@ -290,67 +167,273 @@ static int take_symbols(struct session *s)
 	return 0;
 }
 
-/* The name in brackets: the unit of the pages that follow. */
-static void take_clock(struct session *s)
+static void take_release(struct session *s)
 {
-	int err;
-	char *text = tree_load(s->t, "trace_clock", TEXT_MAX, NULL, &err);
-	const char *name = text ? strchr(text, '[') : NULL;
-	size_t n = name ? strcspn(++name, "]\n") : 0;
+	struct utsname u;
 
-	if (n && n < sizeof(s->c->clock))
-		memcpy(s->c->clock, name, n);
-	free(text);
+	if (tree_is_local(s->steer.t) && !uname(&u))
+		snprintf(s->c->release, sizeof(s->c->release), "%s %s %s %s", u.sysname, u.nodename,
+			 u.release, u.machine);
 }
 
+/* Before anything is changed. */
 static int take_all(struct session *s)
 {
-	s->c->nr_cpus = 0;
-	if (complain(s, "per_cpu", tree_list(s->t, "per_cpu", count_cpu, &s->c->nr_cpus)) ||
-	    take_formats(s))
+	if (take_cpus(s) || take_page_form(s) || take_formats(s) || take_symbols(s))
 		return -1;
-	if (!s->c->nr_cpus) {
-		diag_error("%s: has no CPUs", s->o->target);
+	take_release(s);
+	take_text(s, "saved_cmdlines", &s->c->cmdlines);
+	take_text(s, "printk_formats", &s->c->printks);
+	return stop_signal() ? -1 : 0;
+}
+
+/* ---- steering ---- */
+
+/* Only the events that were named. None: all, unless it is a tracer that was asked for. */
+static int set_events(struct session *s)
+{
+	const struct record_options *o = s->o;
+
+	if (steer_list(&s->steer, "set_event", NULL, 0))
 		return -1;
+	if (!o->nr_events && !o->tracer)
+		return steer_add(&s->steer, "set_event", "*:*", "it has no events");
+	for (unsigned i = 0; i < o->nr_events; i++)
+		if (steer_add(&s->steer, "set_event",
+			      strcmp(o->events[i], "*") && strcmp(o->events[i], "all")
+				      ? o->events[i]
+				      : "*:*",
+			      "no such event"))
+			return -1;
+	return 0;
+}
+
+static int set_up(struct session *s)
+{
+	const struct record_options *o = s->o;
+	char path[512];
+
+	if (steer_set(&s->steer, "tracing_on", "0") || set_events(s) ||
+	    (o->tracer && steer_set(&s->steer, "current_tracer", o->tracer)))
+		return -1;
+	return complain(s, "trace",
+			tree_write(s->steer.t, steer_path(&s->steer, "trace", path), ""));
+}
+
+/*
+ * A second recorder of one target would take half of the pages. It gets an instance of its own where the target can have
+ * them, and is refused where not.
+ */
+static int claim(struct session *s)
+{
+	char name[32];
+
+	if (!tree_claim(s->steer.t))
+		return 0;
+	snprintf(name, sizeof(name), "fathom-%d", (int)getpid());
+	diag_warn("%s: another recorder is at work; recording in an instance of its own",
+		  s->o->target);
+	if (!steer_make_instance(&s->steer, name))
+		return 0;
+	diag_error("%s: is being recorded by another program", s->o->target);
+	return -1;
+}
+
+/* ---- the command ---- */
+
+/* It waits until it is let go: tracing is on by then. `go` is closed by the parent. */
+static void run_command(const struct record_options *o, int go, int report)
+{
+	char c;
+	int err;
+
+	(void)!read(go, &c, 1);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	execvp(o->command[0], o->command);
+	err = errno;
+	(void)!write(report, &err, sizeof(err));
+	_exit(127);
+}
+
+/* The command, ready to go: writing to *go or closing it lets it. What comes out of *report is why it could not. */
+static int prepare_command(struct session *s, int *go, int *report)
+{
+	int go_pipe[2], report_pipe[2];
+
+	if (pipe2(go_pipe, O_CLOEXEC) || pipe2(report_pipe, O_CLOEXEC))
+		return complain(s, s->o->command[0], -errno);
+	s->pull.child = fork();
+	if (!s->pull.child) {
+		close(go_pipe[1]);
+		run_command(s->o, go_pipe[0], report_pipe[1]);
 	}
-	take_clock(s);
-	if (record(s))
+	close(go_pipe[0]);
+	close(report_pipe[1]);
+	*go = go_pipe[1];
+	*report = report_pipe[0];
+	return s->pull.child < 0 ? complain(s, s->o->command[0], -errno) : 0;
+}
+
+/* Let it go. A command that cannot be run is an error. */
+static int start_command(struct session *s, int go, int report)
+{
+	int err = 0;
+
+	close(go);
+	if (read(report, &err, sizeof(err)) != (ssize_t)sizeof(err))
+		err = 0;
+	close(report);
+	if (!err)
+		return 0;
+	diag_error("%s: %s", s->o->command[0], strerror(err));
+	snprintf(s->c->ended, sizeof(s->c->ended), "the command could not be run: %s",
+		 strerror(err));
+	return -1;
+}
+
+/* The recording ended before it. */
+static void end_command(struct pull *p)
+{
+	if (p->child <= 0 || p->child_ended)
+		return;
+	kill(p->child, SIGTERM);
+	for (int i = 0; i < 200 && !p->child_ended && !stop_at_once(); i++) {
+		p->child_ended = waitpid(p->child, &p->status, WNOHANG) == p->child;
+		if (!p->child_ended)
+			usleep(10000);
+	}
+	if (!p->child_ended) {
+		kill(p->child, SIGKILL);
+		waitpid(p->child, &p->status, 0);
+	}
+}
+
+/* ---- recording ---- */
+
+static int64_t deadline;
+
+static bool told_to_stop(void)
+{
+	return stop_signal() || io_now_ms() >= deadline;
+}
+
+/* Reading failed: the target is gone, or the file is full, which is reported with the file. */
+static int broke(struct session *s, int err)
+{
+	if (s->r->err)
 		return -1;
+	if (err == -EIO || err == -ENOTCONN || err == -ENODEV || tree_is_dead(s->steer.t))
+		snprintf(s->c->ended, sizeof(s->c->ended), "the target went away");
+	else
+		snprintf(s->c->ended, sizeof(s->c->ended), "trace_pipe_raw: %s", strerror(-err));
+	diag_warn("%s: %s; the trace ends there", s->o->target, s->c->ended);
+	return tree_is_dead(s->steer.t) || err == -ENOTCONN || err == -ENODEV ? 0 : -1;
+}
+
+static void take_stats(struct session *s)
+{
+	int err;
+	char *tracers =
+		tree_load(s->steer.t, "tracer_stats", TEXT_MAX, NULL, &err); /* Fathom's alone */
+
+	s->c->calls_lost = capture_number(tracers, "shadow stack full: ");
+	free(tracers);
+	for (uint32_t cpu = 0; cpu < s->c->nr_cpus && !tree_is_dead(s->steer.t); cpu++) {
+		struct capture_cpu *p = &s->c->cpus[cpu];
+		struct wire_stats *w = &p->stats;
+		char file[64], path[512];
+
+		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
+		p->stats_text = tree_load(s->steer.t, steer_path(&s->steer, file, path), TEXT_MAX,
+					  NULL, &err);
+		capture_read_stats(p->stats_text, w);
+	}
+}
+
+/* The rest of the pages, and what only the target knows. */
+static void finish(struct session *s)
+{
+	char path[512];
+
+	if (tree_is_dead(s->steer.t))
+		return;
+	/* Calls wait again; but one that was left unanswered may be the last. */
+	tree_stop_when(s->steer.t, stop_at_once);
+	if (s->pull.unanswered)
+		tree_patience(s->steer.t, SUSPECT_MS, FLUSH_MS);
+	if (tree_write(s->steer.t, steer_path(&s->steer, "tracing_on", path), "0")) {
+		diag_warn("%s: does not answer any more; its last pages are missing", s->o->target);
+		snprintf(s->c->ended + strlen(s->c->ended),
+			 sizeof(s->c->ended) - strlen(s->c->ended),
+			 ", the target did not answer any more");
+		return;
+	}
+	tree_patience(s->steer.t, PATIENCE_MS, FLUSH_MS);
+	if (!s->r->err) {
+		int err = pull_rest(&s->pull);
+
+		if (err < 0)
+			broke(s, err);
+	}
 	take_stats(s);
 	take_text(s, "saved_cmdlines", &s->c->cmdlines);
 	take_text(s, "printk_formats", &s->c->printks);
-	return take_symbols(s);
 }
 
-static char *load_word(struct tree *t, const char *path)
+static int record(struct session *s)
 {
-	int err;
-	char *text = tree_load(t, path, 256, NULL, &err);
+	int err = 0, go = -1, report = -1;
 
-	if (text)
-		text[strcspn(text, "\n")] = '\0';
-	return text;
-}
-
-int record_tree(const struct record_options *o, struct capture *c)
-{
-	struct sigaction sa = {.sa_handler = on_signal};
-	struct session s = {.o = o, .c = c, .t = tree_open(o->target)};
-	int err;
-
-	if (!s.t)
+	take_clock(s);
+	if (recording_begin(s->r, s->c) || pull_open(&s->pull))
 		return -1;
-	signal(SIGPIPE, SIG_IGN);
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	s.tracer = load_word(s.t, "current_tracer");
-	s.on = load_word(s.t, "tracing_on");
-	err = take_all(&s);
-	restore(&s);
-	if (!err)
-		err = capture_write(c, o->output);
-	free(s.tracer);
-	free(s.on);
-	tree_close(s.t);
-	return err ? -1 : 0;
+	if (s->o->command && prepare_command(s, &go, &report))
+		return -1;
+	s->pull.end_ms = deadline =
+		s->o->seconds ? io_now_ms() + s->o->seconds * 1000ll : INT64_MAX;
+	tree_stop_when(s->steer.t, told_to_stop);
+	tree_patience(s->steer.t, PATIENCE_MS, FLUSH_MS);
+	if (steer_set(&s->steer, "tracing_on", "1") ||
+	    (s->o->command && start_command(s, go, report)))
+		err = -1;
+	if (!err && (err = pull_run(&s->pull)) < 0)
+		err = broke(s, err);
+	finish(s);
+	end_command(&s->pull);
+	return err;
+}
+
+/* Of a command as the shell has it. */
+static int shell_status(const struct pull *p)
+{
+	if (!p->child_ended)
+		return 0;
+	return WIFSIGNALED(p->status) ? 128 + WTERMSIG(p->status) : WEXITSTATUS(p->status);
+}
+
+int record_tree(const struct record_options *o, struct capture *c, struct recording *r, int *status)
+{
+	struct session s = {.o = o, .c = c, .r = r, .steer = {.target = o->target}};
+	int err = -1;
+
+	s.steer.t = tree_open(o->target);
+	if (!s.steer.t)
+		return -1;
+	s.pull = (struct pull){.steer = &s.steer, .c = c, .r = r, .pipe = {-1, -1}};
+	tree_stop_when(s.steer.t, told_to_stop);
+	deadline = INT64_MAX;
+	if (!take_all(&s) && !claim(&s) && !set_up(&s))
+		err = record(&s);
+	pull_close(&s.pull);
+	if (tree_is_dead(s.steer.t))
+		steer_forget(&s.steer);
+	else
+		steer_restore(&s.steer);
+	*status = shell_status(&s.pull);
+	tree_close(s.steer.t);
+	return err;
 }

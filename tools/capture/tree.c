@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -63,6 +64,51 @@ void tree_close(struct tree *t)
 	free(t);
 }
 
+bool tree_is_local(const struct tree *t)
+{
+	struct statfs fs;
+
+	return t->dir >= 0 && !fstatfs(t->dir, &fs) && fs.f_type == TRACEFS_MAGIC;
+}
+
+int tree_claim(struct tree *t)
+{
+	if (t->p9)
+		return p9_claim(t->p9);
+	return flock(t->dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+bool tree_is_dead(const struct tree *t)
+{
+	return t->p9 && p9_is_dead(t->p9);
+}
+
+void tree_stop_when(struct tree *t, bool (*told_to_stop)(void))
+{
+	if (t->p9)
+		p9_stop_when(t->p9, told_to_stop);
+}
+
+void tree_patience(struct tree *t, int64_t silent_ms, int64_t flush_ms)
+{
+	if (t->p9)
+		p9_patience(t->p9, silent_ms, flush_ms);
+}
+
+int tree_mkdir(struct tree *t, const char *path)
+{
+	if (t->p9)
+		return p9_mkdir(t->p9, path);
+	return mkdirat(t->dir, path, 0750) ? -errno : 0;
+}
+
+int tree_rmdir(struct tree *t, const char *path)
+{
+	if (t->p9)
+		return p9_rmdir(t->p9, path);
+	return unlinkat(t->dir, path, AT_REMOVEDIR) ? -errno : 0;
+}
+
 ssize_t tree_file_read(const struct tree_file *f, void *buf, size_t bytes, uint64_t at)
 {
 	ssize_t n;
@@ -75,12 +121,10 @@ ssize_t tree_file_read(const struct tree_file *f, void *buf, size_t bytes, uint6
 
 int tree_file_open(struct tree *t, const char *path, struct tree_file *f)
 {
-	struct statfs fs;
-
-	*f = (struct tree_file){.p9 = t->p9};
+	*f = (struct tree_file){.p9 = t->p9, .fd = -1};
 	if (t->p9)
 		return p9_open(t->p9, path, O_RDONLY, &f->fid, NULL);
-	if (!strcmp(path, "kallsyms") && !fstatfs(t->dir, &fs) && fs.f_type == TRACEFS_MAGIC)
+	if (!strcmp(path, "kallsyms") && tree_is_local(t))
 		path = "/proc/kallsyms";
 	f->fd = openat(t->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return f->fd < 0 ? -errno : 0;
@@ -172,6 +216,19 @@ int tree_write(struct tree *t, const char *path, const char *text)
 int tree_append(struct tree *t, const char *path, const char *text)
 {
 	return store(t, path, text, 0);
+}
+
+int tree_clear(struct tree *t, const char *path)
+{
+	uint32_t fid;
+	int fd;
+
+	if (t->p9) {
+		fd = p9_open(t->p9, path, O_WRONLY | O_TRUNC, &fid, NULL);
+		return fd ? fd : p9_clunk(t->p9, fid);
+	}
+	fd = openat(t->dir, path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+	return fd < 0 ? -errno : close(fd) ? -errno : 0;
 }
 
 int tree_names_add(struct tree_names *l, const char *name)

@@ -13,6 +13,15 @@ struct tree;
 /* TARGET as in p9_connect(), or a directory: `fathom mount`'s, or the tracefs of this machine. NULL with the reason told. */
 struct tree *tree_open(const char *target);
 void tree_close(struct tree *t);
+/* This machine's own tracefs. */
+bool tree_is_local(const struct tree *t);
+/* 0, or -EBUSY: another recorder has it. Until tree_close(). */
+int tree_claim(struct tree *t);
+/* The target went away, or no longer answers. */
+bool tree_is_dead(const struct tree *t);
+/* As p9_stop_when() and p9_patience(); a directory's calls do not wait for a target. */
+void tree_stop_when(struct tree *t, bool (*told_to_stop)(void));
+void tree_patience(struct tree *t, int64_t silent_ms, int64_t flush_ms);
 
 /* Calls return 0 or a count, or a negative errno value. Paths have no `/` at the front. */
 
@@ -24,6 +33,11 @@ char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int
 /* As `echo TEXT > PATH` and `echo TEXT >> PATH` do. */
 int tree_write(struct tree *t, const char *path, const char *text);
 int tree_append(struct tree *t, const char *path, const char *text);
+/* As `> PATH` does. */
+int tree_clear(struct tree *t, const char *path);
+
+int tree_mkdir(struct tree *t, const char *path);
+int tree_rmdir(struct tree *t, const char *path);
 
 /* A list of names that grows. */
 struct tree_names {

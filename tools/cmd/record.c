@@ -2,6 +2,7 @@
 /* record.c -- fathom record: trace a kernel under QEMU or a live target, or recover the rings from a kernel's memory. */
 #include "cmd/cmd.h"
 #include "base/diag.h"
+#include "base/json.h"
 #include "capture/record.h"
 
 #include <getopt.h>
@@ -107,8 +108,7 @@ static bool list_add(const char **list, unsigned *n, const char *value)
 	return true;
 }
 
-static bool parse(int argc, char **argv, struct record_options *o, const char **qemu,
-		  const char **image)
+static bool parse(int argc, char **argv, struct record_options *o)
 {
 	int opt;
 
@@ -116,8 +116,8 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 		bool good = true;
 
 		switch (opt) {
-		case OPT_QEMU: *qemu = optarg; break;
-		case OPT_MEMORY: *image = optarg; break;
+		case OPT_QEMU: o->qemu = optarg; break;
+		case OPT_MEMORY: o->image = optarg; break;
 		case OPT_TARGET: o->target = optarg; break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_VIA:
@@ -146,58 +146,67 @@ static bool parse(int argc, char **argv, struct record_options *o, const char **
 }
 
 /* One of the three ways, and only options that it has. */
-static bool sensible(const struct record_options *o, const char *qemu, const char *image)
+static bool sensible(const struct record_options *o)
 {
 	bool qemu_only = o->nr_run || o->append || o->console || o->by_memory;
 
-	return !!o->target + !!qemu + !!image == 1 && (!image || o->kernel) &&
-	       (qemu || !qemu_only) && (o->target || !o->tracer);
+	return !!o->target + !!o->qemu + !!o->image == 1 && (!o->image || o->kernel) &&
+	       (o->qemu || !qemu_only) && (o->target || !o->tracer);
 }
 
 /* One object per CPU: what the ring counted, what is in the file, and what the file says is missing. */
 static void print_json(const struct record_options *o, const struct capture *c)
 {
-	printf("{\"file\": \"%s\", \"cpus\": [", o->output);
-	for (uint32_t i = 0; i < c->nr_cpus; i++) {
-		const struct wire_stats *s = &c->stats[i];
-		uint64_t missed = 0, events = capture_count(c, i, &missed);
+	struct json j;
 
-		printf("%s{\"events\": %llu, \"missed\": %llu, \"written\": %llu, \"read\": %llu, "
-		       "\"overwritten\": %llu, "
-		       "\"full\": %llu, \"nested\": %llu, \"too_big\": %llu, \"entries\": %llu}",
-		       i ? ", " : "", (unsigned long long)events, (unsigned long long)missed,
-		       (unsigned long long)s->written, (unsigned long long)s->read,
-		       (unsigned long long)s->overwritten, (unsigned long long)s->full,
-		       (unsigned long long)s->nested, (unsigned long long)s->too_big,
-		       (unsigned long long)s->entries);
+	json_init(&j, stdout, false);
+	json_open(&j, NULL, '{');
+	json_str(&j, "file", o->output);
+	json_str(&j, "ended", c->ended);
+	json_open(&j, "cpus", '[');
+	for (uint32_t i = 0; i < c->nr_cpus; i++) {
+		const struct capture_cpu *p = &c->cpus[i];
+
+		json_open(&j, NULL, '{');
+		json_u64(&j, "events", p->events);
+		json_u64(&j, "missed", p->missed);
+		json_u64(&j, "written", p->stats.written);
+		json_u64(&j, "read", p->stats.read);
+		json_u64(&j, "overwritten", p->stats.overwritten);
+		json_u64(&j, "full", p->stats.full);
+		json_u64(&j, "nested", p->stats.nested);
+		json_u64(&j, "too_big", p->stats.too_big);
+		json_u64(&j, "entries", p->stats.entries);
+		json_close(&j, '}');
 	}
-	puts("]}");
+	json_close(&j, ']');
+	json_close(&j, '}');
+	json_end(&j);
 }
 
 static void print_summary(const struct record_options *o, const struct capture *c)
 {
-	uint64_t events = 0, missed = 0, lost = 0;
-	size_t pages = 0;
+	uint64_t events = 0, lost = 0;
 
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
-		const struct wire_stats *s = &c->stats[i];
+		const struct wire_stats *s = &c->cpus[i].stats;
+		uint64_t counted = s->overwritten + s->full + s->nested + s->too_big;
 
-		events += capture_count(c, i, &missed);
-		lost += s->overwritten + s->full + s->nested + s->too_big;
-		pages += c->pages[i].len / 4096;
+		events += c->cpus[i].events;
+		lost += counted > c->cpus[i].missed ? counted : c->cpus[i].missed;
 	}
-	printf("%s: %llu events in %zu pages of %u CPUs, %llu lost\n", o->output,
-	       (unsigned long long)events, pages, c->nr_cpus, (unsigned long long)lost);
+	printf("%s: %llu events in %llu pages of %u CPUs, %llu lost\n", o->output,
+	       (unsigned long long)events, (unsigned long long)c->nr_pages, c->nr_cpus,
+	       (unsigned long long)lost);
 }
 
 int cmd_record(int argc, char **argv)
 {
 	struct record_options o = {.output = "trace.dat", .smp = 4, .memory_mib = 256};
-	const char *qemu = NULL, *image = NULL;
-	struct capture c = {0};
-	int err;
+	struct capture c;
+	int err, status;
 
-	if (!parse(argc, argv, &o, &qemu, &image) || (!o.help && !sensible(&o, qemu, image))) {
+	if (!parse(argc, argv, &o) || (!o.help && !sensible(&o))) {
 		fputs(usage_text, stderr);
 		return EXIT_USAGE;
 	}
@@ -205,15 +214,14 @@ int cmd_record(int argc, char **argv)
 		fputs(usage_text, stdout);
 		return EXIT_OK;
 	}
-	if (qemu) {
-		o.kernel = strcmp(qemu, "demo") ? qemu : demo_kernel();
+	if (o.qemu) {
+		o.kernel = strcmp(o.qemu, "demo") ? o.qemu : demo_kernel();
 		o.seconds = o.seconds ? o.seconds : 60;
-		err = record_qemu(&o, &c);
-	} else {
-		err = o.target ? record_tree(&o, &c) : record_memory(&o, image, &c);
 	}
-	if (!err)
+	capture_init(&c);
+	err = record_run(&o, &c, &status);
+	if (c.nr_pages || !err)
 		(o.json ? print_json : print_summary)(&o, &c);
 	capture_free(&c);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return err ? EXIT_FAIL : status;
 }

@@ -106,6 +106,8 @@ static void print_head(const struct source *s, const struct summary *m)
 	printf("\n");
 	if (s->info.uname[0])
 		printf("recorded on  %s\n", s->info.uname);
+	if (s->info.ended[0])
+		printf("ended        %s\n", s->info.ended);
 	printf("events       %s in %s bytes", thousands(m->nr_events), thousands(bytes));
 	if (per_second(s, m, m->nr_events) > 0)
 		printf(", %.0f per second", per_second(s, m, m->nr_events));
@@ -288,6 +290,7 @@ static void print_json(struct source *s, const struct summary *m)
 	json_str(&j, "format", s->ops->name);
 	json_u64(&j, "version", s->info.file_version);
 	json_str(&j, "uname", s->info.uname);
+	json_str(&j, "ended", s->info.ended);
 	json_str(&j, "clock", s->nr_buffers ? s->buffers[0].clock : "");
 	json_str(&j, "unit", s->unit == CLOCK_NS ? "ns" : "ticks");
 	json_u64(&j, "events", m->nr_events);

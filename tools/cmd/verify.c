@@ -110,6 +110,7 @@ static void print_json(const struct source *s, const struct found *f)
 	json_str(&j, "file", s->path);
 	json_str(&j, "format", s->ops->name);
 	json_bool(&j, "whole", !s->damage_total);
+	json_str(&j, "ended", s->info.ended);
 	json_u64(&j, "events", f->events);
 	json_u64(&j, "places", s->damage_total);
 	json_u64(&j, "bytes_lost", s->damage_bytes);
@@ -156,6 +157,8 @@ static void print_text(const struct source *s, const struct found *f)
 		       s->damage_total, s->damage_total == 1 ? " is" : "s are", s->damage_bytes);
 	account_text(&f->account, lost, sizeof(lost));
 	printf("\n  lost while it was recorded: %s\n", lost);
+	if (s->info.ended[0])
+		printf("  how the recording ended: %s\n", s->info.ended);
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		const struct stream *t = &s->streams[i];
 

@@ -226,6 +226,7 @@ static struct source *new_source(const char *path)
 	s->info.uname = empty();
 	s->info.version = empty();
 	s->info.cpustat = empty();
+	s->info.ended = empty();
 	s->info.tracer = empty();
 	s->info.options = empty();
 	s->info.compression = empty();
@@ -346,6 +347,7 @@ void source_close(struct source *s)
 	free(s->info.uname);
 	free(s->info.version);
 	free(s->info.cpustat);
+	free(s->info.ended);
 	free(s->info.tracer);
 	free(s->info.options);
 	free(s->info.compression);

@@ -121,6 +121,7 @@ enum clock_unit {
 struct source_info {
 	char *uname;
 	char *version; /* of the program that wrote it */
+	char *ended;   /* how the recording ended: one line */
 	char *cpustat; /* per_cpu/cpuN/stats, one after another */
 	char *tracer;  /* "function_graph" ... */
 	char *options; /* trace_options, one per line */

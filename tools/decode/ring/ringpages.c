@@ -139,6 +139,12 @@ bool ring_ahead(struct cursor *c, unsigned distance)
 	return r->window && ring_window_ahead(r->window, distance);
 }
 
+/* A page that is not compressed. */
+static const uint8_t *page_in_file(const struct ring_stream *t, uint64_t block)
+{
+	return t->pages + (t->places ? t->places[block] : block * t->page_bytes);
+}
+
 /* The bytes of a page, and how many of it there are; NULL at the end of the stream. */
 static const uint8_t *find_page(struct ring_cursor *r, uint64_t block, uint32_t *bytes)
 {
@@ -159,12 +165,17 @@ static const uint8_t *find_page(struct ring_cursor *r, uint64_t block, uint32_t 
 		r->page_offset = t->chunks[n].offset;
 		return r->chunk + in;
 	}
-	left = t->bytes - block * page_bytes;
-	*bytes = left < page_bytes ? (uint32_t)left : page_bytes;
+	if (t->places) {
+		*bytes = page_bytes;
+		r->page_offset = t->places[block];
+	} else {
+		left = t->bytes - block * page_bytes;
+		*bytes = left < page_bytes ? (uint32_t)left : page_bytes;
+		r->page_offset = t->offset + block * page_bytes;
+	}
 	if (block % 64 == 0)
-		drop_behind(r, t->pages + block * page_bytes);
-	r->page_offset = t->offset + block * page_bytes;
-	return t->pages + block * page_bytes;
+		drop_behind(r, page_in_file(t, block));
+	return page_in_file(t, block);
 }
 
 static uint64_t missed(const struct ring_cursor *r, uint64_t commit, const uint8_t *behind,
@@ -401,8 +412,8 @@ uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block)
 			cursor_close(c);
 			__atomic_store_n(&k->time, time, __ATOMIC_RELAXED);
 		}
-	} else if (t->bytes - block * t->page_bytes >= set->page.time_offset + 8) {
-		time = get_u64(t->pages + block * t->page_bytes + set->page.time_offset, set->big);
+	} else if (t->places || t->bytes - block * t->page_bytes >= set->page.time_offset + 8) {
+		time = get_u64(page_in_file(t, block) + set->page.time_offset, set->big);
 	}
 	return set->clock.any ? ring_clock_convert(&set->clock, s->streams[stream].cpu, time)
 			      : time;

@@ -26,6 +26,8 @@ struct ring_stream {
 	uint32_t page_bytes;
 	struct ring_chunk *chunks;
 	size_t nr_chunks;
+	uint64_t *
+		places; /* offset of each page in the file, if they do not lie side by side; else NULL */
 };
 
 /* Corrections of time, in the order they are made: shift (guest to host), tsc → ns, offset. */

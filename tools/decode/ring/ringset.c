@@ -92,8 +92,10 @@ uint64_t ring_clock_convert(const struct ring_clock *clock, uint32_t cpu, uint64
 
 void ring_set_free(struct ring_set *set)
 {
-	for (size_t i = 0; set->streams && i < set->nr_streams; i++)
+	for (size_t i = 0; set->streams && i < set->nr_streams; i++) {
 		free(set->streams[i].chunks);
+		free(set->streams[i].places);
+	}
 	free(set->streams);
 	free(set->clock.shifts);
 }

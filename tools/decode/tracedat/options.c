@@ -171,6 +171,7 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 	case OPT_CPUSTAT: append_text(&s->info.cpustat, data, bytes); return true;
 	case OPT_UNAME: set_text(&s->info.uname, data, bytes); return true;
 	case OPT_VERSION: set_text(&s->info.version, data, bytes); return true;
+	case OPT_END: set_text(&s->info.ended, data, bytes); return true;
 	case OPT_TRACECLOCK:
 		name = tracedat_clock_name((const char *)data, bytes);
 		if (name) {

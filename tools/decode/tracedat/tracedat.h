@@ -33,6 +33,7 @@ enum tracedat_option {
 	OPT_PRINTK = 20,
 	OPT_CMDLINES = 21,
 	OPT_BUFFER_TEXT = 22,
+	OPT_END = 0xfa01, /* Fathom's: how the recording ended */
 };
 
 /* Text of the file, or where it must be decompressed from when it is wanted. */
@@ -85,6 +86,8 @@ bool tracedat_clock_is_ns(const char *name);
 
 int tracedat_open_v6(struct source *s, struct reader *r);
 int tracedat_open_v7(struct source *s, struct reader *r);
+/* recording.c: the records behind the clock, which ends at `from`. */
+int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus);
 /* Version 7: the bytes of a section, decompressed if need be; false with the damage noted. */
 bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out);
 

@@ -2,6 +2,7 @@
 /* v6.c -- trace.dat version 6: one header after another, then the pages of each CPU. */
 #include "decode/tracedat/tracedat.h"
 #include "base/diag.h"
+#include "wire/recording.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -174,6 +175,11 @@ static int read_data(struct source *s, struct reader *r, const char *kind, uint3
 		b->text = reader_bytes(r, b->text_bytes);
 		t->header_end = s->map_bytes;
 		return 0;
+	}
+	if (!memcmp(kind, WIRE_RECORDING_MARK, 10)) {
+		read_clock(s, r);
+		t->header_end = r->at;
+		return tracedat_open_recording(s, r->at, cpus);
 	}
 	if (memcmp(kind, "flyrecord", 10) != 0)
 		return cut(s, r, "'flyrecord' was expected: where the pages lie is not known");

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* pull.c -- the pages of a target into a recording, until something ends it. */
+#include "capture/pull.h"
+#include "capture/io.h"
+#include "capture/stop.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "wire/ringpage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define IDLE_MS	    20 /* between two looks at empty rings, where they cannot be polled */
+#define IDLE_MAX_MS 200
+#define FALSE_ALARMS \
+	2 /* polls that say there is a page when there is none, before poll() is not believed */
+
+/* ---- the files ---- */
+
+/* Pages of this machine's tracefs are moved, not copied, and poll() waits until a ring is as full as buffer_percent says. */
+static int open_ways(struct pull *p)
+{
+	struct steer *s = p->steer;
+
+	p->page = malloc(p->c->page_bytes);
+	if (!p->page)
+		return -ENOMEM;
+	if (tree_is_local(s->t) && pipe2(p->pipe, O_CLOEXEC | O_NONBLOCK))
+		p->pipe[0] = p->pipe[1] = -1;
+	if (p->c->nr_cpus && p->raw[0].fd < 0)
+		return 0;
+	p->polled = calloc(p->c->nr_cpus + 1, sizeof(*p->polled));
+	if (!p->polled)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < p->c->nr_cpus; cpu++)
+		p->polled[cpu] = (struct pollfd){.fd = p->raw[cpu].fd, .events = POLLIN};
+	p->polled[p->c->nr_cpus] = (struct pollfd){.fd = stop_fd(), .events = POLLIN};
+	return 0;
+}
+
+int pull_open(struct pull *p)
+{
+	uint32_t nr = p->c->nr_cpus;
+
+	p->pipe[0] = p->pipe[1] = -1;
+	p->raw = calloc(nr ? nr : 1, sizeof(*p->raw));
+	for (uint32_t cpu = 0; p->raw && cpu < nr; cpu++) {
+		char file[64], path[512];
+		int err;
+
+		snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+		steer_path(p->steer, file, path);
+		err = tree_file_open(p->steer->t, path, &p->raw[cpu]);
+		if (!err)
+			continue;
+		diag_error("%s: %s: %s", p->steer->target, path, strerror(-err));
+		while (cpu--)
+			tree_file_close(&p->raw[cpu]);
+		free(p->raw);
+		p->raw = NULL;
+		return -1;
+	}
+	return p->raw && !open_ways(p) ? 0 : -1;
+}
+
+void pull_close(struct pull *p)
+{
+	for (uint32_t cpu = 0; p->raw && cpu < p->c->nr_cpus; cpu++)
+		tree_file_close(&p->raw[cpu]);
+	if (p->pipe[0] >= 0) {
+		close(p->pipe[0]);
+		close(p->pipe[1]);
+	}
+	free(p->raw);
+	free(p->polled);
+	free(p->page);
+	p->raw = NULL;
+}
+
+/* ---- pages ---- */
+
+static bool commit_fits(const struct pull *p, bool big)
+{
+	uint32_t n = p->c->long_bytes;
+	uint64_t commit = n == 8 ? get_u64(p->page + 8, big) : get_u32(p->page + 8, big);
+
+	commit &= ~(uint64_t)(WIRE_COMMIT_MISSED | WIRE_COMMIT_STORED);
+	return commit <= p->c->page_bytes - 8 - n;
+}
+
+/* Nothing in a control tree says the target's byte order; its first page does. The head is written anew then. */
+static int settle_order(struct pull *p, size_t bytes)
+{
+	bool other = !p->c->big;
+
+	if (p->r->nr_pages || bytes < 16 || commit_fits(p, p->c->big) || !commit_fits(p, other))
+		return 0;
+	p->c->big = other;
+	return recording_begin(p->r, p->c);
+}
+
+/* One page by reading. 1: it came, 0: there is none, or a negative errno. */
+static int read_page(struct pull *p, uint32_t cpu)
+{
+	ssize_t n = tree_file_read(&p->raw[cpu], p->page, p->c->page_bytes, 0);
+	int err;
+
+	p->unanswered = n == -EINTR;
+	if (n == -EAGAIN || n == -EINTR || n == 0)
+		return 0;
+	if (n < 0)
+		return (int)n;
+	err = settle_order(p, (size_t)n);
+	if (!err)
+		err = recording_page(p->r, cpu, p->page, (size_t)n);
+	return err ? err : 1;
+}
+
+/* Full pages through the pipe. As read_page(). */
+static int move_pages(struct pull *p, uint32_t cpu)
+{
+	ssize_t n = splice(p->raw[cpu].fd, NULL, p->pipe[1], NULL,
+			   (size_t)RECORDING_SPLICE_PAGES * p->c->page_bytes,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	int err;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < 0 && errno == EINVAL) { /* a kernel that cannot: read from now on */
+		close(p->pipe[0]);
+		close(p->pipe[1]);
+		p->pipe[0] = p->pipe[1] = -1;
+		return 0;
+	}
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	err = recording_splice(p->r, cpu, p->pipe[0], (size_t)n);
+	return err ? err : 1;
+}
+
+/* A turn over all CPUs. Did any have something? */
+static int pull_all(struct pull *p, bool rest)
+{
+	int came = 0;
+
+	for (uint32_t cpu = 0; cpu < p->c->nr_cpus; cpu++) {
+		int n = p->pipe[0] >= 0 && !rest ? move_pages(p, cpu) : read_page(p, cpu);
+
+		if (n < 0)
+			return n;
+		came |= n;
+		if (p->unanswered)
+			break;
+	}
+	return came;
+}
+
+int pull_rest(struct pull *p)
+{
+	int came;
+
+	do
+		came = pull_all(p, true);
+	while (came > 0 && !stop_at_once());
+	return came;
+}
+
+/* ---- waiting ---- */
+
+static bool is_over(struct pull *p)
+{
+	if (p->child && !p->child_ended && stop_child())
+		p->child_ended = waitpid(p->child, &p->status, WNOHANG) == p->child;
+	return p->child_ended || stop_signal() || io_now_ms() >= p->end_ms;
+}
+
+static int left_ms(const struct pull *p, int most)
+{
+	int64_t left = p->end_ms == INT64_MAX ? INT32_MAX : p->end_ms - io_now_ms();
+
+	if (most >= 0 && left > most)
+		left = most;
+	return left == INT32_MAX ? -1 : left < 0 ? 0 : (int)left;
+}
+
+/*
+ * Nothing came: sleep until a ring has enough, or something ends the recording. A kernel whose poll() does not heed
+ * buffer_percent says at once that there is something though no page is full; then the recorder just sleeps, longer each
+ * time, until pages come.
+ */
+static void wait_for_pages(struct pull *p)
+{
+	struct pollfd stop = {.fd = stop_fd(), .events = POLLIN};
+
+	if (p->polled && p->empty < FALSE_ALARMS) {
+		if (poll(p->polled, p->c->nr_cpus + 1, left_ms(p, -1)) > 0)
+			p->empty++;
+	} else {
+		int ms = p->polled ? IDLE_MS << (p->empty - FALSE_ALARMS) : IDLE_MS;
+
+		poll(&stop, 1, left_ms(p, ms));
+		if (ms < IDLE_MAX_MS)
+			p->empty++;
+	}
+}
+
+static void say_end(struct pull *p)
+{
+	char *to = p->c->ended;
+	size_t n = sizeof(p->c->ended);
+
+	if (stop_signal())
+		snprintf(to, n, "interrupted by SIG%s", sigabbrev_np(stop_signal()));
+	else if (!p->child_ended)
+		snprintf(to, n, "the time was up");
+	else if (WIFSIGNALED(p->status))
+		snprintf(to, n, "the command was ended by SIG%s",
+			 sigabbrev_np(WTERMSIG(p->status)));
+	else
+		snprintf(to, n, "the command ended with status %d", WEXITSTATUS(p->status));
+}
+
+int pull_run(struct pull *p)
+{
+	int came = 0;
+
+	while (!is_over(p)) {
+		came = pull_all(p, false);
+		if (came < 0)
+			return came;
+		if (came)
+			p->empty = 0;
+		else
+			wait_for_pages(p);
+		stop_take();
+	}
+	say_end(p);
+	return 0;
+}

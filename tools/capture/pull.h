@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* pull.h -- the pages of a target into a recording, until something ends it. */
+#ifndef CAPTURE_PULL_H
+#define CAPTURE_PULL_H
+
+#include <sys/types.h>
+#include "capture/recording.h"
+#include "capture/steer.h"
+
+struct pull {
+	struct steer *steer;
+	struct capture *c;
+	struct recording *r;
+	struct tree_file *raw; /* of each CPU */
+	struct pollfd *polled; /* the same, and what tells to stop; NULL: nothing can be polled */
+	uint8_t *page;
+	int pipe[2]; /* pages are moved through it; -1: they are read */
+	pid_t child; /* ends the recording when it ends; 0: none */
+	int status;  /* of the child, as wait() tells it */
+	bool child_ended;
+	int64_t end_ms;	 /* INT64_MAX: none */
+	bool unanswered; /* the last call was given up: the target may not answer any more */
+	unsigned empty;	 /* turns since a page came */
+};
+
+/* Open the files of all CPUs. 0, or -1 with the reason told. */
+int pull_open(struct pull *p);
+void pull_close(struct pull *p);
+/* Until the child ends, the time is up, a signal comes or something breaks, which c->ended then says. 0 or a negative errno. */
+int pull_run(struct pull *p);
+/* What is left, once tracing is off. */
+int pull_rest(struct pull *p);
+
+#endif
