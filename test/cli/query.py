@@ -60,6 +60,21 @@ with Traces() as t:
     check("query_from", [e["n"] for e in got] == [e["n"] for e in all_events if e["time"] >= middle][:4], got)
     rc, got, err = query(path, "--to", f"{middle}ns", "--cpu", "1")
     check("query_to_and_cpu", [e["time"] for e in got] == [e["time"] for e in all_events if e["time"] <= middle and e["cpu"] == 1])
+    # From the start of the trace and from its end, in every command.
+    first, last = all_events[0]["time"], all_events[-1]["time"]
+    lo, hi = (last - first) // 5, (last - first) // 3
+    window = ["--from", f"+{lo}ns", "--to", f"-{hi}ns"]
+    want = [e["n"] for e in all_events if first + lo <= e["time"] <= last - hi]
+    rc, got, err = query(path, *window)
+    check("query_relative_window", [e["n"] for e in got] == want and 0 < len(want) < len(all_events), (len(got), len(want), err))
+    rc, out, err = fathom("report", path, *window)
+    check("report_relative_window", len([x for x in out.splitlines() if "]" in x]) == len(want), (len(out.splitlines()), len(want)))
+    rc, out, err = fathom("stat", "--json", path, *window)
+    check("stat_relative_window", json.loads(out)["events"] == len(want), (out[:200], len(want)))
+    rc, out, err = fathom("convert", path, "-", "--form", "jsonl", *window)
+    check("convert_relative_window", len(out.splitlines()) == len(want), (len(out.splitlines()), len(want), err))
+    rc, out, err = fathom("query", path, "--from", "+-5ms")
+    check("query_wrong_relative_time", rc == 2 and "from the start of the trace" in err, err)
     # Times copied from lines, which are rounded: these lines are part of the window.
     lines = fathom("report", path)[1].splitlines()[1:]
     stamps = [line.split("] ", 1)[1].split(":")[0].strip() for line in lines]

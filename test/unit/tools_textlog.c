@@ -81,11 +81,11 @@ TEST(scanned_in_blocks)
 
 	CHECK(s != NULL);
 	for (uint32_t i = 0; s && i < s->nr_streams; i++) {
-		struct scan scan = {.by_type = by_type, .losses = losses_new()};
+		struct tally scan = {.by_type = by_type, .losses = losses_new()};
 		struct cursor *c = cursor_open(s, i);
 
 		for (uint64_t k = s->streams[i].nr_blocks; k-- > 0;)
-			cursor_scan(c, k, &scan);
+			cursor_tally(c, k, &scan);
 		nr += scan.nr_events;
 		cursor_close(c);
 		losses_free(scan.losses);

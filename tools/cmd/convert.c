@@ -5,10 +5,10 @@
 #include "cmd/cmd.h"
 #include "cmd/flame_draw.h"
 #include "cmd/options.h"
-#include "cmd/select.h"
 #include "store/sel4_convert.h"
 #include "store/writer.h"
 #include "view/btb_convert.h"
+#include "view/export.h"
 #include "view/report.h"
 
 #include <errno.h>
@@ -64,21 +64,8 @@ static const struct command_spec spec = {
 struct job {
 	struct options o;
 	struct source *source;
-	struct select *select;
 	struct progress bar;
 };
-
-static bool event_kept(const struct event *e, void *arg)
-{
-	struct job *j = arg;
-
-	return select_match(j->select, e);
-}
-
-static bool stream_kept(const struct source *s, uint32_t stream, void *arg)
-{
-	return options_keep(s, stream, &((struct job *)arg)->o);
-}
 
 static void show(void *arg, uint64_t pages)
 {
@@ -87,16 +74,10 @@ static void show(void *arg, uint64_t pages)
 
 static int to_dat(struct job *j, FILE *out)
 {
-	const struct options *o = &j->o;
 	struct writer_options w = {
 		.version = 7,
 		.compression = COMPRESS_ZSTD,
-		.filter = {.stream = stream_kept,
-			   .event = o->filter ? event_kept : NULL,
-			   .from = o->from,
-			   .to = o->to,
-			   .any = o->filter || o->from_text || o->to_text,
-			   .arg = j},
+		.choice = &j->o.choice,
 		.progress = show,
 		.arg = &j->bar,
 	};
@@ -123,22 +104,14 @@ static int to_dat(struct job *j, FILE *out)
 
 static int to_text(struct job *j, FILE *out)
 {
-	struct filter *f = j->o.filter ? filter_new(j->o.filter, NULL) : NULL;
-	struct report_options r = {.from = j->o.from,
-				   .to = j->o.to,
-				   .keep = options_keep,
-				   .keep_arg = &j->o,
-				   .filter = f,
-				   .fd = fileno(out)};
-	int err = report_trace_cmd(j->source, &r);
+	struct report_options r = {.choice = &j->o.choice, .fd = fileno(out)};
 
-	filter_free(f);
-	return err;
+	return report_trace_cmd(j->source, &r);
 }
 
 static int export(struct job *j, enum export_form form, FILE *out)
 {
-	return select_export(j->source, &j->o, j->select, form, out);
+	return export_events(j->source, &j->o.choice, form, out);
 }
 
 static int run(struct job *j, const char *form, FILE *out)
@@ -296,9 +269,7 @@ int cmd_convert(int argc, char **argv)
 	j.source = options_open(&j.o);
 	if (!j.source)
 		return EXIT_FAIL;
-	j.select = select_open(j.source, &j.o);
-	rc = j.select ? convert_any(&j, form) : EXIT_FAIL;
-	select_close(j.select);
+	rc = convert_any(&j, form);
 	source_close(j.source);
 	options_close(&j.o);
 	return rc;

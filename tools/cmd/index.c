@@ -78,17 +78,16 @@ static void report(const struct store *st, const char *path, double took)
 /* The format's own index instead of the general one. */
 static int own_index(struct source *s, const char *path, double start)
 {
-	uint64_t events = 0;
+	uint64_t events;
 	bool written = false;
-	int err = s->ops->index(s, path, force, &written);
+	int err = s->ops->index->write(s, path, force, &written);
 	struct stat sb = {0};
 
 	if (err) {
 		diag_error("%s: %s", path, strerror(-err));
 		return EXIT_FAIL;
 	}
-	if (s->ops->count)
-		s->ops->count(s, UINT32_MAX, &events);
+	events = s->ops->index->count(s, UINT32_MAX);
 	stat(path, &sb);
 	if (as_json) {
 		struct json j;
@@ -136,7 +135,7 @@ int cmd_index(int argc, char **argv)
 		return EXIT_FAIL;
 	}
 	snprintf(path, sizeof(path), "%s%s", output ? output : s->path, output ? "" : ".fidx");
-	if (s->ops->index) {
+	if (s->ops->index && s->ops->index->write) {
 		rc = own_index(s, path, start);
 		source_close(s);
 		options_close(&o);

@@ -106,9 +106,10 @@ static bool has_clock(const struct source *s, uint64_t hz, const char *option)
 
 static int write_out(struct source *s, const char *path)
 {
+	const struct scan_choice all = SCAN_ALL;
 	struct writer_options w = {.version = version && !strcmp(version, "6") ? 6 : 7,
 				   .compression = COMPRESS_ZSTD,
-				   .filter = {.to = UINT64_MAX}};
+				   .choice = &all};
 	uint64_t too_large = 0;
 	struct output out;
 	int err = output_open(&out, path, !force);

@@ -20,11 +20,13 @@ static void shared_table(struct options *o, struct option_spec *t)
 {
 	const struct option_spec list[NR_SHARED] = {
 		{"cpu", 'c', "LIST", "only these CPUs: 0,2-4", OPTION_STRING, &o->cpu_list, NULL},
-		{"from", 0, "TIME", "from this time on: 12.345, or 5ms", OPTION_STRING,
-		 &o->from_text, NULL},
-		{"to", 0, "TIME", "up to this time", OPTION_STRING, &o->to_text, NULL},
+		{"from", 0, "TIME",
+		 "from this time on: 12.345; +5ms after the start, -1s before the end",
+		 OPTION_STRING, &o->from_text, NULL},
+		{"to", 0, "TIME", "up to this time, written the same way", OPTION_STRING,
+		 &o->to_text, NULL},
 		{"filter", 'F', "EXPR", "only events for which it is true: 'prev_pid == 13'",
-		 OPTION_JOINED, &o->filter, NULL},
+		 OPTION_JOINED, &o->filter_text, NULL},
 		{"buffer", 'B', "NAME", "only this trace instance (\"\" is the main one)",
 		 OPTION_STRING, &o->buffer, NULL},
 		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
@@ -196,43 +198,6 @@ static int one_option(const struct command_spec *spec, const struct option_spec 
 	return take(spec, t, value);
 }
 
-bool options_parse_time(const char *text, enum clock_unit unit, uint64_t *out)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-	uint64_t scale = unit == CLOCK_NS ? 1000000000 : 1, whole = 0, rest = 0, part;
-	const char *p = text;
-
-	for (; isdigit((unsigned char)*p); p++) {
-		if (whole > (UINT64_MAX - 9) / 10)
-			return false;
-		whole = whole * 10 + (uint64_t)(*p - '0');
-	}
-	if (p == text)
-		return false;
-	const char *fraction = *p == '.' ? ++p : NULL;
-
-	while (fraction && isdigit((unsigned char)*p))
-		p++;
-	const char *fraction_end = p;
-
-	for (size_t i = 0; *p && i < 4; i++)
-		if (!strcmp(p, units[i].name)) {
-			scale = units[i].ns;
-			p += strlen(p);
-		}
-	if (*p || __builtin_mul_overflow(whole, scale, &whole))
-		return false;
-	part = scale;
-	for (; fraction && fraction < fraction_end && part > 1; fraction++) {
-		part /= 10;
-		rest += (uint64_t)(*fraction - '0') * part;
-	}
-	return !__builtin_add_overflow(whole, rest, out);
-}
-
 static bool parse_cpus(const char *p, uint64_t *mask)
 {
 	while (*p) {
@@ -247,7 +212,7 @@ static bool parse_cpus(const char *p, uint64_t *mask)
 			if (end == p)
 				return false;
 		}
-		if (a > b || b >= OPTIONS_CPUS || (*end && *end != ','))
+		if (a > b || b >= SCAN_CPUS || (*end && *end != ','))
 			return false;
 		for (; a <= b; a++)
 			mask[a / 64] |= 1ull << (a % 64);
@@ -258,12 +223,10 @@ static bool parse_cpus(const char *p, uint64_t *mask)
 
 static bool time_is_wrong(const char *text, bool or_word)
 {
-	uint64_t t;
-
-	if (!text || (or_word && isalpha((unsigned char)*text)) ||
-	    options_parse_time(text, CLOCK_NS, &t))
+	if (!text || (or_word && isalpha((unsigned char)*text)) || scan_time_is(text))
 		return false;
-	diag_error("'%s' is not a time: write seconds (12.345) or with a unit (5ms, 300us, 7ns)",
+	diag_error("'%s' is not a time: write seconds (12.345) or a unit (5ms, 300us, 7ns), after "
+		   "a + from the start of the trace, after a - from its end",
 		   text);
 	return true;
 }
@@ -272,31 +235,32 @@ static bool cpus_are_wrong(struct options *o)
 {
 	if (!o->cpu_list)
 		return false;
-	o->cpus = calloc(OPTIONS_CPUS / 64, sizeof(*o->cpus));
+	o->cpus = calloc(SCAN_CPUS / 64, sizeof(*o->cpus));
 	if (o->cpus && parse_cpus(o->cpu_list, o->cpus))
 		return false;
 	diag_error("--cpu wants numbers such as 0,2-4, not '%s'", o->cpu_list);
 	return true;
 }
 
-static bool filter_is_wrong(const char *text)
+static bool filter_is_wrong(struct options *o)
 {
 	struct expr_error err;
-	struct filter *f = text ? filter_new(text, &err) : NULL;
 
-	if (text && !f) {
-		diag_error("--filter: %s", err.what);
-		fprintf(stderr, "        %s\n        %*s^\n", text, (int)err.offset, "");
-	}
-	filter_free(f);
-	return text && !f;
+	if (!o->filter_text)
+		return false;
+	o->filter = filter_new(o->filter_text, &err);
+	if (o->filter)
+		return false;
+	diag_error("--filter: %s", err.what);
+	fprintf(stderr, "        %s\n        %*s^\n", o->filter_text, (int)err.offset, "");
+	return true;
 }
 
 /* What can be said of the values without the trace. */
 static int check_values(const struct command_spec *spec, struct options *o)
 {
 	if (!cpus_are_wrong(o) && !time_is_wrong(o->from_text, false) &&
-	    !time_is_wrong(o->to_text, spec->to_may_be_word) && !filter_is_wrong(o->filter))
+	    !time_is_wrong(o->to_text, spec->to_may_be_word) && !filter_is_wrong(o))
 		return OPTIONS_GO;
 	options_close(o);
 	return EXIT_USAGE;
@@ -311,7 +275,7 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 	bool only_args = false;
 
 	memset(o, 0, sizeof(*o));
-	o->to = UINT64_MAX;
+	o->choice = SCAN_ALL;
 	shared_table(o, table);
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i];
@@ -345,7 +309,7 @@ static void settle_cpus(const struct options *o, const struct source *s)
 	bool any = false;
 
 	for (size_t i = 0; i < s->nr_streams; i++)
-		any |= options_cpu(o, s->streams[i].cpu);
+		any |= scan_cpu(&o->choice, s->streams[i].cpu);
 	if (!any && s->nr_streams)
 		diag_warn("%s: no CPU of '%s' is in the trace", s->path, o->cpu_list);
 }
@@ -363,34 +327,41 @@ static int settle_buffer(const struct options *o, const struct source *s)
 	return -ENOENT;
 }
 
-/* 12.345678: copied from a line of a trace, where it was rounded. */
-static bool as_shown(const char *text)
-{
-	const char *point = strchr(text, '.');
+struct all_formats {
+	struct source *source;
+	size_t next;
+};
 
-	return point && strlen(point + 1) == 6 && strspn(point + 1, "0123456789") == 6;
+static const struct format *next_format(void *arg)
+{
+	struct all_formats *a = arg;
+	const struct format *f = NULL;
+
+	while (!f && a->next < a->source->nr_schemas)
+		f = source_format(a->source, a->source->schemas[a->next++].id);
+	return f;
 }
 
-/* Of a window whose ends were copied from lines, these lines are part. */
-static void settle_times(struct options *o, enum clock_unit unit)
+/* Names in the filter that nothing in the trace has are most often misspelt. */
+static void doubt_filter(const struct options *o, struct source *s)
 {
-	if (o->from_text) {
-		options_parse_time(o->from_text, unit, &o->from);
-		if (unit == CLOCK_NS && as_shown(o->from_text))
-			o->from -= o->from < 500 ? o->from : 500;
-	}
-	if (o->to_text) {
-		options_parse_time(o->to_text, unit, &o->to);
-		if (unit == CLOCK_NS && as_shown(o->to_text))
-			o->to += UINT64_MAX - o->to < 499 ? 0 : 499;
-	}
+	struct all_formats all = {.source = s};
+	struct expr_error doubt = {0};
+
+	if (!s->nr_schemas || !filter_doubt(o->filter, next_format, &all, &doubt))
+		return;
+	diag_warn("--filter: %s", doubt.what);
+	fprintf(stderr, "        %s\n        %*s^\n", o->filter_text, (int)doubt.offset, "");
 }
 
-int options_settle(struct options *o, const struct source *s)
+int options_settle(struct options *o, struct source *s)
 {
+	o->choice = (struct scan_choice){.cpus = o->cpus, .buffer = o->buffer, .filter = o->filter};
 	if (o->cpu_list)
 		settle_cpus(o, s);
-	settle_times(o, s->unit);
+	if (o->filter)
+		doubt_filter(o, s);
+	scan_window(s, o->from_text, o->to_text, &o->choice);
 	return settle_buffer(o, s);
 }
 
@@ -442,26 +413,9 @@ bool options_only_text(const struct source *s)
 void options_close(struct options *o)
 {
 	free(o->cpus);
-	free(o->filter);
+	free(o->filter_text);
+	filter_free(o->filter);
 	o->cpus = NULL;
+	o->filter_text = NULL;
 	o->filter = NULL;
-}
-
-bool options_cpu(const struct options *o, uint32_t cpu)
-{
-	return !o->cpus || (cpu < OPTIONS_CPUS && (o->cpus[cpu / 64] >> (cpu % 64) & 1));
-}
-
-bool options_restrict(const struct options *o)
-{
-	return o->cpus || o->from_text || o->to_text || o->filter || o->buffer;
-}
-
-bool options_keep(const struct source *s, uint32_t stream, void *arg)
-{
-	const struct options *o = arg;
-	const struct stream *t = &s->streams[stream];
-
-	return options_cpu(o, t->cpu) &&
-	       (!o->buffer || !strcmp(o->buffer, s->buffers[t->buffer].name));
 }

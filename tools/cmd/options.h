@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decode/source.h"
+#include "store/scan.h"
 
 /*
  * A command lists its own options in a table and calls options_parse(); --help is made from the table.
@@ -68,45 +68,28 @@ struct options {
 	int nr_args;
 	/* Shared by commands that read a trace. */
 	const char *cpu_list, *from_text, *to_text, *buffer;
-	char *filter; /* as the CPUs, to be freed by options_close() */
+	char *filter_text; /* as the two below to be freed by options_close() */
+	struct filter *filter;
+	uint64_t *cpus;
 	struct source_options source;
 	bool no_index;
-	uint64_t *cpus; /* bit mask of OPTIONS_CPUS, NULL: all; to be freed by options_close() */
-	/* Set by options_open(). */
-	uint64_t from, to; /* of the source's clock; 0 and UINT64_MAX when not given */
+	struct scan_choice choice; /* set by options_open() */
 };
 
-#define OPTIONS_CPUS 65536u
-#define OPTIONS_GO   (-1)
+#define OPTIONS_GO (-1)
 
 /* OPTIONS_GO, or the exit code to return: after --help, or when the line is wrong (said on stderr). */
 int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o);
 /* Open the trace named by args[0] and settle what needs it: CPUs, times, buffer. NULL with the message printed. */
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
-int options_settle(struct options *o, const struct source *s);
+int options_settle(struct options *o, struct source *s);
 /* The trace was read: a line if parts of it are damaged, and one if it says that it lost events or calls. */
 void options_tell_missing(const struct source *s);
 /* True, with a word, if the trace is the text of a latency tracer: there are no events to ask about. */
 bool options_only_text(const struct source *s);
 /* Frees what options_parse() made. */
 void options_close(struct options *o);
-
-/* Does the stream take part: for merge_open(), with the options as arg. */
-bool options_keep(const struct source *s, uint32_t stream, void *arg);
-bool options_cpu(const struct options *o, uint32_t cpu);
-/* Does any option leave events out? */
-bool options_restrict(const struct options *o);
-static inline bool options_time(const struct options *o, uint64_t t)
-{
-	return t >= o->from && t <= o->to;
-}
-
-/*
- * A time as people write it: seconds with a fraction as traces show them ("12.345678"), or with a unit ("5ms", "1200ns",
- * "3us", "2s"); plain numbers if the trace's clock has no unit. False if it is none of these.
- */
-bool options_parse_time(const char *text, enum clock_unit unit, uint64_t *out);
 
 /* A bar on stderr when it is a terminal and the work takes more than a second. */
 struct progress {
@@ -121,6 +104,8 @@ void progress_start(struct progress *p, const char *what, uint64_t total);
 void progress_at(struct progress *p, uint64_t done);
 /* The same as a callback, `arg` being the progress, of work that finds out its total by itself. */
 void progress_show(void *arg, uint64_t done, uint64_t total);
+/* The same for a scan, which says what it does: `progress` of struct scan_options. Start it with "". */
+void progress_scan(void *arg, const char *what, uint64_t done, uint64_t total);
 void progress_end(struct progress *p);
 
 #endif

@@ -53,6 +53,12 @@ void progress_show(void *arg, uint64_t done, uint64_t total)
 	progress_at(p, done);
 }
 
+void progress_scan(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+	((struct progress *)arg)->what = what;
+	progress_show(arg, done, total);
+}
+
 void progress_end(struct progress *p)
 {
 	if (p->shown)

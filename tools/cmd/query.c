@@ -4,16 +4,12 @@
 #include "base/diag.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/select.h"
-#include "store/store.h"
 #include "view/eventline.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 static bool as_json, event_given, limit_given, count_only;
@@ -53,225 +49,76 @@ static const struct command_spec spec = {
 struct query {
 	struct source *source;
 	struct options *o;
-	struct store *store; /* NULL: not needed */
-	struct merge *merge;
-	struct select *select;
+	struct scan_options scan_options;
+	struct scan *scan;
 	struct eventline *line;
-	const struct schema *type; /* NULL: any */
-	bool numbered;
-	uint64_t matched, printed;
+	uint32_t type; /* of --type */
+	struct progress bar;
 	bool colour;
 };
 
 static void print(struct query *q, const struct event *e, bool mark)
 {
-	uint64_t n = q->merge->number - 1;
+	uint64_t n = scan_number(q->scan);
 
-	q->printed++;
 	if (as_json) {
 		struct json j;
 
 		json_init(&j, stdout, false);
 		json_open(&j, NULL, '{');
-		eventline_json(q->line, e, q->numbered ? n : UINT64_MAX, &j);
+		eventline_json(q->line, e, n, &j);
 		json_close(&j, '}');
 		json_end(&j);
 		return;
 	}
 	if (mark && q->colour)
 		fputs(COLOUR_BOLD, stdout);
-	if (q->numbered &&
-	    !q->source->ops->type_name) /* such a format's own lines tell the number */
+	if (n != UINT64_MAX &&
+	    !q->source->ops->index) /* such a format's own lines tell the number */
 		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
 	eventline_text(q->line, e, stdout);
 	if (mark && q->colour)
 		fputs(COLOUR_OFF, stdout);
 }
 
-static int need_store(struct query *q)
-{
-	struct progress bar;
-	struct store_options so = {
-		.no_file = q->o->no_index, .progress = progress_show, .arg = &bar};
-	int err;
-
-	if (q->store)
-		return 0;
-	progress_start(&bar, "indexing", 1);
-	err = store_open(q->source, &so, &q->store);
-	progress_end(&bar);
-	if (!err)
-		q->store->options.progress = NULL; /* the bar ends here, the store does not */
-	return err;
-}
-
-/* ---- by number ---- */
-
 static int by_number(struct query *q)
 {
-	uint64_t first = event_number > context ? event_number - context : 0, last;
+	uint64_t first = event_number > context ? event_number - context : 0, last, nr;
 	const struct event *e;
 
-	if (need_store(q))
-		return EXIT_FAIL;
-	if (store_seek_number(q->store, q->merge, first) || event_number >= q->store->nr_events) {
+	if (scan_seek(q->scan, first, &nr) || event_number >= nr) {
 		diag_error("%s: there is no event %" PRIu64 ": it has %" PRIu64 ", from 0 on",
-			   q->source->path, event_number, q->store->nr_events);
+			   q->source->path, event_number, nr);
 		return EXIT_FAIL;
 	}
-	q->numbered = true;
 	last = __builtin_add_overflow(event_number, context, &last) ? UINT64_MAX : last;
-	while ((e = merge_next(q->merge)) && q->merge->number - 1 <= last)
-		print(q, e, context && q->merge->number - 1 == event_number);
+	while ((e = scan_next(q->scan)) && scan_number(q->scan) <= last)
+		print(q, e, context && scan_number(q->scan) == event_number);
 	return EXIT_OK;
-}
-
-/* ---- by type, filter, time ---- */
-
-static bool enough(const struct query *q)
-{
-	return limit_given && q->matched >= offset && q->matched - offset >= limit;
-}
-
-static bool wanted(struct query *q, const struct event *e)
-{
-	return (!q->type || e->type == q->type->id) && options_cpu(q->o, e->cpu) &&
-	       options_keep(q->source, e->stream, q->o) && options_time(q->o, e->time) &&
-	       select_match(q->select, e);
-}
-
-static void take(struct query *q, const struct event *e)
-{
-	if (q->matched++ >= offset && !count_only)
-		print(q, e, false);
-}
-
-/* Only a type is asked for: the index knows where it is. */
-static bool type_alone(const struct query *q)
-{
-	return q->type && !options_restrict(q->o);
-}
-
-/* Of a type that is rarer than this, going to each by the index is less work than reading what lies between. */
-#define RARE 20000
-
-static int rare_type(struct query *q, uint64_t total)
-{
-	const struct event *e;
-
-	for (uint64_t i = offset; i < total && !enough(q); i++) {
-		if (store_seek_type(q->store, q->merge, q->type->id, i) ||
-		    !(e = merge_next(q->merge)))
-			return EXIT_FAIL;
-		q->matched = i;
-		take(q, e);
-	}
-	return EXIT_OK;
-}
-
-static int scan(struct query *q)
-{
-	struct progress bar;
-	const struct event *e;
-	uint64_t blocks = 0, seen = 0;
-
-	for (size_t i = 0; i < q->source->nr_streams; i++)
-		blocks += q->source->streams[i].nr_blocks;
-	progress_start(&bar, "searching", blocks);
-	while (!enough(q) && (e = merge_next(q->merge))) {
-		if (e->time > q->o->to)
-			break;
-		if (!e->at.skip)
-			progress_at(&bar, ++seen);
-		if (wanted(q, e))
-			take(q, e);
-	}
-	progress_end(&bar);
-	return EXIT_OK;
-}
-
-/* A format with lists of its own finds the n-th event of a type at once. -1: not this type. */
-static int own_list(struct query *q)
-{
-	const struct source_ops *ops = q->source->ops;
-	struct cursor **cursors = q->merge->cursors;
-	uint64_t total;
-
-	if (!ops->seek_type || !ops->count || !ops->count(q->source, q->type->id, &total) ||
-	    ops->seek_type(q->source, cursors, q->type->id, offset) == -ENOTSUP)
-		return -1;
-	if (count_only) {
-		q->matched = total;
-		return EXIT_OK;
-	}
-	q->numbered = true;
-	for (q->matched = offset; q->matched < total && !enough(q);) {
-		struct event e;
-
-		if (ops->seek_type(q->source, cursors, q->type->id, q->matched) ||
-		    !cursor_next(cursors[0], &e))
-			return EXIT_FAIL;
-		take(q, &e);
-	}
-	return EXIT_OK;
-}
-
-static int by_type(struct query *q)
-{
-	const struct store_type *t;
-	uint64_t total;
-	int rc = own_list(q);
-
-	if (rc >= 0)
-		return rc;
-	if (need_store(q) || store_complete(q->store))
-		return EXIT_FAIL;
-	t = store_type(q->store, q->type->id);
-	total = t ? t->count : 0;
-	q->numbered = !q->source->ops->seek_type;
-	if (count_only) {
-		q->matched = total;
-		return EXIT_OK;
-	}
-	if (offset >= total)
-		return EXIT_OK;
-	if (q->store->nr_events / total >= RARE)
-		return rare_type(q, total);
-	if (offset && !store_seek_type(q->store, q->merge, q->type->id, offset))
-		q->matched = offset;
-	return scan(q);
 }
 
 static int search(struct query *q)
 {
-	if (type_alone(q))
-		return by_type(q);
-	/* Numbers are of all events: with some streams left out they are not known. */
-	q->numbered = !q->o->cpus && !q->o->buffer;
-	if (q->o->from_text && q->numbered) {
-		if (need_store(q))
-			return EXIT_FAIL;
-		store_seek_time(q->store, q->merge, q->o->from);
-	} else if (q->o->from_text) {
-		merge_seek_time(q->merge, q->o->from);
+	const struct event *e;
+
+	scan_skip(q->scan, offset);
+	for (uint64_t n = 0; !limit_given || n < limit; n++) {
+		if (!(e = scan_next(q->scan)))
+			break;
+		print(q, e, false);
 	}
-	return scan(q);
+	return EXIT_OK;
 }
 
-/* By the schema's name, or by what the format's own tools call it, in any case. */
-static const struct schema *find_type(struct query *q, const char *name)
+static int count(struct query *q)
 {
-	const struct source *s = q->source;
-	const struct schema *found = source_schema_named(s, name);
+	uint64_t n;
 
-	for (size_t i = 0; !found && i < s->nr_schemas; i++) {
-		const char *own =
-			s->ops->type_name ? s->ops->type_name(q->source, s->schemas[i].id) : NULL;
-
-		if (!strcasecmp(s->schemas[i].name, name) || (own && !strcasecmp(own, name)))
-			found = &s->schemas[i];
-	}
-	return found;
+	if (!scan_count(q->source, &q->o->choice, &q->scan_options, &n))
+		return EXIT_FAIL;
+	n -= offset < n ? offset : n;
+	printf("%" PRIu64 "\n", limit_given && n > limit ? limit : n);
+	return EXIT_OK;
 }
 
 static void no_such_type(const struct source *s, const char *name)
@@ -288,58 +135,68 @@ static void no_such_type(const struct source *s, const char *name)
 		}
 }
 
+/* What the options together ask for makes no sense. */
+static bool is_wrong(const struct options *o)
+{
+	const char *why = NULL;
+
+	if (event_given && (type_name || o->filter || limit_given || offset))
+		why = "asks for one event; it does not go with --type, --filter, --limit or "
+		      "--offset";
+	else if (event_given && (o->cpus || o->buffer))
+		why = "counts all events: leave --cpu and --buffer out";
+	if (why)
+		diag_error("query: --event N %s", why);
+	return why != NULL;
+}
+
 static int run(struct query *q)
 {
+	const struct schema *type = type_name ? scan_type(q->source, type_name) : NULL;
 	int rc;
 
-	if (event_given && (type_name || q->o->filter || limit_given || offset)) {
-		diag_error("query: --event N asks for one event; it does not go with --type, "
-			   "--filter, --limit or --offset");
-		return EXIT_USAGE;
-	}
-	if (type_name && !(q->type = find_type(q, type_name))) {
+	if (type_name && !type) {
 		no_such_type(q->source, type_name);
 		return EXIT_FAIL;
 	}
-	rc = event_given ? by_number(q) : search(q);
-	if (rc == EXIT_OK && count_only)
-		printf("%" PRIu64 "\n", q->matched);
+	if (type) {
+		q->type = type->id;
+		q->o->choice.types = &q->type;
+		q->o->choice.nr_types = 1;
+	}
+	if (count_only && !event_given)
+		return count(q);
+	progress_start(&q->bar, "", 1);
+	q->scan = scan_open(q->source, &q->o->choice, &q->scan_options);
+	rc = !q->scan ? EXIT_FAIL : event_given ? by_number(q) : search(q);
+	progress_end(&q->bar);
 	return rc;
 }
 
 int cmd_query(int argc, char **argv)
 {
 	struct options o;
-	struct query q = {.o = &o};
+	struct query q = {.o = &o, .scan_options = {.numbered = true, .progress = progress_scan}};
 	int rc = options_parse(&spec, argc, argv, &o);
 
 	if (rc != OPTIONS_GO)
 		return rc;
+	if (is_wrong(&o)) {
+		options_close(&o);
+		return EXIT_USAGE;
+	}
 	q.source = options_open(&o);
 	if (!q.source)
 		return EXIT_FAIL;
 	options_only_text(q.source);
+	q.scan_options.no_index = o.no_index;
+	q.scan_options.arg = &q.bar;
 	q.colour = colour_wanted(STDOUT_FILENO);
-	q.select = select_open(q.source, &o);
 	q.line = eventline_new(q.source);
-	/* Numbers count all streams, so by number or type all are merged; else only those asked for. */
-	q.merge = merge_open(q.source, o.cpus || o.buffer ? options_keep : NULL, &o);
-	if (q.select && q.line && q.merge) {
-		if (event_given && (o.cpus || o.buffer)) {
-			diag_error(
-				"query: --event N counts all events: leave --cpu and --buffer out");
-			rc = EXIT_USAGE;
-		} else {
-			rc = run(&q);
-		}
-	} else {
-		rc = EXIT_FAIL;
-	}
+	rc = q.line ? run(&q) : EXIT_FAIL;
 	options_tell_missing(q.source);
-	store_close(q.store);
-	merge_close(q.merge);
+	scan_close(q.scan);
 	eventline_free(q.line);
-	select_close(q.select);
 	source_close(q.source);
 	options_close(&o);
 	return rc;

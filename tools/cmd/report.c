@@ -2,9 +2,9 @@
 /* report.c -- fathom report: a trace as text. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/select.h"
 #include "base/colour.h"
 #include "base/diag.h"
+#include "view/export.h"
 #include "view/report.h"
 
 #include <errno.h>
@@ -59,22 +59,13 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-static int json_lines(struct source *s, struct options *o)
-{
-	struct select *sel = select_open(s, o);
-	int err = sel ? select_export(s, o, sel, EXPORT_JSONL, stdout) : -EINVAL;
-
-	select_close(sel);
-	return err;
-}
-
-static int print(struct source *s, struct options *o)
+static int print(struct source *s)
 {
 	struct progress bar;
 	int err;
 
 	if (as_json)
-		return json_lines(s, o);
+		return export_events(s, report.choice, EXPORT_JSONL, stdout);
 	if (kernel_text)
 		return report_kernel(s, &report);
 	progress_start(&bar, "printing", 1);
@@ -89,7 +80,6 @@ static int print(struct source *s, struct options *o)
 int cmd_report(int argc, char **argv)
 {
 	struct options o;
-	struct filter *filter = NULL;
 	struct source *s;
 	int rc = options_parse(&spec, argc, argv, &o);
 
@@ -98,13 +88,7 @@ int cmd_report(int argc, char **argv)
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
-	if (o.filter && !as_json)
-		filter = select_filter(s, &o);
-	report.from = o.from;
-	report.to = o.to;
-	report.keep = options_keep;
-	report.keep_arg = &o;
-	report.filter = filter;
+	report.choice = &o.choice;
 	report.threads = (unsigned)(threads > 64 ? 64 : threads);
 	report.fd = STDOUT_FILENO;
 	report.colour = colour_wanted(STDOUT_FILENO);
@@ -112,9 +96,8 @@ int cmd_report(int argc, char **argv)
 		report.start = UINT64_MAX;
 	if (!written_given)
 		report.written = UINT64_MAX;
-	rc = print(s, &o);
+	rc = print(s);
 	options_tell_missing(s);
-	filter_free(filter);
 	options_close(&o);
 	source_close(s);
 	return rc && rc != -EPIPE ? EXIT_FAIL : EXIT_OK;

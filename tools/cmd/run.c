@@ -83,10 +83,10 @@ static int run_on(struct options *o, struct program_options *p)
 		source_close(s);
 		return EXIT_FAIL;
 	}
-	p->from = o->from;
-	p->to = o->to;
-	p->keep = options_keep;
-	p->arg = o;
+	p->from = o->choice.from;
+	p->to = o->choice.to;
+	p->keep = scan_keep;
+	p->arg = &o->choice;
 	p->parameters = (char **)o->args + 1;
 	p->nr_parameters = (uint32_t)o->nr_args - 1;
 	p->threads = (uint32_t)threads;

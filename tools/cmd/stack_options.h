@@ -4,13 +4,11 @@
 #define CMD_STACK_OPTIONS_H
 
 #include "cmd/options.h"
-#include "cmd/select.h"
 #include "view/stacks.h"
 
 struct stack_options {
 	struct options o;
 	struct stacks_options stacks;
-	struct select *select;
 	const char *by, *only, *without;
 	uint64_t run;
 	bool run_given;

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/select.h"
 #include "view/summary.h"
 
 #include <inttypes.h>
@@ -126,7 +125,8 @@ static void print_summary(struct source *s, const struct summary *m)
 {
 	printf("Records: %s\n", thousands(m->nr_events));
 	for (uint64_t i = 0; i < m->nr_types; i++) {
-		const char *own = s->ops->type_name ? s->ops->type_name(s, m->types[i].id) : NULL;
+		const struct schema *k = source_schema(s, m->types[i].id);
+		const char *own = k ? k->alias : NULL;
 
 		printf("%s: %s\n", own ? own : source_event_name(s, m->types[i].id),
 		       thousands(m->types[i].count));
@@ -309,38 +309,24 @@ static void print_json(struct source *s, const struct summary *m)
 /* With a filter of any kind the events must be looked at; stream by stream, as no order is needed. */
 static int walk(struct source *s, struct options *o, struct summary *out)
 {
-	struct select *sel = select_open(s, o);
-	struct summary_walk *w = sel ? summary_walk_new(s) : NULL;
 	struct progress bar;
-	uint64_t blocks = 0, done = 0;
+	struct scan_options so = {.order = SCAN_BY_STREAM, .progress = progress_scan, .arg = &bar};
+	struct summary_walk *w = summary_walk_new(s);
+	const struct event *e;
+	struct scan *sc;
+	bool wanted;
 
-	if (!w) {
-		select_close(sel);
+	progress_start(&bar, "counting", 1);
+	sc = w ? scan_open(s, &o->choice, &so) : NULL;
+	while (sc && (e = scan_next_any(sc, &wanted)))
+		summary_walk_add(w, e, wanted);
+	progress_end(&bar);
+	if (!sc) {
+		summary_walk_free(w);
 		return -1;
 	}
-	for (size_t i = 0; i < s->nr_streams; i++)
-		blocks += s->streams[i].nr_blocks;
-	progress_start(&bar, "counting", blocks);
-	for (uint32_t i = 0; i < s->nr_streams; i++) {
-		struct cursor *c = options_keep(s, i, o) ? cursor_open(s, i) : NULL;
-		struct event e;
-
-		if (c && o->from)
-			cursor_seek_time(c, o->from);
-		while (c && cursor_next(c, &e)) {
-			if (e.time > o->to)
-				break;
-			if (e.time >= o->from)
-				summary_walk_add(w, &e, select_match(sel, &e));
-			if (!e.at.skip)
-				progress_at(&bar, done + e.at.block);
-		}
-		cursor_close(c);
-		done += s->streams[i].nr_blocks;
-	}
-	progress_end(&bar);
-	select_close(sel);
-	return summary_walk_finish(w, out, !o->from_text && !o->to_text, options_keep, o);
+	scan_close(sc);
+	return summary_walk_finish(w, out, &o->choice);
 }
 
 static int whole(struct source *s, const struct options *o, struct summary *out)
@@ -377,7 +363,7 @@ int cmd_stat(int argc, char **argv)
 		red = COLOUR_RED;
 		plain = COLOUR_OFF;
 	}
-	err = options_restrict(&o) ? walk(s, &o, &m) : whole(s, &o, &m);
+	err = scan_is_choosy(&o.choice) ? walk(s, &o, &m) : whole(s, &o, &m);
 	if (!err) {
 		if (as_json) {
 			print_json(s, &m);

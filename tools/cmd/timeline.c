@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline.c -- fathom timeline: a trace over time, as a page for a browser. */
 #include "cmd/cmd.h"
-#include "cmd/select.h"
+#include "cmd/options.h"
 #include "view/timeline.h"
 #include "base/diag.h"
 #include "base/output.h"
@@ -39,27 +39,14 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-struct chosen {
-	const struct options *o;
-	struct select *select;
-};
-
-static bool keep(const struct event *e, void *arg)
-{
-	const struct chosen *c = arg;
-
-	return options_time(c->o, e->time) && select_match(c->select, e);
-}
-
-static int write_page(struct source *s, struct merge *m, const struct timeline_options *o,
-		      const char *path)
+static int write_page(struct source *s, const struct timeline_options *o, const char *path)
 {
 	struct timeline_result r;
 	struct output out;
 	int err = output_open(&out, path, false);
 
 	if (!err)
-		err = output_close(&out, timeline_html(s, m, o, out.f, &r));
+		err = output_close(&out, timeline_html(s, o, out.f, &r));
 	if (err == -ENODATA)
 		diag_error("%s: no event to show", s->path);
 	else
@@ -79,10 +66,8 @@ static int write_page(struct source *s, struct merge *m, const struct timeline_o
 int cmd_timeline(int argc, char **argv)
 {
 	struct options o;
-	struct chosen c = {.o = &o};
-	struct timeline_options t = {.keep = keep, .arg = &c};
+	struct timeline_options t = {.choice = &o.choice};
 	struct source *s;
-	struct merge *m = NULL;
 	char *named = NULL;
 	int rc = options_parse(&spec, argc, argv, &o);
 
@@ -92,21 +77,15 @@ int cmd_timeline(int argc, char **argv)
 	if (!s)
 		return EXIT_FAIL;
 	rc = EXIT_FAIL;
-	c.select = select_open(s, &o);
-	if (c.select)
-		m = merge_open(s, options_keep, &o);
-	if (m && !output)
+	if (!output)
 		output = named = output_beside(o.args[0], "html");
 	t.title = title ? title : strrchr(o.args[0], '/') ? strrchr(o.args[0], '/') + 1 : o.args[0];
 	t.max = max;
-	t.from = o.from;
-	if (m && output && !output_is_input(output, o.args[0]))
-		rc = write_page(s, m, &t, output);
+	if (output && !output_is_input(output, o.args[0]))
+		rc = write_page(s, &t, output);
 	options_tell_missing(s);
 	diag_flush();
 	free(named);
-	merge_close(m);
-	select_close(c.select);
 	source_close(s);
 	options_close(&o);
 	return rc;

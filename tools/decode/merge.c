@@ -64,9 +64,16 @@ static bool refill(struct merge *m, uint32_t slot)
 {
 	struct merge_run *r = &m->runs[slot];
 	struct cursor *c = m->cursors[slot];
-	uint32_t nr = m->source->ops->next_run ? m->source->ops->next_run(c, r->events, MERGE_RUN)
-					       : cursor_next(c, &r->events[0]);
+	uint32_t nr;
 
+	if (m->skip) {
+		uint64_t block = m->skip(m->skip_arg, c->stream, c->next.block);
+
+		if (block != c->next.block)
+			m->source->ops->seek(c, block);
+	}
+	nr = m->source->ops->next_run ? m->source->ops->next_run(c, r->events, MERGE_RUN)
+				      : cursor_next(c, &r->events[0]);
 	r->at = r->events;
 	r->end = r->events + nr;
 	return nr != 0;
@@ -258,20 +265,20 @@ void merge_share(struct merge *m, uint32_t threads)
 	const struct source_ops *ops = m->source->ops;
 	uint32_t most;
 
-	if (!ops->expect || !ops->ahead || !m->nr)
+	if (!ops->ahead || !m->nr)
 		return;
 	most = AHEAD_TOTAL / m->nr > 1 ? AHEAD_TOTAL / m->nr : 1;
 	m->turn = TURN_TOTAL / m->nr > 1 ? TURN_TOTAL / m->nr : 1;
 	m->ahead = m->turn * threads - 1 < most ? m->turn * threads - 1 : most;
 	for (uint32_t i = 0; i < m->nr; i++)
-		ops->expect(m->cursors[i], m->ahead);
+		ops->ahead(m->cursors[i], m->ahead, true);
 }
 
 static bool help_from(struct merge *m, uint32_t distance)
 {
 	for (; distance <= m->ahead; distance++)
 		for (uint32_t i = 0; i < m->nr; i++)
-			if (m->source->ops->ahead(m->cursors[i], distance))
+			if (m->source->ops->ahead(m->cursors[i], distance, false))
 				return true;
 	return false;
 }
@@ -285,6 +292,13 @@ bool merge_help(struct merge *m)
 bool merge_prepare(struct merge *m)
 {
 	return help_from(m, m->ahead >= m->turn ? m->ahead - m->turn + 1 : 1);
+}
+
+void merge_skip(struct merge *m, uint64_t (*skip)(void *arg, uint32_t stream, uint64_t block),
+		void *arg)
+{
+	m->skip = skip;
+	m->skip_arg = arg;
 }
 
 void merge_seek_time(struct merge *m, uint64_t t)

@@ -182,7 +182,7 @@ static void want_tasks(struct source *s)
 	pthread_mutex_lock(s->lock);
 	if (!s->have_names) {
 		if (s->ops->names)
-			s->ops->names(s);
+			s->ops->names(s, SOURCE_TASKS);
 		printks_find(s->printks, 0);
 		__atomic_store_n(&s->have_names, true, __ATOMIC_RELEASE);
 	}
@@ -198,19 +198,26 @@ void source_want_names(struct source *s)
 	want_tasks(s);
 	pthread_mutex_lock(s->lock);
 	if (!s->have_symbols) {
-		if (s->ops->load_symbols)
-			s->ops->load_symbols(s);
+		if (s->ops->names)
+			s->ops->names(s, SOURCE_SYMBOLS);
 		symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 		__atomic_store_n(&s->have_symbols, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(s->lock);
 }
 
+void source_want_texts(struct source *s)
+{
+	pthread_mutex_lock(s->lock);
+	if (!s->have_texts && s->ops->names)
+		s->ops->names(s, SOURCE_TEXTS);
+	s->have_texts = true;
+	pthread_mutex_unlock(s->lock);
+}
+
 bool source_symbol(struct source *s, uint64_t addr, struct symbol *out)
 {
 	source_want_names(s);
-	if (s->ops->symbol && s->ops->symbol(s, addr, out))
-		return true;
 	return symbols_find(s->symbols, addr, ALIAS_FIRST, out);
 }
 

@@ -552,7 +552,7 @@ void cursor_seek_time(struct cursor *c, uint64_t t)
 	}
 }
 
-void scan_add(struct cursor *c, const struct event *e, struct scan *out)
+void tally_add(struct cursor *c, const struct event *e, struct tally *out)
 {
 	if (e->lost) {
 		struct loss l = {.stream = c->stream,
@@ -562,7 +562,7 @@ void scan_add(struct cursor *c, const struct event *e, struct scan *out)
 
 		losses_add(out->losses, &l);
 	}
-	scan_first(out, e->time);
+	tally_first(out, e->time);
 	if (!out->nr_events++)
 		out->max_time = e->time;
 	out->last_time = e->time;
@@ -573,15 +573,15 @@ void scan_add(struct cursor *c, const struct event *e, struct scan *out)
 		pid_counts_add(out->pids, e->pid, 1);
 }
 
-void cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
+void cursor_tally(struct cursor *c, uint64_t block, struct tally *out)
 {
 	struct event e;
 
-	if (c->source->ops->scan) {
-		c->source->ops->scan(c, block, out);
+	if (c->source->ops->tally) {
+		c->source->ops->tally(c, block, out);
 		return;
 	}
 	c->source->ops->seek(c, block);
 	while (c->next.block == block && cursor_next(c, &e) && e.at.block == block)
-		scan_add(c, &e, out);
+		tally_add(c, &e, out);
 }

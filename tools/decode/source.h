@@ -78,6 +78,8 @@ struct schema {
 	uint32_t order; /* in which they were added */
 	char *system;
 	char *name;
+	const char *
+		alias; /* what the format's own tools call it, for --type and --summary; NULL: nothing else */
 	const char *text; /* the format file's text, not NUL-terminated */
 	size_t text_bytes;
 	bool owned;	       /* the text was allocated for this schema */
@@ -133,6 +135,15 @@ struct source_info {
 	char *compression;     /* "zstd", "zlib", "none" or "" */
 };
 
+enum source_text {
+	SOURCE_KALLSYMS,
+	SOURCE_PRINTK,
+	SOURCE_CMDLINES,
+	SOURCE_HEADER_PAGE,
+	SOURCE_HEADER_EVENT,
+	SOURCE_NR_TEXTS,
+};
+
 /* One piece of damage: where, how much is not readable because of it, what was expected. */
 struct damage {
 	uint64_t offset;
@@ -163,7 +174,11 @@ struct source {
 	struct symbols *symbols; /* decode/names/names.h; filled by source_want_names() */
 	struct tasks *tasks;
 	struct printks *printks;
-	bool have_names, have_symbols;
+	bool have_names, have_symbols, have_texts;
+	struct {
+		const char *text; /* NULL: make it from the tables */
+		size_t bytes;
+	} texts[SOURCE_NR_TEXTS]; /* after source_want_texts() */
 
 	struct damage *damage;
 	size_t nr_damage;      /* kept */
@@ -212,7 +227,7 @@ const char *source_suffix(const char *path);
  * What a run of blocks of one stream holds. Zero it, give it tables, scan block after block: each adds. A loss before the
  * first event of the run has from == to, as the time of the event before it is not known here.
  */
-struct scan {
+struct tally {
 	uint64_t nr_events;
 	uint64_t first_time, last_time, max_time;
 	bool want_first; /* tell the time of the next event in first_time, though it is not the first */
@@ -222,7 +237,7 @@ struct scan {
 };
 
 /* Before the events of a block are added: the time of the first of them. */
-static inline void scan_first(struct scan *out, uint64_t time)
+static inline void tally_first(struct tally *out, uint64_t time)
 {
 	if (out->nr_events && !out->want_first)
 		return;
@@ -230,12 +245,28 @@ static inline void scan_first(struct scan *out, uint64_t time)
 	out->want_first = false;
 }
 
-enum source_text {
-	SOURCE_KALLSYMS,
-	SOURCE_PRINTK,
-	SOURCE_CMDLINES,
-	SOURCE_HEADER_PAGE,
-	SOURCE_HEADER_EVENT,
+/* What ops.names() loads: */
+enum source_names {
+	SOURCE_TASKS,	/* into s->tasks and s->printks; s->symbols too if they are few */
+	SOURCE_SYMBOLS, /* into s->symbols */
+	SOURCE_TEXTS,	/* into s->texts: to be written into another trace */
+};
+
+/*
+ * The index of a format that has one of its own: a back end of the store, which is the only one to call it.
+ */
+struct source_index {
+	/* Stand all cursors of the merge before the event number n of all, or the n-th of a type. 0, -ENOENT (there are not so
+	 * many) or -ENOTSUP (the type has no list). */
+	int (*seek_number)(struct source *s, struct cursor **cursors, uint64_t n);
+	int (*seek_type)(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);
+	/* The number of events, of a type (or UINT32_MAX: all), without reading them. */
+	uint64_t (*count)(struct source *s, uint32_t type);
+	/* Write it to `path`, built anew if `force`; *written says whether it was needed. 0 or a negative errno. NULL: it is
+	 * not kept in a file. */
+	int (*write)(struct source *s, const char *path, bool force, bool *written);
+	/* The line this format's own tools would print for the event, with its number; bytes written, or -1: it has none. */
+	int (*print)(struct source *s, const struct event *e, char *buf, size_t size);
 };
 
 /* What a trace.dat says beside its events; other formats may add what they know, in trace.dat's numbers and layout. */
@@ -274,38 +305,21 @@ struct source_ops {
 	/* The next events, up to `max`, as if next() were called for each; but the data of all stays valid until the next call.
 	 * 0 only at the end of the stream. */
 	uint32_t (*next_run)(struct cursor *c, struct event *e, uint32_t max);
-	/* Load symbols, tasks and printk formats into s->symbols, tasks, printks (all made, empty). A format whose symbols are
-	 * many leaves them to load_symbols(), which is called when the first one is looked up. */
-	void (*names)(struct source *s);
-	void (*load_symbols)(struct source *s);
-	/* A symbol by another way than the table (ELF, DWARF). False: not known. */
-	bool (*symbol)(struct source *s, uint64_t addr, struct symbol *out);
-	/* Add the events of a block to a scan, faster than next() does. */
-	void (*scan)(struct cursor *c, uint64_t block, struct scan *out);
+	/* Load what the trace carries of one kind; called once for each kind, when it is first needed, under the source's lock. */
+	void (*names)(struct source *s, enum source_names what);
+	/* Add the events of a block to a tally, faster than next() does. */
+	void (*tally)(struct cursor *c, uint64_t block, struct tally *out);
 	/*
-	 * Work that next() would do can be done before it by others, in portions. After expect(), which is called once, any
-	 * thread may call ahead() while one walks: it does the portion that is needed `distance` (1 ...) portions later than
-	 * the one in use, if that is up to the distance expected. False: it is done, or there is none.
+	 * Work that next() would do can be done before it by others, in portions. With `expect`, which is called once and
+	 * by one thread: make ready for distances up to this one. Afterwards any thread may call it while one walks: it does
+	 * the portion that is needed `distance` (1 ...) portions later than the one in use. False: it is done, or there is
+	 * none.
 	 */
-	void (*expect)(struct cursor *c, unsigned distance);
-	bool (*ahead)(struct cursor *c, unsigned distance);
-	/* The line this format's own tools would print for the event; bytes written, or -1: print it as any other. */
-	int (*print)(struct source *s, const struct event *e, char *buf, size_t size);
-	/* Formats with an index of their own: stand all cursors of the merge before the event number n of all, or the n-th
-	 * of a type. 0 or -ENOENT (there are not so many). */
-	int (*seek_number)(struct source *s, struct cursor **cursors, uint64_t n);
-	int (*seek_type)(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);
-	/* The number of events, of a type (or UINT32_MAX: all), without reading them. False: not known. */
-	bool (*count)(struct source *s, uint32_t type, uint64_t *n);
+	bool (*ahead)(struct cursor *c, unsigned distance, bool expect);
 	/* A block as the ring page it is, to be copied as it is; NULL: there is none. Valid until the next call on the cursor. */
 	const uint8_t *(*page)(struct cursor *c, uint64_t block, uint32_t *bytes);
-	/* A text the trace carries, to be written into another; NULL: make it from the tables. */
-	const char *(*side_text)(struct source *s, enum source_text which, size_t *bytes);
-	/* Formats with an index of their own: write it to `path`, built anew if `force`; *written says whether it was needed.
-	 * 0 or a negative errno. */
-	int (*index)(struct source *s, const char *path, bool force, bool *written);
-	/* What the format's own tools call a type, for --type and --summary; NULL: nothing else. */
-	const char *(*type_name)(struct source *s, uint32_t id);
+	/* An index of the format's own, which the store uses instead of building one. */
+	const struct source_index *index;
 };
 
 /* What a format's cursor begins with. The format keeps `next` up to date: the position of the event to come. */
@@ -360,6 +374,8 @@ const struct schema *source_schema_named(const struct source *s, const char *nam
 const char *source_event_name(const struct source *s, uint32_t id);
 /* Load all names now (else the first lookup of a kind does); needed before s->symbols ... are used directly. */
 void source_want_names(struct source *s);
+/* Load s->texts. */
+void source_want_texts(struct source *s);
 bool source_symbol(struct source *s, uint64_t addr, struct symbol *out);
 /* "<idle>" for 0, "<...>" if not known: never NULL. */
 const char *source_comm(struct source *s, int32_t pid);
@@ -383,10 +399,10 @@ static inline bool cursor_next(struct cursor *c, struct event *e)
 void cursor_seek(struct cursor *c, struct position at);
 /* So that the next event is the first whose time is >= t (of the events behind a block that is known to be earlier). */
 void cursor_seek_time(struct cursor *c, uint64_t t);
-/* Add one event to a scan: for ops.scan of formats that have no faster way. */
-void scan_add(struct cursor *c, const struct event *e, struct scan *out);
-/* Add the events of a block to a scan; the cursor's place is lost. */
-void cursor_scan(struct cursor *c, uint64_t block, struct scan *out);
+/* Add one event to a tally: for ops.tally of formats that have no faster way. */
+void tally_add(struct cursor *c, const struct event *e, struct tally *out);
+/* Add the events of a block to a tally; the cursor's place is lost. */
+void cursor_tally(struct cursor *c, uint64_t block, struct tally *out);
 
 /* ---- walking in the order of time ---- */
 
@@ -411,6 +427,9 @@ struct merge {
 	uint32_t peeked; /* slot of the event merge_peek() told */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
 	uint32_t turn;	 /* about so many of them are one thread's turn */
+	/* The next block to read of a stream, from this one on; NULL: all are read */
+	uint64_t (*skip)(void *arg, uint32_t stream, uint64_t block);
+	void *skip_arg;
 };
 
 #define MERGE_RUN  16u
@@ -469,6 +488,9 @@ bool merge_help(struct merge *m);
 bool merge_prepare(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
+/* Read only blocks that `skip` names: it gives the next one to read of a stream that is not before `block`. Seek afterwards. */
+void merge_skip(struct merge *m, uint64_t (*skip)(void *arg, uint32_t stream, uint64_t block),
+		void *arg);
 void merge_seek_time(struct merge *m, uint64_t t);
 void merge_seek_start(struct merge *m);
 

@@ -138,6 +138,10 @@ struct expr_env {
 	uint8_t long_bytes; /* of the traced kernel: 4 or 8 */
 };
 
+struct source;
+/* What a source knows, without a cache (env.c). */
+void expr_env_of(struct expr_env *env, struct source *s);
+
 /* One record to look at, and a place for strings. */
 struct expr_record {
 	const uint8_t *data;

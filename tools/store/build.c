@@ -103,24 +103,24 @@ static int post_types(struct worker *w, struct part *p, uint32_t step, uint64_t 
 	return 0;
 }
 
-static int scan_step(struct worker *w, struct part *p, uint64_t step, struct scan *run)
+static int scan_step(struct worker *w, struct part *p, uint64_t step, struct tally *run)
 {
 	struct cursor *c = w->cursor;
 	const struct store_stream *ss = &w->b->streams[c->stream];
 	uint64_t local = step - ss->first_step, before = run->nr_events;
 	uint64_t blocks = w->b->s->streams[c->stream].nr_blocks;
 	struct raw_step *out = &w->b->steps[step];
-	struct scan one = *run;
+	struct tally one = *run;
 
 	/* Times are wanted of the step alone, the rest adds up over the run. */
 	one.nr_events = 0;
 	for (uint64_t k = local * STORE_STEP; k < (local + 1) * STORE_STEP && k < blocks; k++) {
-		struct scan block = one;
+		struct tally block = one;
 
 		block.nr_events = before + one.nr_events; /* a loss knows the time before it */
 		block.max_time = one.nr_events ? one.max_time : 0;
 		block.want_first = !one.nr_events;
-		cursor_scan(c, k, &block);
+		cursor_tally(c, k, &block);
 		if (block.nr_events == before + one.nr_events)
 			continue;
 		if (!one.nr_events)
@@ -148,7 +148,7 @@ static int stand_in(struct worker *w, uint32_t stream)
 static int scan_part(struct worker *w, struct part *p)
 {
 	struct build *b = w->b;
-	struct scan run = {.by_type = w->by_type, .pids = w->pids, .losses = p->losses};
+	struct tally run = {.by_type = w->by_type, .pids = w->pids, .losses = p->losses};
 	uint32_t stream = 0;
 	int err = 0;
 

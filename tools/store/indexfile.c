@@ -291,7 +291,7 @@ static void pack_symbols(const struct store *st, struct symbols_packed *p, struc
 	memset(p, 0, sizeof(*p));
 	for (size_t i = 0; i < s->nr_streams; i++)
 		events += s->streams[i].bytes;
-	if (!s->ops->load_symbols || events < STORE_SAVE_BYTES)
+	if (events < STORE_SAVE_BYTES)
 		return;
 	source_want_names(s);
 	if (!symbols_count(s->symbols) || symbols_pack(s->symbols, p))

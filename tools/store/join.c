@@ -175,10 +175,12 @@ static void keep_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
 		tasks_set_tgid(s->tasks, pid, tgid);
 }
 
-static void join_names(struct source *s)
+static void join_names(struct source *s, enum source_names what)
 {
 	struct joined *j = s->priv;
 
+	if (what != SOURCE_TASKS)
+		return;
 	for (int i = 0; i < 2; i++) {
 		struct source *p = j->part[i];
 		struct symbol sym;

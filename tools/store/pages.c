@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pages_copied(const struct source *s, const struct pages_filter *f)
+bool pages_copied(const struct source *s, const struct scan_choice *f)
 {
-	if (!s->ops->page || (f && f->any) || !s->nr_buffers)
+	if (!s->ops->page || f->from || f->to != UINT64_MAX || f->types || f->filter ||
+	    !s->nr_buffers)
 		return false;
 	/* trace.dat has one page size; buffers of several are made anew. */
 	for (size_t i = 1; i < s->nr_buffers; i++)
@@ -19,7 +20,7 @@ bool pages_copied(const struct source *s, const struct pages_filter *f)
 	return s->buffers[0].page_bytes != 0;
 }
 
-uint32_t pages_size(const struct source *s, const struct pages_filter *f)
+uint32_t pages_size(const struct source *s, const struct scan_choice *f)
 {
 	return pages_copied(s, f) ? s->buffers[0].page_bytes : PAGES_BYTES;
 }
@@ -150,16 +151,19 @@ static bool add_event(struct maker *m, const struct event *e)
 	return true;
 }
 
-static int make(struct source *s, uint32_t stream, const struct pages_filter *f,
+static int make(struct source *s, uint32_t stream, const struct scan_choice *f,
 		int (*put)(void *, const void *, uint32_t), void *arg, uint64_t *too_large)
 {
+	const struct scan_options one = {
+		.order = SCAN_BY_STREAM, .only_stream = true, .stream = stream};
 	struct maker *m = calloc(1, sizeof(*m));
-	struct cursor *c = m ? cursor_open(s, stream) : NULL;
+	struct scan *sc = m ? scan_open(s, f, &one) : NULL;
+	const struct event *given;
 	uint64_t lost = 0;
-	struct event e;
+	bool wanted;
 	int err;
 
-	if (!c) {
+	if (!sc) {
 		free(m);
 		return -ENOMEM;
 	}
@@ -168,14 +172,12 @@ static int make(struct source *s, uint32_t stream, const struct pages_filter *f,
 	m->arg = arg;
 	m->commit_bytes = s->long_bytes == 4 ? 4 : 8;
 	m->header = 8 + m->commit_bytes;
-	if (f && f->from)
-		cursor_seek_time(c, f->from);
-	while (!m->err && cursor_next(c, &e)) {
-		if (f && e.time > f->to)
-			break;
+	while (!m->err && (given = scan_next_any(sc, &wanted))) {
+		struct event e = *given;
+
 		if (e.lost)
 			lost = e.lost;
-		if (f && ((f->event && !f->event(&e, f->arg)) || e.time < f->from))
+		if (!wanted)
 			continue;
 		e.lost = lost;
 		lost = 0;
@@ -183,16 +185,16 @@ static int make(struct source *s, uint32_t stream, const struct pages_filter *f,
 	}
 	flush_page(m);
 	err = m->err;
-	cursor_close(c);
+	scan_close(sc);
 	free(m);
 	return err;
 }
 
-int pages_each(struct source *s, uint32_t stream, const struct pages_filter *f,
+int pages_each(struct source *s, uint32_t stream, const struct scan_choice *f,
 	       int (*put)(void *arg, const void *page, uint32_t bytes), void *arg,
 	       uint64_t *too_large)
 {
-	if (f && f->stream && !f->stream(s, stream, f->arg))
+	if (!scan_stream(f, s, stream))
 		return 0;
 	return pages_copied(s, f) ? copy(s, stream, put, arg)
 				  : make(s, stream, f, put, arg, too_large);

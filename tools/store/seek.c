@@ -149,19 +149,43 @@ const struct store_type *store_type(const struct store *st, uint32_t id)
 	return NULL;
 }
 
+uint64_t store_count(const struct store *st, uint32_t type)
+{
+	const struct store_type *t;
+
+	if (!st->complete && st->source->ops->index)
+		return st->source->ops->index->count(st->source, type);
+	t = store_type(st, type);
+	return t ? t->count : 0;
+}
+
+bool store_has_list(struct store *st, uint32_t type)
+{
+	const struct source_index *own = st->source->ops->index;
+	struct cursor *c = own && st->source->nr_streams ? cursor_open(st->source, 0) : NULL;
+	bool listed = c && own->seek_type(st->source, &c, type, 0) != -ENOTSUP;
+
+	cursor_close(c);
+	return listed;
+}
+
 int store_seek_number(struct store *st, struct merge *m, uint64_t n)
 {
 	struct source *s = st->source;
+	int err = -ENOTSUP;
 
 	if (n >= st->nr_events)
 		return -ENOENT;
-	if (s->ops->seek_number) {
-		int err = s->ops->seek_number(s, m->cursors, n);
-
+	if (s->ops->index)
+		err = s->ops->index->seek_number(s, m->cursors, n);
+	if (err != -ENOTSUP) {
 		merge_restart(m);
 		m->number = n;
 		return err;
 	}
+	err = store_complete(st);
+	if (err)
+		return err;
 	return walk_to(m, NULL, stand_all(st, m, NULL, bisect(st, NULL, n)), n);
 }
 
@@ -169,10 +193,11 @@ int store_seek_type(struct store *st, struct merge *m, uint32_t type, uint64_t n
 {
 	const struct store_type *t;
 	struct source *s = st->source;
-	int err;
+	int err = -ENOTSUP;
 
-	if (s->ops->seek_type) {
-		err = s->ops->seek_type(s, m->cursors, type, n);
+	if (s->ops->index)
+		err = s->ops->index->seek_type(s, m->cursors, type, n);
+	if (err != -ENOTSUP) {
 		merge_restart(m);
 		return err;
 	}

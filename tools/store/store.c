@@ -32,7 +32,9 @@ static uint64_t event_bytes(const struct source *s)
  */
 static bool wants_file(const struct store *st)
 {
-	return !st->options.no_file && st->source->map && !st->source->ops->index;
+	const struct source_index *own = st->source->ops->index;
+
+	return !st->options.no_file && st->source->map && !(own && own->write);
 }
 
 int store_complete(struct store *st)
@@ -47,6 +49,10 @@ int store_complete(struct store *st)
 		st->from_file = st->complete = true;
 		free(path);
 		return 0;
+	}
+	if (st->options.existing) {
+		free(path);
+		return -ENOENT;
 	}
 	st->nr_events = 0;
 	err = store_build(st->source, &st->options, st);
@@ -70,7 +76,9 @@ int store_open(struct source *s, const struct store_options *o, struct store **o
 	st->source = s;
 	if (o)
 		st->options = *o;
-	if (!s->ops->seek_number || !s->ops->count || !s->ops->count(s, UINT32_MAX, &st->nr_events))
+	if (s->ops->index)
+		st->nr_events = s->ops->index->count(s, UINT32_MAX);
+	else
 		err = store_complete(st);
 	if (err) {
 		store_close(st);

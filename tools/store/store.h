@@ -54,6 +54,7 @@ struct store_pid {
 struct store_options {
 	bool no_file;	  /* neither read nor write the file */
 	bool rebuild;	  /* do not read it */
+	bool existing;	  /* do not build it: -ENOENT if there is none that fits */
 	bool always_save; /* else only for traces that are worth it: STORE_SAVE_BYTES of events */
 	unsigned threads; /* that build it; 0: by the size of the trace and the CPUs there are */
 	const char *path; /* of the file; NULL: the trace's path + ".fidx" */
@@ -107,6 +108,10 @@ int store_seek_type(struct store *st, struct merge *m, uint32_t type, uint64_t n
 /* The number of events before time t; the merge then stands before the first of the others. */
 uint64_t store_seek_time(struct store *st, struct merge *m, uint64_t t);
 const struct store_type *store_type(const struct store *st, uint32_t id);
+/* How many events of a type. Of a complete store, or one whose format counts by itself. */
+uint64_t store_count(const struct store *st, uint32_t type);
+/* Has the format a list of the type, so that any of them is found at once? */
+bool store_has_list(struct store *st, uint32_t type);
 
 /* Inside tools/store. */
 int store_build(struct source *s, const struct store_options *o, struct store *st);

@@ -43,7 +43,9 @@ static int take_text(struct source *s, enum source_text which, struct writer_tex
 {
 	FILE *f;
 
-	if (s->ops->side_text && (t->text = s->ops->side_text(s, which, &t->bytes)))
+	t->text = s->texts[which].text;
+	t->bytes = s->texts[which].bytes;
+	if (t->text)
 		return 0;
 	f = open_memstream(&t->owned, &t->bytes);
 	if (!f)
@@ -82,18 +84,15 @@ static int take_texts(struct writer_meta *m)
 	if (make_header_page(m))
 		return -ENOMEM;
 	m->header_event = fixed(fathom_dat_header_event);
-	if (m->copied && s->ops->side_text) {
-		size_t n;
-		const char *p = s->ops->side_text(s, SOURCE_HEADER_PAGE, &n);
-
-		if (p) {
-			m->header_page.text = p;
-			m->header_page.bytes = n;
-		}
-		p = s->ops->side_text(s, SOURCE_HEADER_EVENT, &n);
-		if (p)
-			m->header_event = (struct writer_text){.text = p, .bytes = n};
+	source_want_texts(s);
+	if (m->copied && s->texts[SOURCE_HEADER_PAGE].text) {
+		m->header_page.text = s->texts[SOURCE_HEADER_PAGE].text;
+		m->header_page.bytes = s->texts[SOURCE_HEADER_PAGE].bytes;
 	}
+	if (m->copied && s->texts[SOURCE_HEADER_EVENT].text)
+		m->header_event =
+			(struct writer_text){.text = s->texts[SOURCE_HEADER_EVENT].text,
+					     .bytes = s->texts[SOURCE_HEADER_EVENT].bytes};
 	if (take_text(s, SOURCE_KALLSYMS, &m->kallsyms) ||
 	    take_text(s, SOURCE_PRINTK, &m->printk) || take_text(s, SOURCE_CMDLINES, &m->cmdlines))
 		return -ENOMEM;
@@ -227,7 +226,7 @@ int writer_pages(struct writer_meta *m, const struct writer_buffer *b, uint32_t 
 
 	if (b->streams[cpu] == UINT32_MAX)
 		return 0;
-	return pages_each(m->s, b->streams[cpu], &m->o->filter, put_counted, &c, m->too_large);
+	return pages_each(m->s, b->streams[cpu], m->o->choice, put_counted, &c, m->too_large);
 }
 
 /* What the source says it lost goes with its events. */
@@ -394,8 +393,8 @@ int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 	int err;
 
 	*too_large = 0;
-	m.copied = pages_copied(s, &o->filter);
-	m.page_bytes = pages_size(s, &o->filter);
+	m.copied = pages_copied(s, o->choice);
+	m.page_bytes = pages_size(s, o->choice);
 	err = take_texts(&m);
 	if (!err)
 		err = sort_schemas(&m);

@@ -9,9 +9,9 @@
 #include "store/pages.h"
 
 struct writer_options {
-	uint32_t version;	      /* 6 or 7 */
-	enum compression compression; /* of version 7 */
-	struct pages_filter filter;
+	uint32_t version;		  /* 6 or 7 */
+	enum compression compression;	  /* of version 7 */
+	const struct scan_choice *choice; /* which events */
 	/* Called with the pages written so far; may be NULL. */
 	void (*progress)(void *arg, uint64_t pages);
 	void *arg;

@@ -20,37 +20,6 @@ struct eventline {
 
 const char eventline_csv_head[] = "time,cpu,pid,comm,event,text\n";
 
-static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size)
-{
-	struct symbol sym;
-
-	if (!source_symbol(arg, addr, &sym))
-		return NULL;
-	*offset = sym.offset;
-	*size = sym.size;
-	return sym.name;
-}
-
-static const char *env_comm(void *arg, int32_t pid)
-{
-	return source_comm(arg, pid);
-}
-
-static const char *env_printk(void *arg, uint64_t addr)
-{
-	return source_printk(arg, addr);
-}
-
-void eventline_env(struct source *s, struct expr_env *env)
-{
-	*env = (struct expr_env){.symbol = env_symbol,
-				 .comm = env_comm,
-				 .printk = env_printk,
-				 .arg = s,
-				 .swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
-				 .long_bytes = (uint8_t)s->long_bytes};
-}
-
 struct eventline *eventline_new(struct source *s)
 {
 	struct eventline *l = calloc(1, sizeof(*l));
@@ -59,7 +28,7 @@ struct eventline *eventline_new(struct source *s)
 		return NULL;
 	l->source = s;
 	l->by_type = calloc(SOURCE_ID_FAST, sizeof(struct printfmt *));
-	eventline_env(s, &l->env);
+	expr_env_of(&l->env, s);
 	if (l->by_type)
 		return l;
 	free(l);
@@ -144,7 +113,7 @@ void eventline_text(struct eventline *l, const struct event *e, FILE *out)
 	struct source *s = l->source;
 	const char *name = source_event_name(s, e->type), *info;
 	size_t bytes;
-	int native = s->ops->print ? s->ops->print(s, e, l->native, sizeof(l->native)) : -1;
+	int native = s->ops->index ? s->ops->index->print(s, e, l->native, sizeof(l->native)) : -1;
 
 	if (e->lost == LOST_UNKNOWN)
 		fprintf(out, "CPU:%u [EVENTS DROPPED]\n", e->cpu);

@@ -9,9 +9,6 @@
 #include "decode/source.h"
 #include "query/expr.h"
 
-/* What expressions may ask about a trace. */
-void eventline_env(struct source *s, struct expr_env *env);
-
 struct eventline;
 
 struct eventline *eventline_new(struct source *s);

@@ -17,21 +17,20 @@ static void json_line(struct eventline *line, const struct event *e, FILE *out)
 	json_end(&j);
 }
 
-int export_events(struct source *s, struct merge *m, enum export_form form,
-		  bool (*keep)(const struct event *e, void *arg), void *arg, FILE *out)
+int export_events(struct source *s, const struct scan_choice *choice, enum export_form form,
+		  FILE *out)
 {
+	struct scan *sc = scan_open(s, choice, NULL);
 	struct eventline *line = eventline_new(s);
 	struct chrome *chrome = NULL;
 	const struct event *e;
-	int err = line ? 0 : -ENOMEM;
+	int err = line && sc ? 0 : -ENOMEM;
 
 	if (!err && form == EXPORT_CHROME && !(chrome = chrome_new(s, line, out)))
 		err = -ENOMEM;
 	if (!err && form == EXPORT_CSV)
 		fputs(eventline_csv_head, out);
-	while (!err && (e = merge_next(m))) {
-		if (keep && !keep(e, arg))
-			continue;
+	while (!err && (e = scan_next(sc))) {
 		switch (form) {
 		case EXPORT_CSV: eventline_csv(line, e, out); break;
 		case EXPORT_CHROME: chrome_event(chrome, e); break;
@@ -43,5 +42,6 @@ int export_events(struct source *s, struct merge *m, enum export_form form,
 	if (chrome)
 		chrome_end(chrome);
 	eventline_free(line);
+	scan_close(sc);
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "decode/source.h"
+#include "store/scan.h"
 
 enum export_form {
 	EXPORT_JSONL,
@@ -13,8 +13,7 @@ enum export_form {
 	EXPORT_CHROME,
 };
 
-/* Write the events that `keep` lets through (NULL: all), in the order of time. 0 or a negative errno. */
-int export_events(struct source *s, struct merge *m, enum export_form form,
-		  bool (*keep)(const struct event *e, void *arg), void *arg, FILE *out);
+/* Write the events of a choice in the order of time. 0 or a negative errno. */
+int export_events(struct source *s, const struct scan_choice *c, enum export_form form, FILE *out);
 
 #endif

@@ -23,7 +23,6 @@ static void type_free(struct kernel_event *t)
 	if (!t)
 		return;
 	printfmt_free(t->fmt);
-	filter_event_free(t->filter);
 	free(t);
 }
 
@@ -39,7 +38,7 @@ static void view_free(struct kernel_view *k)
 	free(k->banner_text);
 	free(k->data);
 	free(k->started);
-	merge_close(k->merge);
+	scan_close(k->scan);
 	lookup_free(&k->lookup);
 	out_free(&k->out);
 	free(k);
@@ -58,7 +57,8 @@ static struct kernel_view *view_new(struct source *s, const struct report_option
 		if (s->streams[i].cpu >= cpus)
 			cpus = s->streams[i].cpu + 1;
 	source_want_names(s);
-	k->merge = merge_open(s, o->keep, o->keep_arg);
+	k->scan = scan_open(s, o->choice, NULL);
+	k->merge = k->scan ? scan_merge(k->scan) : NULL;
 	k->types = calloc(SOURCE_ID_FAST, sizeof(*k->types));
 	k->unknown = calloc(1, sizeof(*k->unknown));
 	k->started = calloc(s->nr_streams + 1, 1);
@@ -268,15 +268,6 @@ static void announce(struct kernel_view *k)
 	k->started[n] = 1;
 }
 
-static bool wanted(struct kernel_view *k, const struct kernel_event *t)
-{
-	struct expr_record r = kernel_record(k);
-
-	if (k->event.time < k->o->from)
-		return false;
-	return !k->o->filter || (t->filter && filter_match(t->filter, &r));
-}
-
 static int flush(struct kernel_view *k)
 {
 	const char *s = k->out.base;
@@ -305,14 +296,12 @@ static int print_all(struct kernel_view *k)
 	const struct event *e;
 	int rc = 0;
 
-	while (!rc && (e = merge_next(k->merge)) && e->time <= k->o->to) {
+	while (!rc && (e = scan_next(k->scan))) {
 		struct kernel_event *t;
 
 		if (!take(k, e))
 			return -ENOMEM;
 		t = type_of(k, k->event.type);
-		if (!wanted(k, t))
-			continue;
 		announce(k);
 		if (!k->draws_graph || !draw(k, t))
 			line(k, t);
@@ -335,8 +324,6 @@ int report_kernel(struct source *s, const struct report_options *o)
 		return -ENOMEM;
 	if (kernel_settle(k)) {
 		kernel_header(k);
-		if (o->from)
-			merge_seek_time(k->merge, o->from);
 		rc = print_all(k);
 		if (rc && rc != -EPIPE && rc != -ENOMEM)
 			diag_error("cannot write: %s", strerror(-rc));

@@ -20,7 +20,6 @@ struct kernel_event {
 	const struct schema *schema;
 	const struct format *format;
 	struct printfmt *fmt;
-	struct filter_event *filter;
 	kernel_print_fn print;
 	kernel_print_fn raw; /* option raw; NULL: `type: N` */
 	enum {
@@ -37,7 +36,8 @@ struct kernel_event {
 struct kernel_view {
 	struct source *source;
 	const struct report_options *o;
-	struct merge *merge;
+	struct scan *scan;
+	struct merge *merge; /* of the scan */
 	struct lookup lookup;
 	struct out out;
 	struct fathom_text_view view;

@@ -470,6 +470,4 @@ void kernel_choose(struct kernel_view *k, struct kernel_event *t)
 					  PRINTFMT_KERNEL, &k->lookup.env);
 		t->print = t->fmt && !printfmt_error(t->fmt) ? print_format : print_fields;
 	}
-	if (k->o->filter)
-		t->filter = filter_compile(k->o->filter, t->format, k->lookup.env.long_bytes);
 }

@@ -162,7 +162,7 @@ static const char *count_events(struct kernel_view *k)
 	for (uint32_t i = 0; i < k->source->nr_streams; i++) {
 		struct cursor *c;
 
-		if (k->o->keep && !k->o->keep(k->source, i, k->o->keep_arg))
+		if (!scan_stream(k->o->choice, k->source, i))
 			continue;
 		c = cursor_open(k->source, i);
 		for (; c && cursor_next(c, &e); n++) {

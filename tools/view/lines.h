@@ -32,7 +32,6 @@ struct printer {
 	const struct schema *schema;
 	const struct format *format; /* NULL: unknown */
 	struct printfmt *fmt;	     /* NULL: not needed */
-	struct filter_event *filter; /* NULL: keep all */
 	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
 	/* What the reader must settle: see below. */
 	enum {

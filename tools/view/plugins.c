@@ -386,8 +386,6 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 		}
 		if (o->raw)
 			p->print = print_fields;
-		if (o->filter)
-			p->filter = filter_compile(o->filter, p->format, long_bytes);
 	}
 	if (!p->print)
 		p->print = print_unknown;

@@ -16,7 +16,8 @@ struct function_stack {
 struct reader {
 	struct source *source;
 	const struct report_options *o;
-	struct merge *merge;
+	struct scan *scan;
+	struct merge *merge; /* of the scan */
 	struct lookup lookup;
 	struct task_table *tasks;
 	struct printer **printers; /* by event id, up to SOURCE_ID_FAST; made on first use */
@@ -28,7 +29,6 @@ struct reader {
 	uint32_t exit_id; /* of ftrace:funcgraph_exit */
 	const struct printer *exit;
 	struct unseen unseen;
-	char scratch[EXPR_SCRATCH_MAX]; /* of filters */
 };
 
 #define STACK_MAX 4096 /* depths remembered; a real kernel stack has room for less */
@@ -72,7 +72,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 		return NULL;
 	r->source = s;
 	r->o = o;
-	r->choosy = o->filter || o->from || o->to != UINT64_MAX;
+	r->choosy = scan_is_choosy(o->choice);
 	for (size_t i = 0; i < s->nr_streams; i++)
 		if (s->streams[i].cpu >= cpus)
 			cpus = s->streams[i].cpu + 1;
@@ -81,16 +81,15 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 	r->printers = calloc(SOURCE_ID_FAST, sizeof(*r->printers));
 	r->unknown = calloc(1, sizeof(*r->unknown));
 	r->tasks = task_table_new(s);
-	r->merge = merge_open(s, o->keep, o->keep_arg);
-	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || !r->merge ||
+	r->scan = scan_open(s, o->choice, NULL);
+	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || !r->scan ||
 	    !lookup_init(&r->lookup, s, true) || !unseen_init(&r->unseen, s, o)) {
 		reader_free(r);
 		return NULL;
 	}
+	r->merge = scan_merge(r->scan);
 	printer_choose(r->unknown, o, &r->lookup.env);
 	find_exit(r);
-	if (o->from)
-		merge_seek_time(r->merge, o->from);
 	return r;
 }
 
@@ -99,7 +98,6 @@ static void printer_free(struct printer *p)
 	if (!p)
 		return;
 	printfmt_free(p->fmt);
-	filter_event_free(p->filter);
 	free(p);
 }
 
@@ -115,7 +113,7 @@ void reader_free(struct reader *r)
 	free(r->printers);
 	printer_free(r->unknown);
 	task_table_free(r->tasks);
-	merge_close(r->merge);
+	scan_close(r->scan);
 	lookup_free(&r->lookup);
 	unseen_free(&r->unseen);
 	free(r);
@@ -335,20 +333,6 @@ static inline void copy_record(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
-static bool matches(struct reader *r, const struct printer *p, const struct event *e)
-{
-	struct expr_record rec = {.data = e->data,
-				  .size = e->size,
-				  .cpu = e->cpu,
-				  .pid = e->pid,
-				  .time = e->time,
-				  .name = p->schema ? p->schema->name : "",
-				  .env = &r->lookup.env,
-				  .scratch = r->scratch};
-
-	return p->filter && filter_match(p->filter, &rec);
-}
-
 static void settle(struct reader *r, const struct printer *p, const uint8_t *data, struct item *i)
 {
 	switch (p->kind) {
@@ -393,15 +377,11 @@ bool reader_prepare(struct reader *r)
 /* The next event to be shown; NULL: none, or none before the end of the time asked for. */
 static inline const struct event *next_shown(struct reader *r, const struct printer **p)
 {
-	const struct report_options *o = r->o;
-	const struct event *e;
+	const struct event *e = r->choosy ? scan_next(r->scan) : merge_next(r->merge);
 
-	while ((e = merge_next(r->merge)) && e->time <= o->to) {
+	if (e)
 		*p = printer_of(r, e->type);
-		if (e->time >= o->from && (!o->filter || matches(r, *p, e)))
-			return e;
-	}
-	return NULL;
+	return e;
 }
 
 static inline void fill_item(struct reader *r, struct item *i, const struct event *e,

@@ -6,17 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decode/source.h"
-#include "query/filter.h"
+#include "store/scan.h"
 
 struct report_options {
-	uint64_t from, to; /* times of events to print */
-	bool (*keep)(const struct source *s, uint32_t stream, void *arg); /* NULL: every stream */
-	void *keep_arg;
-	const struct filter *filter; /* NULL: none */
-	unsigned threads;	     /* that make text; 0: as many as there are CPUs, at most 8 */
-	int fd;			     /* where the text goes */
-	bool colour;		     /* trace-cmd's form: names of events and losses stand out */
+	const struct scan_choice *choice; /* which events */
+	unsigned threads; /* that make text; 0: as many as there are CPUs, at most 8 */
+	int fd;		  /* where the text goes */
+	bool colour;	  /* trace-cmd's form: names of events and losses stand out */
 	/* Called by one thread at a time, now and then, with the blocks read of all; may be NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;

@@ -203,9 +203,8 @@ static void add_stack(struct capture *c, struct btb_names *names, const struct b
 
 static bool in_window(const struct stacks_options *o, uint64_t cpu, uint64_t time)
 {
-	return !o->settle ||
-	       (time >= o->from && time <= o->to &&
-		(!o->cpu || o->cpu(o->arg, cpu < UINT32_MAX ? (uint32_t)cpu : UINT32_MAX)));
+	return !o->settle || (scan_time(&o->choice, time) &&
+			      scan_cpu(&o->choice, cpu < UINT32_MAX ? (uint32_t)cpu : UINT32_MAX));
 }
 
 static int read_capture(struct capture *c, struct stacks_options *o, struct flame *f, bool other,
@@ -289,6 +288,7 @@ static int read_file(const char *path, struct stacks_options *o, struct flame *f
 			return err;
 		out->keep[0] = s;
 		out->release = release_source;
+		o->choice = SCAN_ALL;
 		err = o->settle ? o->settle(o, s) : 0;
 		if (!err)
 			err = stacks_from_source(s, o, f, other, out);

@@ -5,7 +5,7 @@
 
 #include "view/flame.h"
 #include "decode/btb/names.h"
-#include "decode/source.h"
+#include "store/scan.h"
 
 enum stacks_by {
 	STACKS_BY_NONE,
@@ -32,11 +32,8 @@ struct stacks_options {
 	 * Of folded text nothing is known: with NULL, -EINVAL if more than all of it is wanted, without a message.
 	 */
 	int (*settle)(struct stacks_options *o, struct source *s);
-	bool (*stream)(const struct source *s, uint32_t stream, void *arg); /* NULL: all */
-	bool (*cpu)(const void *arg, uint32_t cpu);			    /* NULL: all */
-	bool (*event)(const void *arg, const struct event *e);		    /* NULL: all */
 	void *arg;
-	uint64_t from, to; /* of the source's clock, if settled */
+	struct scan_choice choice; /* once settled */
 };
 
 /*

@@ -301,7 +301,7 @@ static uint32_t type_of(struct source *s, const char *name)
 /* How many events of each type: says which kind of trace it is before it is walked. */
 static uint64_t *count_types(struct source *s)
 {
-	struct scan scan = {
+	struct tally scan = {
 		.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t)),
 		.pids = pid_counts_new(),
 		.losses = losses_new(),
@@ -311,7 +311,7 @@ static uint64_t *count_types(struct source *s)
 		struct cursor *c = cursor_open(s, i);
 
 		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
-			cursor_scan(c, b, &scan);
+			cursor_tally(c, b, &scan);
 		cursor_close(c);
 	}
 	pid_counts_free(scan.pids);
@@ -356,13 +356,13 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	uint64_t *counts = count_types(s);
 	struct losses *losses = losses_new();
 	const struct event *e;
-	struct merge *m;
+	struct scan *sc;
 	int err = 0;
 
 	out->keep[1] = w;
 	out->release = release;
-	m = w && counts && losses ? merge_open(s, o->stream, o->arg) : NULL;
-	if (!m) {
+	sc = w && counts && losses ? scan_open(s, &o->choice, NULL) : NULL;
+	if (!sc) {
 		free(counts);
 		losses_free(losses);
 		return -ENOMEM;
@@ -387,9 +387,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 			   s->path);
 		err = -ENODATA;
 	}
-	while (!err && (e = merge_next(m))) {
-		if (o->event && !o->event(o->arg, e))
-			continue;
+	while (!err && (e = scan_next(sc))) {
 		if (e->lost)
 			losses_add(losses, &(struct loss){.stream = e->stream,
 							  .from = e->time,
@@ -406,11 +404,11 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	}
 	flush_sample(w);
 	free_threads(w);
-	merge_close(m);
+	scan_close(sc);
 	free(counts);
 	if (!err)
 		err = account_make(&out->account, s, losses_at(losses, 0), losses_nr(losses),
-				   !o->from && o->to == UINT64_MAX, o->stream, o->arg);
+				   scan_is_whole(&o->choice), scan_keep, (void *)&o->choice);
 	losses_free(losses);
 	return err;
 }

@@ -111,8 +111,10 @@ struct summary_walk {
 	uint64_t *seen; /* per stream: time of the last event fed + 1, 0: none */
 };
 
-static void free_walk(struct summary_walk *w)
+void summary_walk_free(struct summary_walk *w)
 {
+	if (!w)
+		return;
 	free(w->by_type);
 	if (w->pids)
 		pid_counts_free(w->pids);
@@ -137,7 +139,7 @@ struct summary_walk *summary_walk_new(struct source *s)
 	w->seen = calloc(s->nr_streams + 1, sizeof(*w->seen));
 	if (w->by_type && w->pids && w->losses && w->streams && w->seen)
 		return w;
-	free_walk(w);
+	summary_walk_free(w);
 	return NULL;
 }
 
@@ -172,8 +174,7 @@ static void take_pid(int32_t pid, uint64_t n, void *arg)
 	out->pids[out->nr_pids++] = (struct summary_pid){pid, n};
 }
 
-int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
-			bool (*keep)(const struct source *s, uint32_t stream, void *arg), void *arg)
+int summary_walk_finish(struct summary_walk *w, struct summary *out, const struct scan_choice *c)
 {
 	size_t types = 0;
 	int err;
@@ -186,7 +187,7 @@ int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
 	out->losses = calloc(losses_nr(w->losses) + 1, sizeof(*out->losses));
 	if (!out->types || !out->pids || !out->losses) {
 		summary_free(out);
-		free_walk(w);
+		summary_walk_free(w);
 		return -ENOMEM;
 	}
 	for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
@@ -200,8 +201,9 @@ int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
 	out->streams = w->streams;
 	out->nr_streams = w->source->nr_streams;
 	w->streams = NULL;
-	err = account_make(&out->account, w->source, out->losses, out->nr_losses, whole, keep, arg);
-	free_walk(w);
+	err = account_make(&out->account, w->source, out->losses, out->nr_losses, scan_is_whole(c),
+			   scan_keep, (void *)c);
+	summary_walk_free(w);
 	if (err)
 		summary_free(out);
 	else

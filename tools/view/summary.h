@@ -3,8 +3,7 @@
 #ifndef VIEW_SUMMARY_H
 #define VIEW_SUMMARY_H
 
-#include "decode/source.h"
-#include "store/store.h"
+#include "store/scan.h"
 
 struct summary_type {
 	uint32_t id;
@@ -45,10 +44,9 @@ int summary_from_store(struct store *st, struct summary *out);
 struct summary_walk;
 struct summary_walk *summary_walk_new(struct source *s);
 void summary_walk_add(struct summary_walk *w, const struct event *e, bool count);
-/* Frees w. `whole`: all of each stream was fed that keep() does not refuse (NULL: of all streams). */
-int summary_walk_finish(struct summary_walk *w, struct summary *out, bool whole,
-			bool (*keep)(const struct source *s, uint32_t stream, void *arg),
-			void *arg);
+void summary_walk_free(struct summary_walk *w);
+/* Frees w. Every event of the choice's streams and window was fed. */
+int summary_walk_finish(struct summary_walk *w, struct summary *out, const struct scan_choice *c);
 
 void summary_free(struct summary *s);
 

@@ -515,33 +515,32 @@ static struct timeline *timeline_new(struct source *s)
 }
 
 /* The first switch may come late, or never: then the trace does not tell who runs, but its events do. */
-static bool has_switches(struct timeline *t, struct merge *m)
+static bool has_switches(struct timeline *t, struct scan *sc)
 {
 	const struct event *e;
 	bool any = false;
 
-	for (int i = 0; t->switches && !any && i < 100000 && (e = merge_next(m)); i++)
+	for (int i = 0; t->switches && !any && i < 100000 && (e = scan_next(sc)); i++)
 		any = role_of(t, e->type) == ROLE_SWITCH;
 	return any;
 }
 
-int timeline_html(struct source *s, struct merge *m, const struct timeline_options *o, FILE *out,
+int timeline_html(struct source *s, const struct timeline_options *o, FILE *out,
 		  struct timeline_result *r)
 {
-	struct timeline *t = timeline_new(s);
+	struct scan *sc = scan_open(s, o->choice, NULL);
+	struct timeline *t = sc ? timeline_new(s) : NULL;
 	const struct event *e;
 	int err = 0;
 
 	*r = (struct timeline_result){0};
-	if (!t)
+	if (!t) {
+		scan_close(sc);
 		return -ENOMEM;
-	t->switches = has_switches(t, m);
-	merge_seek_start(m);
-	if (o->from)
-		merge_seek_time(m, o->from);
-	while (!t->failed && (e = merge_next(m))) {
-		if (o->keep && !o->keep(e, o->arg))
-			continue;
+	}
+	t->switches = has_switches(t, sc);
+	scan_rewind(sc);
+	while (!t->failed && (e = scan_next(sc))) {
 		r->events++;
 		if (t->shown >= o->max) {
 			r->left_out++;
@@ -562,6 +561,7 @@ int timeline_html(struct source *s, struct merge *m, const struct timeline_optio
 	err = t->failed ? -ENOMEM : !t->any ? -ENODATA : 0;
 	if (!err)
 		put_page(t, o, r, out);
+	scan_close(sc);
 	timeline_free(t);
 	return err;
 }

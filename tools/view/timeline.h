@@ -5,14 +5,12 @@
 
 #include <stdio.h>
 
-#include "decode/source.h"
+#include "store/scan.h"
 
 struct timeline_options {
 	const char *title;
-	uint64_t from; /* where to begin to look */
-	uint64_t max;  /* slices and marks on the page; what comes later is left out and counted */
-	bool (*keep)(const struct event *e, void *arg);
-	void *arg;
+	const struct scan_choice *choice;
+	uint64_t max; /* slices and marks on the page; what comes later is left out and counted */
 };
 
 struct timeline_result {
@@ -23,7 +21,7 @@ struct timeline_result {
 };
 
 /* 0, or a negative errno; -ENODATA: no event to show. */
-int timeline_html(struct source *s, struct merge *m, const struct timeline_options *o, FILE *out,
+int timeline_html(struct source *s, const struct timeline_options *o, FILE *out,
 		  struct timeline_result *result);
 
 #endif

@@ -12,7 +12,7 @@ struct unseen_buffer {
 
 static bool shown(const struct unseen *u, uint32_t stream)
 {
-	return !u->o->keep || u->o->keep(u->source, stream, u->o->keep_arg);
+	return scan_stream(u->o->choice, u->source, stream);
 }
 
 bool unseen_init(struct unseen *u, struct source *s, const struct report_options *o)

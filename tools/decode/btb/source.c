@@ -375,11 +375,27 @@ static uint64_t btb_block_time(struct source *s, uint32_t stream, uint64_t block
 	return at < v->nr ? v->entries[at]->time : UINT64_MAX;
 }
 
-static void btb_source_names(struct source *s)
+/* An address alone does not say whose it is: the first task that knows it names it. */
+static bool btb_symbol(void *arg, uint64_t addr, struct symbol *out)
+{
+	struct btb_priv *p = arg;
+	bool found;
+
+	pthread_mutex_lock(&p->lock);
+	found = btb_names_symbol(p->names, addr, out);
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+static void btb_source_names(struct source *s, enum source_names what)
 {
 	struct btb_priv *p = s->priv;
 	const struct btb *b = &p->file.btb;
 
+	if (what == SOURCE_SYMBOLS)
+		symbols_ask(s->symbols, btb_symbol, p);
+	if (what != SOURCE_TASKS)
+		return;
 	for (size_t i = 0; i < b->nr_entries && b->layout.map_task >= 0; i++) {
 		const uint64_t *w = btb_entry_words(b, &b->entries[i]);
 		const char *program;
@@ -391,18 +407,6 @@ static void btb_source_names(struct source *s)
 			tasks_set_comm(s->tasks, (int32_t)w[b->layout.map_task], program,
 				       strlen(program));
 	}
-}
-
-/* An address alone does not say whose it is: the first task that knows it names it. */
-static bool btb_symbol(struct source *s, uint64_t addr, struct symbol *out)
-{
-	struct btb_priv *p = s->priv;
-	bool found;
-
-	pthread_mutex_lock(&p->lock);
-	found = btb_names_symbol(p->names, addr, out);
-	pthread_mutex_unlock(&p->lock);
-	return found;
 }
 
 const struct source_ops source_btb = {
@@ -417,5 +421,4 @@ const struct source_ops source_btb = {
 	.next = btb_next,
 	.block_time = btb_block_time,
 	.names = btb_source_names,
-	.symbol = btb_symbol,
 };

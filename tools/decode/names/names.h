@@ -33,6 +33,9 @@ size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes);
 /* The same without a copy: the text lies `at` (not 0) bytes into malloc()ed memory, which has one more byte behind it and
  * belongs to the table from now on. */
 size_t symbols_take_kallsyms(struct symbols *t, char *memory, size_t at, size_t bytes);
+/* Ask this before the table: for formats that find names in another way (ELF files, per task). Any thread may call it. */
+void symbols_ask(struct symbols *t, bool (*ask)(void *arg, uint64_t addr, struct symbol *out),
+		 void *arg);
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out);
 size_t symbols_count(const struct symbols *t);
 /* The i-th by address; false past the end. */

@@ -35,7 +35,9 @@ struct symbols {
 	bool sorted;
 	void *map; /* entries and strings lie in this mapping and are not ours to change */
 	size_t map_bytes;
-	pthread_mutex_t lock; /* of making tc */
+	pthread_mutex_t lock;					   /* of making tc */
+	bool (*ask)(void *arg, uint64_t addr, struct symbol *out); /* first; may be NULL */
+	void *ask_arg;
 };
 
 #define POOL_MAX (1u << 30)
@@ -420,10 +422,19 @@ static void fill(const struct symbols *t, size_t i, uint64_t addr, struct symbol
 	out->offset = addr - t->e[i].addr;
 }
 
+void symbols_ask(struct symbols *t, bool (*ask)(void *arg, uint64_t addr, struct symbol *out),
+		 void *arg)
+{
+	t->ask = ask;
+	t->ask_arg = arg;
+}
+
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out)
 {
 	size_t i;
 
+	if (t && t->ask && t->ask(t->ask_arg, addr, out))
+		return true;
 	if (!t || !t->nr)
 		return false;
 	sort(t);

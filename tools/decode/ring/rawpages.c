@@ -376,7 +376,7 @@ static char *side_text(struct rawpages *t, const char *option, const char *name,
 	return text;
 }
 
-static void rawpages_names(struct source *s)
+static void rawpages_tasks(struct source *s)
 {
 	struct rawpages *t = s->priv;
 	size_t n;
@@ -408,6 +408,14 @@ static void rawpages_symbols(struct source *s)
 	free(text);
 }
 
+static void rawpages_names(struct source *s, enum source_names what)
+{
+	if (what == SOURCE_TASKS)
+		rawpages_tasks(s);
+	else if (what == SOURCE_SYMBOLS)
+		rawpages_symbols(s);
+}
+
 const struct source_ops source_rawpages = {
 	.name = "raw",
 	.what = "ring pages (trace_pipe_raw): a file cpuN.raw or a directory of them",
@@ -416,5 +424,4 @@ const struct source_ops source_rawpages = {
 	.close = rawpages_close,
 	RING_OPS,
 	.names = rawpages_names,
-	.load_symbols = rawpages_symbols,
 };

@@ -124,19 +124,16 @@ static bool load_chunk(struct ring_cursor *r, size_t n)
 	return chunk != NULL;
 }
 
-void ring_expect(struct cursor *c, unsigned distance)
+bool ring_ahead(struct cursor *c, unsigned distance, bool expect)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
 
-	if (r->window)
-		ring_window_widen(r->window, distance + 1);
-}
-
-bool ring_ahead(struct cursor *c, unsigned distance)
-{
-	struct ring_cursor *r = (struct ring_cursor *)c;
-
-	return r->window && ring_window_ahead(r->window, distance);
+	if (!r->window)
+		return false;
+	if (!expect)
+		return ring_window_ahead(r->window, distance);
+	ring_window_widen(r->window, distance + 1);
+	return true;
 }
 
 /* A page that is not compressed. */
@@ -426,7 +423,7 @@ const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes)
 
 /* ---- counting ---- */
 
-static inline void scan_page(struct ring_cursor *r, struct scan *out, bool big)
+static inline void scan_page(struct ring_cursor *r, struct tally *out, bool big)
 {
 	const struct ring_set *set = r->set;
 	uint32_t type_at = set->type_offset, pid_at = set->pid_offset, size;
@@ -481,7 +478,7 @@ static bool first_time(struct ring_cursor *r, uint64_t *time)
 	return next_record(&at, r->end, r->set->big, time, &size, &bad) != NULL;
 }
 
-void ring_scan(struct cursor *c, uint64_t block, struct scan *out)
+void ring_tally(struct cursor *c, uint64_t block, struct tally *out)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
 	const struct ring_clock *clock = &r->set->clock;
@@ -499,7 +496,7 @@ void ring_scan(struct cursor *c, uint64_t block, struct scan *out)
 
 		losses_add(out->losses, &l);
 	}
-	scan_first(out, first);
+	tally_first(out, first);
 	if (r->set->big)
 		scan_page(r, out, true);
 	else

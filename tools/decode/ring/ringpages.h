@@ -69,9 +69,8 @@ bool ring_next(struct cursor *c, struct event *e);
 uint32_t ring_next_run(struct cursor *c, struct event *e, uint32_t max);
 uint64_t ring_block_time(struct source *s, uint32_t stream, uint64_t block);
 const uint8_t *ring_page(struct cursor *c, uint64_t block, uint32_t *bytes);
-void ring_scan(struct cursor *c, uint64_t block, struct scan *out);
-void ring_expect(struct cursor *c, unsigned distance);
-bool ring_ahead(struct cursor *c, unsigned distance);
+void ring_tally(struct cursor *c, uint64_t block, struct tally *out);
+bool ring_ahead(struct cursor *c, unsigned distance, bool expect);
 
 /* Where common_type and common_pid lie, from the first schema that has them. */
 void ring_find_common(struct source *s, struct ring_set *set);
@@ -80,10 +79,10 @@ void ring_set_free(struct ring_set *set);
 
 #define RING_CURSOR_BYTES 256u
 
-#define RING_OPS                                                                     \
-	.cursor_bytes = RING_CURSOR_BYTES, .cursor_init = ring_cursor_init,          \
-	.cursor_fini = ring_cursor_fini, .seek = ring_seek, .next = ring_next,       \
-	.next_run = ring_next_run, .block_time = ring_block_time, .scan = ring_scan, \
-	.expect = ring_expect, .ahead = ring_ahead, .page = ring_page
+#define RING_OPS                                                                       \
+	.cursor_bytes = RING_CURSOR_BYTES, .cursor_init = ring_cursor_init,            \
+	.cursor_fini = ring_cursor_fini, .seek = ring_seek, .next = ring_next,         \
+	.next_run = ring_next_run, .block_time = ring_block_time, .tally = ring_tally, \
+	.ahead = ring_ahead, .page = ring_page
 
 #endif

@@ -267,7 +267,7 @@ int sel4_seek_type(struct source *s, struct cursor **cursors, uint32_t id, uint6
 
 struct scan_job {
 	const struct sel4_trace *trace;
-	struct scan *out;
+	struct tally *out;
 	int32_t pid;
 	uint64_t since; /* event from which on it ran */
 };
@@ -285,7 +285,7 @@ static void scan_found(void *arg, const struct sel4_special *sp)
 }
 
 /* Words of a gap's first, cut event, accounted for as the index does. */
-static uint32_t scan_gap(struct sel4_cursor *k, struct scan *out, uint64_t first)
+static uint32_t scan_gap(struct sel4_cursor *k, struct tally *out, uint64_t first)
 {
 	uint32_t skip;
 
@@ -301,7 +301,7 @@ static uint32_t scan_gap(struct sel4_cursor *k, struct scan *out, uint64_t first
 	return skip;
 }
 
-void sel4_cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
+void sel4_cursor_tally(struct cursor *c, uint64_t block, struct tally *out)
 {
 	struct sel4_cursor *k = (struct sel4_cursor *)c;
 	const struct sel4_trace *t = k->trace;
@@ -329,7 +329,7 @@ void sel4_cursor_scan(struct cursor *c, uint64_t block, struct scan *out)
 		pid_counts_add(out->pids, j.pid, b.state.event - j.since);
 	for (uint32_t type = 0; type < WIRE_SEL4_NR_TYPES; type++)
 		out->by_type[sel4_id(type)] += b.count[type];
-	scan_first(out, time);
+	tally_first(out, time);
 	out->nr_events += b.state.event - first;
 	out->last_time = out->max_time = sel4_time(t, &b.state, b.state.event - 1);
 	k->word = t->nr_words;

@@ -117,6 +117,7 @@ int sel4_add_schemas(struct source *s)
 					(size_t)n, true);
 		if (err)
 			return err;
+		s->schemas[s->nr_schemas - 1].alias = sel4_type_name(t);
 	}
 	return 0;
 }

@@ -453,10 +453,12 @@ static int open_log(struct source *s, const struct source_options *o)
 
 /* ---- names ---- */
 
-static void load_names(struct source *s)
+static void load_names(struct source *s, enum source_names what)
 {
 	struct sel4 *p = s->priv;
 
+	if (what != SOURCE_TASKS)
+		return;
 	for (size_t i = 0; i < p->nr; i++) {
 		const struct sel4_trace *t = &p->traces[i];
 
@@ -481,39 +483,38 @@ static void load_names(struct source *s)
 	}
 }
 
-static bool count(struct source *s, uint32_t id, uint64_t *n)
+static uint64_t count(struct source *s, uint32_t id)
 {
 	struct sel4 *p = s->priv;
 	uint32_t type = id == UINT32_MAX ? 0 : sel4_type_of_id(id);
+	uint64_t n = 0;
 
-	*n = 0;
 	for (size_t i = 0; i < p->nr && type < WIRE_SEL4_NR_TYPES; i++)
-		*n += id == UINT32_MAX ? p->traces[i].index->head->nr_events
-				       : p->traces[i].index->head->count[type];
-	return true;
+		n += id == UINT32_MAX ? p->traces[i].index->head->nr_events
+				      : p->traces[i].index->head->count[type];
+	return n;
 }
 
-static const char *type_name(struct source *s, uint32_t id)
-{
-	(void)s;
-	return sel4_type_of_id(id) < WIRE_SEL4_NR_TYPES ? sel4_type_name(sel4_type_of_id(id))
-							: NULL;
-}
+#define SHARED_INDEX                                                                  \
+	.seek_number = sel4_seek_number, .seek_type = sel4_seek_type, .count = count, \
+	.print = sel4_print
+
+/* One stream in one file has its index beside it; dumps of a console log are indexed when they are read. */
+static const struct source_index stream_index = {SHARED_INDEX, .write = write_index};
+static const struct source_index log_index = {SHARED_INDEX};
 
 #define SHARED_OPS                                                                         \
 	.close = close_source, .cursor_bytes = sizeof(struct sel4_cursor),                 \
 	.cursor_init = sel4_cursor_init, .cursor_fini = sel4_cursor_fini,                  \
 	.seek = sel4_cursor_seek, .next = sel4_cursor_next, .block_time = sel4_block_time, \
-	.names = load_names, .scan = sel4_cursor_scan, .print = sel4_print,                \
-	.seek_number = sel4_seek_number, .seek_type = sel4_seek_type, .count = count,      \
-	.type_name = type_name
+	.names = load_names, .tally = sel4_cursor_tally
 
 const struct source_ops source_sel4 = {
 	.name = "sel4",
 	.what = "seL4 16-bit stream (ftrace.bin, with ftrace.meta beside it)",
 	.probe = probe_stream,
 	.open = open_stream,
-	.index = write_index,
+	.index = &stream_index,
 	SHARED_OPS,
 };
 
@@ -522,5 +523,6 @@ const struct source_ops source_sel4_log = {
 	.what = "console log with seL4 trace dumps",
 	.probe = probe_log,
 	.open = open_log,
+	.index = &log_index,
 	SHARED_OPS,
 };

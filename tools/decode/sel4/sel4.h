@@ -79,7 +79,7 @@ int sel4_cursor_init(struct cursor *c);
 void sel4_cursor_fini(struct cursor *c);
 void sel4_cursor_seek(struct cursor *c, uint64_t block);
 bool sel4_cursor_next(struct cursor *c, struct event *e);
-void sel4_cursor_scan(struct cursor *c, uint64_t block, struct scan *out);
+void sel4_cursor_tally(struct cursor *c, uint64_t block, struct tally *out);
 uint64_t sel4_block_time(struct source *s, uint32_t stream, uint64_t block);
 int sel4_seek_number(struct source *s, struct cursor **cursors, uint64_t n);
 int sel4_seek_type(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);

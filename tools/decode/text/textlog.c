@@ -319,7 +319,7 @@ static bool text_next(struct cursor *c, struct event *e)
 }
 
 /* Of the one block only. */
-static void text_scan(struct cursor *c, uint64_t block, struct scan *out)
+static void text_tally(struct cursor *c, uint64_t block, struct tally *out)
 {
 	struct text_cursor *r = (struct text_cursor *)c;
 	struct event e;
@@ -327,7 +327,7 @@ static void text_scan(struct cursor *c, uint64_t block, struct scan *out)
 	text_seek(c, block);
 	r->end = block + 1;
 	while (text_next(c, &e))
-		scan_add(c, &e, out);
+		tally_add(c, &e, out);
 }
 
 const struct source_ops source_textlog = {
@@ -342,5 +342,5 @@ const struct source_ops source_textlog = {
 	.seek = text_seek,
 	.next = text_next,
 	.block_time = text_block_time,
-	.scan = text_scan,
+	.tally = text_tally,
 };

@@ -257,7 +257,7 @@ static bool blob_text(struct source *s, struct blob *b, uint16_t id, bool wide)
 	return b->text != NULL;
 }
 
-static void tracedat_names(struct source *s)
+static void tracedat_tasks(struct source *s)
 {
 	struct tracedat *t = s->priv;
 
@@ -286,23 +286,31 @@ static void tracedat_symbols(struct source *s)
 	b->text = NULL;
 }
 
-static const char *tracedat_text(struct source *s, enum source_text which, size_t *bytes)
+static void tracedat_texts(struct source *s)
 {
 	struct tracedat *t = s->priv;
-	struct blob *b = NULL;
-	bool have = false;
+	const struct blob *all[SOURCE_NR_TEXTS] = {
+		[SOURCE_KALLSYMS] = &t->kallsyms,	  [SOURCE_PRINTK] = &t->printk,
+		[SOURCE_CMDLINES] = &t->cmdlines,	  [SOURCE_HEADER_PAGE] = &t->header_page,
+		[SOURCE_HEADER_EVENT] = &t->header_event,
+	};
 
-	switch (which) {
-	case SOURCE_KALLSYMS: have = blob_text(s, b = &t->kallsyms, OPT_KALLSYMS, false); break;
-	case SOURCE_PRINTK: have = blob_text(s, b = &t->printk, OPT_PRINTK, false); break;
-	case SOURCE_CMDLINES: have = blob_text(s, b = &t->cmdlines, OPT_CMDLINES, true); break;
-	case SOURCE_HEADER_PAGE: b = &t->header_page; break;
-	case SOURCE_HEADER_EVENT: b = &t->header_event; break;
+	blob_text(s, &t->kallsyms, OPT_KALLSYMS, false);
+	blob_text(s, &t->printk, OPT_PRINTK, false);
+	blob_text(s, &t->cmdlines, OPT_CMDLINES, true);
+	for (unsigned i = 0; i < SOURCE_NR_TEXTS; i++) {
+		s->texts[i].text = all[i]->text;
+		s->texts[i].bytes = all[i]->bytes;
 	}
-	if (!b || (!have && !b->text))
-		return NULL;
-	*bytes = b->bytes;
-	return b->text;
+}
+
+static void tracedat_names(struct source *s, enum source_names what)
+{
+	switch (what) {
+	case SOURCE_TASKS: tracedat_tasks(s); break;
+	case SOURCE_SYMBOLS: tracedat_symbols(s); break;
+	case SOURCE_TEXTS: tracedat_texts(s); break;
+	}
 }
 
 const struct source_ops source_tracedat = {
@@ -313,6 +321,4 @@ const struct source_ops source_tracedat = {
 	.close = tracedat_close,
 	RING_OPS,
 	.names = tracedat_names,
-	.load_symbols = tracedat_symbols,
-	.side_text = tracedat_text,
 };
