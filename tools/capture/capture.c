@@ -131,17 +131,17 @@ void capture_read_stats(const char *text, struct wire_stats *to)
 
 /* Every block of every stream, each stream with a scan of its own that `each` is told of. */
 static int scan_all(struct source *s, struct pid_counts *pids,
-		    void (*each)(void *arg, uint32_t cpu, const struct scan *scan), void *arg)
+		    void (*each)(void *arg, uint32_t cpu, const struct tally *scan), void *arg)
 {
 	uint64_t *types = calloc(SOURCE_ID_FAST, sizeof(*types));
 	int err = types ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < s->nr_streams; i++) {
-		struct scan scan = {.by_type = types, .pids = pids, .losses = losses_new()};
+		struct tally scan = {.by_type = types, .pids = pids, .losses = losses_new()};
 		struct cursor *c = scan.losses ? cursor_open(s, i) : NULL;
 
 		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
-			cursor_scan(c, b, &scan);
+			cursor_tally(c, b, &scan);
 		if (c && each)
 			each(arg, s->streams[i].cpu, &scan);
 		err = c ? 0 : -ENOMEM;
@@ -152,7 +152,7 @@ static int scan_all(struct source *s, struct pid_counts *pids,
 	return err;
 }
 
-static void count_cpu(void *arg, uint32_t cpu, const struct scan *scan)
+static void count_cpu(void *arg, uint32_t cpu, const struct tally *scan)
 {
 	struct capture *c = arg;
 	struct capture_cpu *to = cpu < c->nr_cpus ? &c->cpus[cpu] : NULL;
