@@ -160,6 +160,7 @@ int link_stats(struct link *l, struct capture *c)
 		if (f.bytes < sizeof(c->cpus[cpu].stats))
 			return -EPROTO;
 		memcpy(&c->cpus[cpu].stats, f.payload, sizeof(c->cpus[cpu].stats));
+		c->cpus[cpu].counted = true;
 	}
 	return 0;
 }

@@ -4,8 +4,11 @@
 #include "capture/stop.h"
 #include "base/diag.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int take(const struct record_options *o, struct capture *c, struct recording *r, int *status)
 {
@@ -16,23 +19,64 @@ static int take(const struct record_options *o, struct capture *c, struct record
 	return record_tree(o, c, r, status);
 }
 
+/* What the target gave away must be in the file. Another reader of its rings may have got some of it. */
+static void check_all_arrived(const struct record_options *o, struct capture *c)
+{
+	uint64_t taken = 0;
+
+	for (uint32_t cpu = 0; cpu < c->nr_cpus && !o->image && !o->by_memory; cpu++) {
+		struct capture_cpu *p = &c->cpus[cpu];
+		uint64_t given = p->stats.read - p->read_before;
+
+		if (p->counted && given > p->events)
+			p->taken = given - p->events;
+		taken += p->taken;
+	}
+	if (taken)
+		diag_warn("%s: %llu events are missing: another program read them from the target",
+			  o->output, (unsigned long long)taken);
+}
+
+/* Is there such a program? Better asked before everything else than after. */
+static bool can_run(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+	bool found = strchr(name, '/') && !access(name, X_OK);
+
+	while (!strchr(name, '/') && path && *path && !found) {
+		size_t n = strcspn(path, ":");
+
+		if (snprintf(file, sizeof(file), "%.*s/%s", n ? (int)n : 1, n ? path : ".", name) <
+		    (int)sizeof(file))
+			found = !access(file, X_OK);
+		path += n + (path[n] == ':');
+	}
+	if (!found)
+		diag_error("%s: %s", name, errno == EACCES ? strerror(EACCES) : "no such command");
+	return found;
+}
+
 int record_run(const struct record_options *o, struct capture *c, int *status)
 {
 	struct recording r;
 	char file[32];
 	int err;
 
-	*status = 0;
-	if (recording_open(&r, o->output))
+	*status = o->command && !can_run(o->command[0]) ? 127 : 0; /* as a shell has it */
+	if (*status || recording_open(&r, o->output))
 		return -1;
 	stop_watch();
 	err = take(o, c, &r, status);
+	if (r.begun && !r.err && !capture_count(c, recording_file(&r, file)))
+		check_all_arrived(o, c);
 	if (r.begun) {
 		if (r.err)
 			snprintf(c->ended, sizeof(c->ended), "the file could not be written: %s",
 				 strerror(-r.err));
 		recording_end(&r, c);
-		capture_count(c, recording_file(&r, file));
+		if (r.err) /* with the last pages, which went into the room for the end */
+			capture_count(c, recording_file(&r, file));
 	}
 	return recording_close(&r) || err ? -1 : 0;
 }

@@ -163,6 +163,7 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 	h->nr_pages = (uint32_t)word(p + b->ring_nr_pages, 4);
 	h->max_pages = (uint32_t)word(p + b->ring_max_pages, 4);
 	read_reader(b, p, h);
+	r->c->cpus[cpu].counted = true;
 	st->overwritten = word(p + b->ring_overwritten, 8);
 	st->full = word(p + b->ring_full, 8);
 	st->nested = word(p + b->ring_nested, 8);

@@ -217,16 +217,8 @@ static int interrupted(struct session *s)
 	return 0;
 }
 
-/* Everything the ring counted must have arrived: told when it did not. */
-static void check_loss(const struct session *s)
+static void tell_line(const struct session *s)
 {
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
-		const struct capture_cpu *p = &s->c->cpus[cpu];
-
-		if (p->events != p->stats.read)
-			diag_warn("cpu %u: the kernel sent %llu events, %llu arrived", cpu,
-				  (unsigned long long)p->stats.read, (unsigned long long)p->events);
-	}
 	if (s->l.in.skipped || s->l.resent)
 		diag_warn("the line: %llu bytes damaged, %llu requests repeated",
 			  (unsigned long long)s->l.in.skipped, (unsigned long long)s->l.resent);
@@ -257,7 +249,6 @@ static int start(struct session *s)
 
 static int steer(struct session *s)
 {
-	char file[32];
 	int err = start(s);
 
 	for (unsigned i = 0; i < s->o->nr_run && !err; i++) {
@@ -275,11 +266,8 @@ static int steer(struct session *s)
 			       ? fail(s, "no memory image")
 			       : 0;
 	err = finish(s);
-	if (err)
-		return line_failed(s, err);
-	if (!capture_count(s->c, recording_file(s->r, file)))
-		check_loss(s);
-	return 0;
+	tell_line(s);
+	return err ? line_failed(s, err) : 0;
 }
 
 int record_qemu(const struct record_options *o, struct capture *c, struct recording *r)

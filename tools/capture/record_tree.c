@@ -334,6 +334,18 @@ static int broke(struct session *s, int err)
 	return tree_is_dead(s->steer.t) || err == -ENOTCONN || err == -ENODEV ? 0 : -1;
 }
 
+/* per_cpu/cpuN/stats; NULL: the target does not say. */
+static char *load_stats(struct session *s, uint32_t cpu)
+{
+	char file[64], path[512];
+	int err;
+
+	if (tree_is_dead(s->steer.t))
+		return NULL;
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
+	return tree_load(s->steer.t, steer_path(&s->steer, file, path), TEXT_MAX, NULL, &err);
+}
+
 static void take_stats(struct session *s)
 {
 	int err;
@@ -342,15 +354,23 @@ static void take_stats(struct session *s)
 
 	s->c->calls_lost = capture_number(tracers, "shadow stack full: ");
 	free(tracers);
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus && !tree_is_dead(s->steer.t); cpu++) {
+	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
 		struct capture_cpu *p = &s->c->cpus[cpu];
-		struct wire_stats *w = &p->stats;
-		char file[64], path[512];
 
-		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
-		p->stats_text = tree_load(s->steer.t, steer_path(&s->steer, file, path), TEXT_MAX,
-					  NULL, &err);
-		capture_read_stats(p->stats_text, w);
+		p->stats_text = load_stats(s, cpu);
+		p->counted = p->stats_text != NULL;
+		capture_read_stats(p->stats_text, &p->stats);
+	}
+}
+
+/* What was read before is not of this recording. */
+static void note_read_before(struct session *s)
+{
+	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
+		char *text = load_stats(s, cpu);
+
+		s->c->cpus[cpu].read_before = capture_number(text, "read events: ");
+		free(text);
 	}
 }
 
@@ -389,6 +409,7 @@ static int record(struct session *s)
 	int err = 0, go = -1, report = -1;
 
 	take_clock(s);
+	note_read_before(s);
 	if (recording_begin(s->r, s->c) || pull_open(&s->pull))
 		return -1;
 	if (s->o->command && prepare_command(s, &go, &report))

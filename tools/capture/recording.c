@@ -313,6 +313,8 @@ static void add_stats(const struct recording *r, const struct capture *c, struct
 		const struct wire_stats *s = &c->cpus[cpu].stats;
 		struct bytes text = {0};
 
+		if (!c->cpus[cpu].counted)
+			continue;
 		bytes_text(&text, "CPU: %u\n", cpu);
 		if (c->cpus[cpu].stats_text)
 			bytes_add(&text, c->cpus[cpu].stats_text, strlen(c->cpus[cpu].stats_text));
@@ -324,6 +326,9 @@ static void add_stats(const struct recording *r, const struct capture *c, struct
 				   (unsigned long long)s->overwritten,
 				   (unsigned long long)s->nested, (unsigned long long)s->full,
 				   (unsigned long long)s->read, (unsigned long long)s->too_big);
+		if (c->cpus[cpu].taken)
+			bytes_text(&text, "taken by another reader: %llu\n",
+				   (unsigned long long)c->cpus[cpu].taken);
 		if (cpu + 1 == c->nr_cpus && c->calls_lost)
 			bytes_text(&text, "CPU: *\ncalls not followed: %llu\n",
 				   (unsigned long long)c->calls_lost);

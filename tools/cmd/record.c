@@ -177,6 +177,7 @@ static void print_json(const struct record_options *o, const struct capture *c)
 		json_u64(&j, "nested", p->stats.nested);
 		json_u64(&j, "too_big", p->stats.too_big);
 		json_u64(&j, "entries", p->stats.entries);
+		json_u64(&j, "taken", p->taken);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -190,7 +191,8 @@ static void print_summary(const struct record_options *o, const struct capture *
 
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
 		const struct wire_stats *s = &c->cpus[i].stats;
-		uint64_t counted = s->overwritten + s->full + s->nested + s->too_big;
+		uint64_t counted =
+			s->overwritten + s->full + s->nested + s->too_big + c->cpus[i].taken;
 
 		events += c->cpus[i].events;
 		lost += counted > c->cpus[i].missed ? counted : c->cpus[i].missed;
@@ -223,5 +225,5 @@ int cmd_record(int argc, char **argv)
 	if (c.nr_pages || !err)
 		(o.json ? print_json : print_summary)(&o, &c);
 	capture_free(&c);
-	return err ? EXIT_FAIL : status;
+	return err && !status ? EXIT_FAIL : status;
 }

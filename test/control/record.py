@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""record.py -- fathom record of a live process: only what is named, everything as it was before, two recorders at once, the command's status."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, TOP, Checks, fathom  # noqa: E402
+
+check = Checks("record")
+ticker = subprocess.Popen([os.path.join(TOP, "build/control/ticker"), "3"], stdout=subprocess.PIPE, text=True)
+PID = ticker.stdout.readline().strip()
+
+
+def fs(what, path, *text):
+    return fathom("fs", PID, what, path, *text)[1]
+
+
+def get(path):
+    return fs("cat", path)
+
+
+def put(path, text):
+    fs("write", path, text)
+
+
+def record(out, *args):
+    return fathom("record", "--target", PID, "-o", out, *args)
+
+
+def events(path):
+    return set(re.findall(r"\d: (\w+):", fathom("report", path)[1]))
+
+
+def state():
+    files = ("set_event", "tracing_on", "current_tracer", "trace_clock", "buffer_size_kb", "events/tick/tick/filter", "set_event_pid")
+    return {f: get(f) for f in files}
+
+
+def steering(d):
+    out = d + "/t.dat"
+    put("events/tick/tock/enable", "1")
+    before = state()
+    check("before", before["set_event"] == "tick:tock\n", before)
+    rc, _, err = record(out, "-e", "tick:tick", "-t", "1")
+    check("only_what_is_named", rc == 0 and events(out) == {"tick"}, f"{err} {events(out)}")
+    check("all_as_before", state() == before, f"{before} {state()}")
+    rc, _, err = record(out, "-t", "1")
+    check("all_events", rc == 0 and events(out) >= {"tick", "tock"}, f"{err} {events(out)}")
+    check("as_before_after_all", state() == before, f"{before} {state()}")
+    rc, _, err = record(out, "-e", "tick:nothing", "-t", "1")
+    check("no_such_event", rc == 1 and "no such event" in err and state() == before, f"{err} {state()}")
+    rc, _, err = record(out, "-e", "tick", "-t", "1", "-p", "nosuch")
+    check("no_such_tracer", rc == 1 and "current_tracer" in err and state() == before, f"{err} {state()}")
+    put("events/enable", "0")
+
+
+def command(d):
+    out = d + "/c.dat"
+    rc, _, err = record(out, "sh", "-c", "exit 7")
+    check("status", rc == 7 and not err and "status 7" in fathom("stat", out)[1], f"{rc} {err}")
+    rc, _, err = record(out, "sh", "-c", "kill -9 $$")
+    check("status_of_a_signal", rc == 137 and "SIGKILL" in fathom("stat", out)[1], f"{rc} {err}")
+    os.unlink(out)
+    rc, _, err = record(out, "/no/such/command")
+    check("no_such_command", rc == 127 and "no such command" in err and not os.path.exists(out), f"{rc} {err} {os.listdir(d)}")
+    rc, text, _ = record(d + '/a"b\\.dat', "--json", "true")
+    check("json_is_json", rc == 0 and json.loads(text)["file"] == d + '/a"b\\.dat', text)
+
+
+def missing(path):
+    """Events of any thread that are missing in the middle."""
+    last, n = {}, 0
+    for task, k in re.findall(r"-(\d+) +\[\d+\].* tick: +n=(\d+)", fathom("report", path)[1]):
+        n += int(k) - last.get(task, int(k) - 1) - 1
+        last[task] = int(k)
+    return n if last else None
+
+
+def two_at_once(d):
+    """Both get everything, and the one that ends first does not end the other."""
+    runs = [subprocess.Popen([FATHOM, "record", "--target", PID, "-e", "tick", "-o", f"{d}/{i}.dat", "-t", str(3 - i)],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in (0, 1)]
+    said = [p.communicate(timeout=60) for p in runs]
+    check("two_recorders_succeed", [p.returncode for p in runs] == [0, 0], said)
+    check("one_has_its_instance", sum("instance of its own" in err for _, err in said) == 1, said)
+    gaps = [missing(f"{d}/{i}.dat") for i in (0, 1)]
+    check("both_have_all", gaps == [0, 0], f"{gaps} {said}")
+    spans = [json.loads(fathom("stat", "--json", f"{d}/{i}.dat")[1]) for i in (0, 1)]
+    check("neither_ends_the_other", all(s["last"] - s["first"] > (2.5 - i) * 1e9 for i, s in enumerate(spans)), spans)
+    check("no_instance_is_left", fs("ls", "instances") == "", fs("ls", "instances"))
+
+
+def another_reader(d):
+    """Who reads the rings without asking takes pages away: that is counted, and nothing is said to be whole."""
+    out = d + "/o.dat"
+    p = subprocess.Popen([FATHOM, "record", "--target", PID, "-e", "tick", "-o", out, "-t", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 20
+    while not os.path.exists(out) and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    thief = subprocess.Popen([FATHOM, "fs", PID, "cat", "per_cpu/cpu0/trace_pipe_raw"], stdout=subprocess.DEVNULL)
+    text, err = p.communicate(timeout=30)
+    thief.kill()
+    thief.wait()
+    gap = missing(out)
+    said = json.loads(fathom("stat", "--json", out)[1])
+    check("another_reader_took_some", gap, text)
+    check("another_reader_is_counted", said["lost"] >= gap and "another program read them" in err and " 0 lost" not in text, f"{gap} {said['lost']} {err} {text}")
+
+
+try:
+    with tempfile.TemporaryDirectory() as d:
+        steering(d)
+        command(d)
+        two_at_once(d)
+        another_reader(d)
+finally:
+    ticker.kill()
+    ticker.wait()
+check.done()
