@@ -3,6 +3,7 @@
 #ifndef TEST_HARNESS_H
 #define TEST_HARNESS_H
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct test_case {
 
 static struct test_case *test_first, **test_tail = &test_first;
 static int test_failures; /* in the running case */
+static jmp_buf test_end;  /* of the running case, for REQUIRE() */
 
 /* A loop that fails says so a few times; the rest is only counted. */
 #define TEST_SAY(...) (test_failures++ < 8 ? printf(__VA_ARGS__) : 0)
@@ -37,6 +39,15 @@ static int test_failures; /* in the running case */
 		}                                                                    \
 	} while (0)
 
+/* What the rest of the case stands on: if it does not hold, the case ends here. Only in the thread that runs the case. */
+#define REQUIRE(cond)                                                                  \
+	do {                                                                           \
+		if (!(cond)) {                                                         \
+			TEST_SAY("  %s:%d: REQUIRE(%s)\n", __FILE__, __LINE__, #cond); \
+			longjmp(test_end, 1);                                          \
+		}                                                                      \
+	} while (0)
+
 #define CHECK_EQ(got, want)                                                                    \
 	do {                                                                                   \
 		long long test_g = (long long)(got), test_w = (long long)(want);               \
@@ -55,6 +66,14 @@ static int test_failures; /* in the running case */
 		}                                                                                \
 	} while (0)
 
+/* A case that ends early comes back here. */
+__attribute__((noinline, unused)) static void test_run(struct test_case *t)
+{
+	test_failures = 0;
+	if (!setjmp(test_end))
+		t->run();
+}
+
 /* `./test NAME` runs one case. */
 static inline int test_main(int argc, char **argv)
 {
@@ -64,8 +83,7 @@ static inline int test_main(int argc, char **argv)
 	for (struct test_case *t = test_first; t; t = t->next) {
 		if (argc > 1 && strcmp(argv[1], t->name) != 0)
 			continue;
-		test_failures = 0;
-		t->run();
+		test_run(t);
 		if (test_failures) {
 			printf("not ok %s: %d checks failed\n", t->name, test_failures);
 			failed = 1;

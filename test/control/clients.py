@@ -13,6 +13,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import until  # noqa: E402
+
 SECONDS = float(os.environ.get("CLIENT_SECONDS", "3"))
 CLIENTS = 8
 VALUES = ["0", "1", "2", "nop", "function", "function_graph", "-1", "x", "sched_switch", "*:*", "prev_pid == 1",
@@ -235,10 +238,11 @@ def recorded(c):
     """A marker, and an event of the threads that never stopped."""
     put(c, "trace_marker", "still here", 1)
     put(c, "events/sched/sched_switch/enable", "1")
-    time.sleep(0.2)
+    wanted = (b"still here", b"sched_switch: prev_comm=")
+    until(lambda: all(w in whole(c, "trace") for w in wanted))
     put(c, "events/sched/sched_switch/enable", "0")
     text = whole(c, "trace")
-    return [w for w in (b"still here", b"sched_switch: prev_comm=") if w not in text]
+    return [w for w in wanted if w not in text]
 
 
 def main():

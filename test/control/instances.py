@@ -4,10 +4,9 @@ import errno
 import os
 import re
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from targets import Checks, Mount, Process, error_of, no_fuse, read, write  # noqa: E402
+from targets import Checks, Mount, Process, error_of, no_fuse, read, until, write  # noqa: E402
 
 check = Checks("instances")
 
@@ -24,13 +23,6 @@ stacktrace sym-addr sym-offset sym-userobj test_nop_accept test_nop_refuse users
 def calls(d):
     """(pid, function) of the calls in a trace."""
     return [(int(p), f) for p, f in re.findall(r"-(\d+) +\[.*: (\w+) <-\w+$", read(d + "/trace"), re.M)]
-
-
-def wait_for(what, seconds=20):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
 
 
 def names(d):
@@ -53,7 +45,7 @@ def two_at_once(d, a, b):
         write(where + "/set_ftrace_filter", name + "\n")
         write(where + "/current_tracer", "function\n")
     for where, name in ((d, "schedule_tail"), (a, "schedule"), (b, "scheduler_tick")):
-        check(f"only_{name}", wait_for(lambda: names(where) == {name}), names(where))
+        check(f"only_{name}", until(lambda: names(where) == {name}), names(where))
         check(f"listed_{name}", read(where + "/set_ftrace_filter") == name + "\n")
     on = read(d + "/enabled_functions")
     check("sites", all(f"\n{n} (1)      " in "\n" + on for n in ("schedule_tail", "schedule", "scheduler_tick")) and on.count("\n") == 3, on)
@@ -62,20 +54,20 @@ def two_at_once(d, a, b):
     write(a + "/set_ftrace_notrace", "schedule\n")
     write(a + "/trace", "\n")
     count = len(calls(b))
-    check("notrace", wait_for(lambda: len(calls(b)) > count) and calls(a) == [], calls(a)[:3])
+    check("notrace", until(lambda: len(calls(b)) > count) and calls(a) == [], calls(a)[:3])
     write(a + "/set_ftrace_notrace", "\n")
 
 
 def tasks(a):
-    pid = calls(a)[-1][0] if wait_for(lambda: calls(a)) else 0
+    pid = calls(a)[-1][0] if until(lambda: calls(a)) else 0
     write(a + "/set_ftrace_pid", f"{pid}\n")
     check("pid_listed", read(a + "/set_ftrace_pid") == f"{pid}\n")
     write(a + "/trace", "\n")
-    check("pid", wait_for(lambda: len(calls(a)) > 20) and {p for p, _ in calls(a)} == {pid}, calls(a)[:3])
+    check("pid", until(lambda: len(calls(a)) > 20) and {p for p, _ in calls(a)} == {pid}, calls(a)[:3])
     write(a + "/set_ftrace_pid", "\n")
     write(a + "/set_ftrace_notrace_pid", f"{pid}\n")
     write(a + "/trace", "\n")
-    check("notrace_pid", wait_for(lambda: len(calls(a)) > 20) and pid not in {p for p, _ in calls(a)}, pid)
+    check("notrace_pid", until(lambda: len(calls(a)) > 20) and pid not in {p for p, _ in calls(a)}, pid)
     write(a + "/set_ftrace_notrace_pid", "\n")
 
 
@@ -83,17 +75,17 @@ def probes(d, a):
     """An instance's probes are its own: they stop, show and steer it, and nobody else."""
     write(a + "/set_ftrace_filter", "schedule:traceoff\n", os.O_WRONLY | os.O_APPEND)
     check("probe_listed", read(a + "/set_ftrace_filter").endswith("schedule:traceoff:unlimited\n") and "traceoff" not in read(d + "/set_ftrace_filter"))
-    check("probe_stops_it", wait_for(lambda: read(a + "/tracing_on") == "0\n") and read(d + "/tracing_on") == "1\n")
+    check("probe_stops_it", until(lambda: read(a + "/tracing_on") == "0\n") and read(d + "/tracing_on") == "1\n")
     write(a + "/set_ftrace_filter", "!schedule:traceoff\n", os.O_WRONLY | os.O_APPEND)
     write(a + "/tracing_on", "1\n")
     check("no_probe_to_remove", error_of(lambda: write(a + "/set_ftrace_filter", "!schedule:traceon\n", os.O_WRONLY | os.O_APPEND)) == errno.ENODEV)
     write(a + "/set_ftrace_filter", "schedule:enable_event:sched:sched_switch\n", os.O_WRONLY | os.O_APPEND)
     at = "/events/sched/sched_switch/enable"
-    check("probe_event", wait_for(lambda: read(a + at) == "1*\n") and read(d + at) == "0\n", read(a + at) + read(d + at))
+    check("probe_event", until(lambda: read(a + at) == "1*\n") and read(d + at) == "0\n", read(a + at) + read(d + at))
     write(a + "/set_ftrace_filter", "!schedule:enable_event:sched:sched_switch\n", os.O_WRONLY | os.O_APPEND)
     write(a + at, "0\n")
     write(a + "/options/func_stack_trace", "1\n")
-    check("stack", wait_for(lambda: " => machine_work" in read(a + "/trace")) and read(d + "/options/func_stack_trace") == "0\n")
+    check("stack", until(lambda: " => machine_work" in read(a + "/trace")) and read(d + "/options/func_stack_trace") == "0\n")
 
 
 def repeats(d, a):
@@ -104,9 +96,9 @@ def repeats(d, a):
     write(a + "/trace", "\n")
     write(d + "/set_ftrace_filter", "schedule_tail\n")
     write(d + "/current_tracer", "function\n")
-    check("repeats_counted", wait_for(lambda: len(calls(d)) > 200) and len(calls(a)) < 20, len(calls(a)))
+    check("repeats_counted", until(lambda: len(calls(d)) > 200) and len(calls(a)) < 20, len(calls(a)))
     write(a + "/set_ftrace_filter", "scheduler_tick\n", os.O_WRONLY | os.O_APPEND)
-    check("repeats_told", wait_for(lambda: re.search(r": schedule_tail <-\w+ \(repeats: \d\d+, last_ts: [ \d]{4}\d+\.\d{6}\)$", read(a + "/trace"), re.M)),
+    check("repeats_told", until(lambda: re.search(r": schedule_tail <-\w+ \(repeats: \d\d+, last_ts: [ \d]{4}\d+\.\d{6}\)$", read(a + "/trace"), re.M)),
           read(a + "/trace")[:1500])
     write(d + "/current_tracer", "nop\n")
     write(a + "/options/func-no-repeats", "0\n")
@@ -123,7 +115,7 @@ def latency(d, a, b):
         check(f"latency_busy_{'b' if where == b else 'top'}", error_of(lambda: write(where + "/current_tracer", "preemptoff\n")) == errno.EBUSY
               and read(where + "/current_tracer") == "nop\n")
     check("latency_snapshot_busy", error_of(lambda: write(a + "/snapshot", "1\n")) == errno.EBUSY)
-    check("latency_found", wait_for(lambda: "latency trace v1.1.5" in read(a + "/trace")), read(a + "/trace"))
+    check("latency_found", until(lambda: "latency trace v1.1.5" in read(a + "/trace")), read(a + "/trace"))
     text = read(a + "/trace")
     check("latency_text", "#  => started at: worker\n#  => ended at:   worker\n" in text and " : machine_work <-worker\n" in text, text)
     check("latency_max", read(d + "/tracing_max_latency") == "0\n")
@@ -133,11 +125,11 @@ def latency(d, a, b):
     check("latency_beside_busy", error_of(lambda: write(d + "/current_tracer", "wakeup_rt\n")) == errno.EBUSY)
     write(b + "/current_tracer", "nop\n")
     write(a + "/tracing_max_latency", "0\n")
-    check("latency_one_goes_on", wait_for(lambda: read(a + "/tracing_max_latency") != "0\n"))
+    check("latency_one_goes_on", until(lambda: read(a + "/tracing_max_latency") != "0\n"))
     write(a + "/current_tracer", "nop\n")
     check("latency_put_back", read(a + "/options/latency-format") == "0\n")
     write(b + "/current_tracer", "preemptirqsoff\n")  # it is removed while that runs
-    check("latency_other", wait_for(lambda: read(b + "/tracing_max_latency") != "0\n"))
+    check("latency_other", until(lambda: read(b + "/tracing_max_latency") != "0\n"))
 
 
 def come_and_go(d):
@@ -149,7 +141,7 @@ def come_and_go(d):
         write(i + "/set_ftrace_filter", "schedule:stacktrace\n", os.O_WRONLY | os.O_APPEND)
         write(i + "/current_tracer", "irqsoff\n" if n % 3 == 1 else "function\n")
         if n % 10 == 0 and n % 3 != 1:
-            check(f"go_{n}", wait_for(lambda: calls(i)), read(i + "/trace")[-300:])
+            check(f"go_{n}", until(lambda: calls(i)), read(i + "/trace")[-300:])
         os.rmdir(i)
     check("gone", read(d + "/enabled_functions") == "", read(d + "/enabled_functions"))
 

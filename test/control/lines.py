@@ -7,7 +7,6 @@ import os
 import re
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +14,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from targets import FATHOM, Checks, Demo, Mount, Process, is_mounted, no_fuse, read, write  # noqa: E402
+from targets import (FATHOM, OPEN, READ, Checks, Demo, Mount, Process, asleep_in, entries, is_mounted, no_fuse,  # noqa: E402
+                     read, reader_of, until, write)
 
 check = Checks("line")
 
@@ -64,7 +64,7 @@ def used(line):
         write(d + "/trace_marker", "over the line\n")
         check("marker", "over the line" in read(d + "/trace"), read(d + "/trace"))
         write(d + "/events/enable", "1\n")
-        time.sleep(0.3)
+        until(lambda: entries(d) > 600)
         write(d + "/events/enable", "0\n")
         check("much_text", read(d + "/trace").count("\n") > 500)
         r = subprocess.run([FATHOM, "fs", line.name, "ls"], capture_output=True, text=True, timeout=20)
@@ -91,9 +91,9 @@ def silent(line):
     m = Mount(line.name)
     line.mute = True
     cat = subprocess.Popen(["cat", m.dir + "/tracing_on"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.5)
+    until(lambda: asleep_in(cat.pid, OPEN | READ))
     t = time.time()
-    cat.send_signal(signal.SIGINT)
+    cat.terminate()  # not SIGINT: a background job of a shell ignores that, and so do its children
     cat.wait(timeout=20)
     check("silent_interrupt", time.time() - t < 5, time.time() - t)
     cat = subprocess.Popen(["cat", m.dir + "/current_tracer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -104,10 +104,7 @@ def silent(line):
         cat.kill()
         err = "it hangs"
     check("silent_eio", "Input/output error" in err, err)
-    for _ in range(50):
-        if not is_mounted(m.dir):
-            break
-        time.sleep(0.1)
+    until(lambda: not is_mounted(m.dir))
     check("silent_unmounted", not is_mounted(m.dir))
     os.rmdir(m.dir)
     line.mute = False
@@ -115,16 +112,11 @@ def silent(line):
 
 def hung_up(line):
     m = Mount(line.name)
-    cat = subprocess.Popen(["cat", m.dir + "/trace_pipe"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           env={**os.environ, "LC_ALL": "C"})
-    time.sleep(0.4)
+    cat = reader_of(m.dir + "/trace_pipe")
     line.cut()
     err = cat.communicate(timeout=20)[1]
     check("cut_eio", "Input/output error" in err, err)
-    for _ in range(50):
-        if not is_mounted(m.dir):
-            break
-        time.sleep(0.1)
+    until(lambda: not is_mounted(m.dir))
     check("cut_unmounted", not is_mounted(m.dir))
     os.rmdir(m.dir)
 

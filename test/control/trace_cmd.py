@@ -10,10 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from targets import FATHOM, TOP, Checks, Kernel, Process, no_fuse, read, write  # noqa: E402
+from targets import FATHOM, TOP, Checks, Kernel, Process, entries, no_fuse, read, until, write  # noqa: E402
 
 EVENTS = ["-e", "sched", "-e", "raw_syscalls"]
 
@@ -108,7 +107,7 @@ def queries(check, d):
 def steering(check, d):
     rc, _, err = cmd("start", *EVENTS)
     check("start", rc == 0 and read(d + "/events/sched/enable") == "1\n", err)
-    time.sleep(0.3)
+    until(lambda: entries(d) > 200)
     rc, _, err = cmd("stop")
     check("stop", rc == 0 and read(d + "/tracing_on") == "0\n", err)
     text = read(d + "/trace")
@@ -208,7 +207,7 @@ def inside(name, d):
     check("same_events", len(a) > 50 and a == b, difference(a, b))
     end_of_it(check, d)
     cmd("start", *EVENTS, "-p", "function_graph")
-    time.sleep(0.3)
+    until(lambda: entries(d) > 200)
     cmd("stop")
     text = read(d + "/trace")
     same_graph(check, drawn(text), told(extracted(check, dat, "-R")))

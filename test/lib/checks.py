@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FATHOM = os.environ.get("FATHOM", os.path.join(TOP, "build/fathom"))
@@ -29,6 +30,30 @@ class Checks:
 _script = Checks()
 check = _script.check
 done = _script.done
+
+
+def until(state, seconds=60):
+    """Wait for a state: what state() returned once it was true, or at last. Far longer than a busy machine needs."""
+    end = time.monotonic() + seconds
+    while not (got := state()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return got
+
+
+# Numbers of read(), openat() and poll() or ppoll() on x86_64, and on arm64 and riscv64.
+READ, OPEN, POLL = {0, 63}, {257, 56}, {7, 73}
+
+
+def asleep_in(pid, calls, path=None):
+    """Does the process sleep in one of these system calls, with `path` as its first argument's file?"""
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as f:
+            words = f.read().split()
+        if words[0] == "running" or int(words[0]) not in calls:
+            return False
+        return path is None or os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}") == os.path.realpath(path)
+    except OSError:
+        return False
 
 
 def need(program, package, name):

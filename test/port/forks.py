@@ -6,10 +6,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, TOP, Checks  # noqa: E402
+from checks import FATHOM, TOP, Checks, until  # noqa: E402
 
 check = Checks()
 LIBRARY = """
@@ -106,14 +105,13 @@ def forks(d, name, flags):
             r = fs(p.pid, "cat", "current_tracer")
             check(f"{name}_still_served", r.stdout == "nop\n", r.stdout + r.stderr)
             fs(p.pid, "write", "current_tracer", "function_graph")
-            time.sleep(0.1)
-            check(f"{name}_still_traced", "down()" in fs(p.pid, "cat", "trace").stdout)
-            with subprocess.Popen([FATHOM, "fs", str(p.pid), "cat", "trace_pipe"], stdout=subprocess.DEVNULL,
+            check(f"{name}_still_traced", until(lambda: "down()" in fs(p.pid, "cat", "trace").stdout))
+            with subprocess.Popen([FATHOM, "fs", str(p.pid), "cat", "trace_pipe"], stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL) as reader:
-                time.sleep(0.2)
+                reader.stdout.readline()
                 p.kill()
                 try:
-                    reader.wait(10)
+                    reader.communicate(timeout=60)
                     check(f"{name}_reader_sees_the_end", True)
                 except subprocess.TimeoutExpired:
                     check(f"{name}_reader_sees_the_end", False, "a child holds the line")

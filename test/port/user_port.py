@@ -59,10 +59,12 @@ def same_as_dump(kind, d):
     ours, theirs = parse_dump(r.stderr), parse_report(lines)
     jobs = sum("job_end" in o[4] for o in ours)
     check(f"{kind}_every_job_is_there", jobs == 200, f"{jobs} of 200")
+    # One at a time: a signal that comes after the thread gave its ring back takes one again (threads.c, T4), maybe another.
     rings = {}
-    for comm, pid, cpu, _, _ in ours:
-        rings.setdefault(pid, set()).add(cpu)
-    check(f"{kind}_a_thread_has_one_ring", all(len(c) == 1 for c in rings.values()), str(rings))
+    for _, pid, cpu, _, _ in ours:
+        if rings.setdefault(pid, [cpu])[-1] != cpu:
+            rings[pid].append(cpu)
+    check(f"{kind}_a_thread_has_one_ring", all(len(c) == len(set(c)) <= 2 for c in rings.values()), str(rings))
     diff = [f"{a} / {b}" for a, b in zip(ours, theirs) if a != b]
     check(f"{kind}_report_equals_dump", ours == theirs and len(ours) > 600, f"{len(ours)} and {len(theirs)} lines; {diff[:2]}")
 

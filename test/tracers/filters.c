@@ -70,7 +70,7 @@ TEST(names_globs_numbers)
 	CHECK_EQ(filter("ret_leaf"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(filter("hij_*"), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 13);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED + 1);
 	CHECK_EQ(filter("!hij_*"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(filter("*_lea?"), 0);
@@ -104,11 +104,11 @@ TEST(edited_copy_takes_effect_when_put_back)
 	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "nosuch", 6), -FATHOM_EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	CHECK_EQ(fathom_function_set_replace(FATHOM_SET_FILTER, copy), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
 	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf", 8), 0);
 	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf:traceoff", 17), 1);
 	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "!ret_leaf:traceoff", 18), 1);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
 	clean();
 }
 
@@ -207,12 +207,12 @@ TEST(modules)
 	CHECK_EQ(fathom_module_add(&rets), -FATHOM_EEXIST);
 	CHECK_EQ(filter("nosuch:mod:rets"), -FATHOM_EINVAL);
 	CHECK_EQ(filter(":mod:rets"), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 12);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
 	CHECK_EQ(filter("!*leaf:mod:r*"), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 11);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED - 1);
 	CHECK_EQ(filter("*_leaf:mod:!rets"), 0);
 	CHECK_EQ(filter("hij_top:mod:!"), 0);
-	CHECK_EQ(members(FATHOM_SET_FILTER), 13);
+	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED + 1);
 	CHECK_EQ(put(FATHOM_SET_NOTRACE, "*leaf:mod:rets"), 0);
 	CHECK_EQ(members(FATHOM_SET_NOTRACE), 1);
 	CHECK_EQ(put(FATHOM_SET_GRAPH, "*:mod:rets"), -FATHOM_EINVAL);
@@ -385,7 +385,7 @@ TEST(probes)
 	CHECK_EQ(filter("ret_mid:stacktrace:99999999999"), -FATHOM_ERANGE);
 	CHECK_EQ(filter("!ret_leaf:stacktrace:0"), 0);
 	CHECK_EQ(filter("ret_*:stacktrace"), 0);
-	CHECK_EQ(probe_count(), 12);
+	CHECK_EQ(probe_count(), NR_TRACED);
 	ret_mid(1);
 	CHECK_EQ(records_of(WIRE_ID_KERNEL_STACK), 3);
 	CHECK_EQ(filter("!ret_*:stacktrace"), 0);

@@ -15,6 +15,8 @@ struct big {
 	long v[6];
 };
 
+/* How many functions with sites each family has: those below, and one that only eight() calls. */
+#define NR_TRACED 15
 #define TRACED_FUNCTIONS(p)                                   \
 	int p##_leaf(int x);                                  \
 	size_t p##_through(size_t (*call)(int), int arg);     \

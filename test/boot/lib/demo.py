@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
-from checks import FATHOM, TOP, Checks  # noqa: E402,F401
+from checks import FATHOM, TOP, Checks, until  # noqa: E402,F401
 
 PROMPT = b"\r\n# "
 

@@ -1,12 +1,13 @@
 """targets.py -- things to trace for the tests of mounts: a process, and the demo kernel under QEMU."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../boot/lib"))
-from demo import FATHOM, TOP, Checks, Demo  # noqa: E402,F401
+from demo import FATHOM, TOP, Checks, Demo, until  # noqa: E402,F401
+from checks import OPEN, POLL, READ, asleep_in  # noqa: E402,F401
 
 
 class Process:
@@ -73,10 +74,7 @@ class Mount:
 
     def __exit__(self, *unused):
         self.end()
-        for _ in range(50):
-            if not is_mounted(self.dir):
-                break
-            time.sleep(0.1)
+        until(lambda: not is_mounted(self.dir))
         os.rmdir(self.dir)
 
 
@@ -105,3 +103,15 @@ def write(path, text, flags=os.O_WRONLY | os.O_TRUNC):
         return os.write(fd, text.encode())
     finally:
         os.close(fd)
+
+
+def entries(d):
+    """How many events the rings of the tree hold."""
+    return sum(int(re.search(r"^entries: (\d+)", read(f"{d}/per_cpu/{cpu}/stats"), re.M).group(1)) for cpu in os.listdir(d + "/per_cpu"))
+
+
+def reader_of(path):
+    """A cat that sleeps in a read of this file."""
+    cat = subprocess.Popen(["cat", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"})
+    until(lambda: asleep_in(cat.pid, READ, path))
+    return cat
