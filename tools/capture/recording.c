@@ -402,7 +402,8 @@ int recording_end(struct recording *r, const struct capture *c)
 /* The recording as a trace.dat in its own place. */
 static int settle(struct recording *r)
 {
-	struct writer_options o = {.version = 6};
+	struct scan_choice all = SCAN_ALL;
+	struct writer_options o = {.version = 6, .choice = &all};
 	struct source *s = NULL;
 	struct output out;
 	uint64_t too_large;
