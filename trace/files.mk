@@ -5,3 +5,5 @@ FATHOM_SRC := $(sort $(wildcard trace/ring/*.c trace/events/*.c trace/functions/
 FATHOM_ARCH_SRC_x86_64  := $(sort $(wildcard trace/arch/x86_64/*.c trace/arch/x86_64/*.S)) trace/arch/text.c
 FATHOM_ARCH_SRC_aarch64 := $(sort $(wildcard trace/arch/aarch64/*.c trace/arch/aarch64/*.S)) trace/arch/text.c trace/arch/patch_word.c
 FATHOM_ARCH_SRC_riscv64 := $(sort $(wildcard trace/arch/riscv64/*.c trace/arch/riscv64/*.S)) trace/arch/text.c trace/arch/patch_word.c
+# Any other CPU: text is not patched, off events test a flag.
+FATHOM_ARCH_SRC_none    := $(sort $(wildcard trace/arch/none/*.c))

@@ -124,7 +124,7 @@ void user_events_leave(struct fathom_object *o)
 {
 	struct former *now = NULL, *f;
 
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
+	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++) {
 		f = (*ev)->id && (*ev)->fields ? former_copy(*ev) : NULL;
 		if (!f)
 			continue;
@@ -159,7 +159,7 @@ static void former_return(struct fathom_event *ev)
 /* The events of a library that comes, before they get ids. */
 void user_formers_return(const struct fathom_object *o)
 {
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
+	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++) {
 		if (!(*ev)->fields && (*ev)->setup)
 			(*ev)->setup(*ev);
 		if (!(*ev)->id)

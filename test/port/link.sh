@@ -36,7 +36,7 @@ void start(void)
 	off_path(1);
 }
 END
-printf 'SECTIONS {\n. = 0x100000;\n.text : { *(.text .text.*) }\n.rodata : { *(.rodata .rodata.*) }\n.data : { *(.data .data.*) }\nINCLUDE trace/fathom.lds\n.bss : { *(.bss .bss.*) }\n/DISCARD/ : { *(.comment .note.* .eh_frame) }\n}\n' >$out/script.lds
+printf 'SECTIONS {\n. = 0x100000;\n.text : { *(.text .text.*) }\n.rodata : { *(.rodata .rodata.*) INCLUDE trace/fathom.lds }\n.data : { *(.data .data.*) }\n.bss : { *(.bss .bss.*) }\n/DISCARD/ : { *(.comment .note.* .eh_frame) }\n}\n' >$out/script.lds
 count() { # ELF: pointers in the registry, by its bounds
 	nm "$1" | awk '$3 == "__start_fathom_events" {a = $1} $3 == "__stop_fathom_events" {b = $1} END {print a, b}' |
 		{ read -r a b; [ -n "$b" ] && echo $(((0x$b - 0x$a) / 8)) || echo 0; }

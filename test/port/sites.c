@@ -39,7 +39,7 @@ static int sites_aligned(void)
 	const struct fathom_object *o = fathom_object_next(NULL);
 	uint32_t n = 0;
 
-	for (struct fathom_site *s = o->sites; s < o->sites_end; s++, n += s[-1].event != 0)
+	for (const struct fathom_site *s = o->sites; s < o->sites_end; s++, n += s[-1].event != 0)
 		if (((uintptr_t)&s->at + (uintptr_t)(intptr_t)s->at) % FATHOM_SITE_ALIGN)
 			return 0;
 	return n >= 7;

@@ -97,13 +97,13 @@ static int events_come(struct fathom_object *o)
 {
 	uint32_t n = 0;
 
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++)
+	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++)
 		n += events_lasting(*ev);
 	if (!fathom_ctl.ready || fathom_ctl.boot != fathom_core.boot)
 		return 0; /* the tree is not made yet */
 	if (n > events_free_places())
 		return -FATHOM_ENOSPC;
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
+	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++) {
 		uint32_t at = events_free_place();
 
 		if (!events_lasting(*ev))
@@ -151,7 +151,7 @@ static void events_forget(struct ctl_instance *tr, uint32_t at)
 
 static void events_go(struct fathom_object *o)
 {
-	for (struct fathom_event **ev = o->events; ev < o->events_end; ev++) {
+	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++) {
 		struct ctl_event *top = (*ev)->control;
 		uint32_t at = (uint32_t)(top - fathom_ctl.top.events);
 		struct ctl_place *p;

@@ -159,7 +159,7 @@ void fathom_pool_retire(void *block)
 	if (!block)
 		return;
 	b = (struct pool_block *)block - 1;
-	b->waits_for = ~(uint64_t)0;
+	b->waits_for = ~(uint64_t)0 >> (64 - FATHOM_CPUS_MAX);
 	b->limbo = pool.limbo;
 	pool.limbo = b;
 }

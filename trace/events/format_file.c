@@ -47,7 +47,8 @@ static int format_equal(const char *s, size_t bytes, const char *name)
 static const struct fathom_enum *format_enum(const char *system, const char *s, size_t bytes)
 {
 	for (const struct fathom_object *o = NULL; (o = fathom_object_next(o));)
-		for (struct fathom_enum **e = o->enums; (uintptr_t)e < (uintptr_t)o->enums_end; e++)
+		for (const struct fathom_enum *const *e = o->enums;
+		     (uintptr_t)e < (uintptr_t)o->enums_end; e++)
 			if (format_equal(s, bytes, (*e)->name) &&
 			    format_equal((*e)->system, fathom_strlen((*e)->system), system))
 				return *e;

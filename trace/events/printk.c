@@ -7,20 +7,21 @@
 #include "fathom/print.h"
 #include "fathom/site.h"
 
-extern const char *__start_fathom_formats[] FATHOM_HIDDEN;
-extern const char *__stop_fathom_formats[] FATHOM_HIDDEN;
+extern const char *const __start_fathom_formats[] FATHOM_HIDDEN;
+extern const char *const __stop_fathom_formats[] FATHOM_HIDDEN;
 
-/* So that the section is there in a program without trace_printk(). */
-static const char *printk_no_format __attribute__((section("fathom_formats"), used, FATHOM_RETAIN));
+/* So that the section is there in a program without trace_printk(). Empty ones are not formats. */
+static const char *const printk_no_format
+	__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = "";
 
 #define PRINTK_MAX 1024 /* bytes of packed arguments, as Linux's buffer */
 
 const char *fathom_printk_format(uint32_t index)
 {
-	const char **f = __start_fathom_formats;
+	const char *const *f = __start_fathom_formats;
 
 	for (; (uintptr_t)f < (uintptr_t)__stop_fathom_formats; f++) {
-		if (!*f)
+		if (!**f)
 			continue;
 		if (!index)
 			return *f;

@@ -135,7 +135,7 @@ static uintptr_t registry_at(const int32_t *member)
 /* A site that is not aligned cannot be replaced by one store: the linker script or the compiler moved it. */
 static int registry_sites_ok(const struct fathom_object *o)
 {
-	for (struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++)
+	for (const struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++)
 		if (registry_at(&s->at) % FATHOM_SITE_ALIGN)
 			return 0;
 	return 1;
@@ -144,7 +144,7 @@ static int registry_sites_ok(const struct fathom_object *o)
 static int registry_patch_object(const struct fathom_object *o, const struct fathom_event *ev,
 				 int on)
 {
-	for (struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++) {
+	for (const struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++) {
 		uint8_t code[FATHOM_SITE_BYTES];
 		uintptr_t at = registry_at(&s->at);
 		int err;

@@ -6,7 +6,7 @@
 #include "functions/sites.h"
 #include "functions/tracers.h"
 
-#define FUNCTION_BYTES 24 /* common, ip, parent_ip */
+#define FUNCTION_BYTES (8 + 2 * (uint32_t)sizeof(uintptr_t)) /* common, ip, parent_ip */
 
 static struct function_last function_last[FATHOM_CPUS_MAX]; /* the top's */
 
@@ -18,8 +18,8 @@ static inline void function_write(struct fathom_ring *ring, uintptr_t ip, uintpt
 
 	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, FUNCTION_BYTES, &slot))) {
 		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCTION, context));
-		fathom_put64(to + 8, ip);
-		fathom_put64(to + 16, parent_ip);
+		((struct fathom_rec_function *)(void *)to)->ip = ip;
+		((struct fathom_rec_function *)(void *)to)->parent_ip = parent_ip;
 		fathom_ring_commit(ring, &slot);
 	}
 }
@@ -65,13 +65,14 @@ void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 	fathom_port_unpin(pin);
 }
 
-#define REPEATS_BYTES \
-	32 /* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */
+/* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */
+#define REPEATS_BYTES (FUNCTION_BYTES + 8)
 
 /* Say how often the last call came again, before another one is recorded. */
 static void function_flush_repeats(struct function_last *last, struct fathom_ring *ring,
 				   uint32_t context)
 {
+	struct fathom_rec_repeats *r;
 	struct fathom_slot slot;
 	uint8_t *to;
 	uint64_t ago;
@@ -81,10 +82,12 @@ static void function_flush_repeats(struct function_last *last, struct fathom_rin
 		return;
 	ago = fathom_to_ns(slot.time - last->last_ts);
 	fathom_put64(to, fathom_common_word(WIRE_ID_FUNC_REPEATS, context));
-	fathom_put64(to + 8, last->ip);
-	fathom_put64(to + 16, last->parent_ip);
-	fathom_put32(to + 24, last->count | (uint32_t)(ago >> 32) << 16);
-	fathom_put32(to + 28, (uint32_t)ago);
+	r = (void *)to;
+	r->ip = last->ip;
+	r->parent_ip = last->parent_ip;
+	r->count = (uint16_t)last->count;
+	r->top_delta_ts = (uint16_t)(ago >> 32);
+	r->bottom_delta_ts = (uint32_t)ago;
 	fathom_ring_commit(ring, &slot);
 	last->count = 0;
 }

@@ -12,8 +12,8 @@
  * address is, and the shadow stack keeps the right one.
  */
 
-#define ENTRY_BYTES 20 /* common, func, depth */
-#define EXIT_BYTES  40 /* common, func, depth, overrun, calltime, rettime */
+#define ENTRY_BYTES (12 + (uint32_t)sizeof(uintptr_t)) /* common, func, depth */
+#define EXIT_BYTES  (32 + (uint32_t)sizeof(uintptr_t)) /* and overrun, calltime, rettime */
 
 /* The four entries are all fast path: the ring's and the port's inline functions go in too. */
 #ifdef __clang__
@@ -80,19 +80,21 @@ static uint8_t *graph_reserve(struct fathom_task *task, struct fathom_ring *ring
 static void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, uint32_t context)
 {
 	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
-	fathom_put64(to + 8, ip);
-	fathom_put32(to + 16, depth);
+	((struct fathom_rec_funcgraph_entry *)(void *)to)->func = ip;
+	((struct fathom_rec_funcgraph_entry *)(void *)to)->depth = (int32_t)depth;
 }
 
 static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t overrun,
 			   uint64_t calltime, uint64_t now, uint32_t context)
 {
+	struct fathom_rec_funcgraph_exit *r = (void *)to;
+
 	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
-	fathom_put64(to + 8, func);
-	fathom_put32(to + 16, depth);
-	fathom_put32(to + 20, overrun);
-	fathom_put64(to + 24, fathom_to_ns(calltime));
-	fathom_put64(to + 32, fathom_to_ns(now));
+	r->func = func;
+	r->depth = (int32_t)depth;
+	r->overrun = overrun;
+	r->calltime = fathom_to_ns(calltime);
+	r->rettime = fathom_to_ns(now);
 }
 
 /* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. */

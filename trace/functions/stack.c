@@ -7,6 +7,7 @@
 #include "wire/format.h"
 
 #define STACK_FRAMES 64 /* in a record */
+#define STACK_HEAD   offsetof(struct fathom_rec_stack, caller)
 
 /* The stack of the deepest call seen. Written under the lock by whoever found it, copied out under it in task context. */
 static struct fathom_stack_seen deepest;
@@ -22,22 +23,24 @@ void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t paren
 	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
 	struct fathom_unwind u;
 	struct fathom_slot slot;
-	uint8_t *to;
+	struct fathom_rec_stack *to;
 
 	fathom_unwind_kernel(&u, fp);
 	while (n < STACK_FRAMES && fathom_unwind_next(&u, 0))
 		n++;
-	to = ring ? fathom_ring_reserve(ring, 16 + 8 * n, &slot) : 0;
+	to = ring ? fathom_ring_reserve(ring, (uint32_t)(STACK_HEAD + n * sizeof(uintptr_t)), &slot)
+		  : 0;
 	if (to) {
 		fathom_put64(to, fathom_common_word(WIRE_ID_KERNEL_STACK, fathom_port_context()));
-		fathom_put64(to + 8, n); /* int size, then the padding in front of caller[] */
+		fathom_put_word(&to->size,
+				n); /* and the padding in front of caller[], if there is any */
 		if (ip)
-			fathom_put64(to + 16, ip);
+			to->caller[0] = ip;
 		if (parent_ip)
-			fathom_put64(to + 16 + 8 * (head - 1), parent_ip);
+			to->caller[head - 1] = parent_ip;
 		fathom_unwind_kernel(&u, fp);
 		for (uint32_t i = head; i < n; i++)
-			fathom_put64(to + 16 + 8 * i, fathom_unwind_next(&u, 0));
+			to->caller[i] = fathom_unwind_next(&u, 0);
 		fathom_ring_commit(ring, &slot);
 	}
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/internal.h"
 #include "fathom/port_default.h"
 #include "fathom/ring.h"
 #include "fathom/task.h"
@@ -133,6 +134,11 @@ static inline void fathom_put64(void *at, uint64_t v)
 }
 
 static inline void fathom_put32(void *at, uint32_t v)
+{
+	__builtin_memcpy(at, &v, sizeof(v));
+}
+
+static inline void fathom_put_word(void *at, uintptr_t v)
 {
 	__builtin_memcpy(at, &v, sizeof(v));
 }

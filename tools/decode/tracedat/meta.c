@@ -47,6 +47,20 @@ int tracedat_header_info(struct source *s, struct reader *r, uint64_t base)
 	return 0;
 }
 
+/*
+ * A long of the traced kernel: what the addresses of its own records take. The head of the file has that of the recorder, and a
+ * page's commit, which trace-cmd goes by, may be wider than a long (Fathom's is, on a 32-bit target).
+ */
+static void long_of_format(struct source *s, const char *text, uint64_t bytes)
+{
+	static const char field[] = "field:unsigned long ip;", size[] = "size:";
+	const char *at = memmem(text, bytes, field, sizeof(field) - 1), *end = text + bytes;
+
+	at = at ? memmem(at, (size_t)(end - at), size, sizeof(size) - 1) : NULL;
+	if (at && end - at > 6 && at[6] == ';' && (at[5] == '4' || at[5] == '8'))
+		s->long_bytes = (uint32_t)(at[5] - '0');
+}
+
 /* u64 size, text of a format file. A file whose text is no format is noted and skipped. */
 static int one_format(struct source *s, struct reader *r, const char *system, uint64_t base)
 {
@@ -62,6 +76,8 @@ static int one_format(struct source *s, struct reader *r, const char *system, ui
 		source_damage(s, base + at, bytes, "the format files are cut");
 		return -EINVAL;
 	}
+	if (!strcmp(system, "ftrace"))
+		long_of_format(s, text, bytes);
 	if (bytes && source_add_schema(s, system, text, bytes, false) == -EINVAL)
 		source_damage(s, base + at + 8, bytes, "%s: a format file without name or ID",
 			      system);

@@ -49,8 +49,8 @@ static inline int fathom_shared_cmpxchg(unsigned long *at, unsigned long *seen, 
 
 /*
  * Misaligned stores may trap to M-mode, so payloads align to 8: Linux does the same on such machines, by always using
- * the sized form of the record header.
+ * the sized form of the record header. rv32 has no access wider than a word.
  */
-#define FATHOM_RING_ALIGN 8
+#define FATHOM_RING_ALIGN (__riscv_xlen / 8)
 
 #endif

@@ -8,15 +8,15 @@
 
 /* Pointers, not structs: x86-64 gcc pads structs in a section, and the table would have holes. */
 #define FATHOM_REGISTER(event)                                                               \
-	static struct fathom_event *fathom_evptr_##event                                       \
+	static struct fathom_event *const fathom_evptr_##event                                 \
 		__attribute__((__section__("fathom_events"), __used__, FATHOM_RETAIN)) = &event;
 #define FATHOM_ENUM(text, number) FATHOM_ENUM1(FATHOM_CAT(fathom_evenum_, __COUNTER__), text, number)
 #define FATHOM_ENUM1(id, text, number) FATHOM_ENUM2(id, text, number)
 #define FATHOM_ENUM2(id, text, number)                                                       \
-	static struct fathom_enum id = {.system = FATHOM_STR(TRACE_SYSTEM),                  \
+	static const struct fathom_enum id = {.system = FATHOM_STR(TRACE_SYSTEM),                  \
 					.name = text,                                        \
 					.value = (int64_t)(number)};                         \
-	static struct fathom_enum *id##_ptr                                                  \
+	static const struct fathom_enum *const id##_ptr                                      \
 		__attribute__((__section__("fathom_enums"), __used__, FATHOM_RETAIN)) = &id;
 #define FATHOM_CAT1(a, b) a##b
 #define FATHOM_CAT(a, b)  FATHOM_CAT1(a, b)

@@ -21,7 +21,7 @@
 
 /* Alignment of payloads when the arch did not say: 8, or the word on a 32-bit target, is safe anywhere. */
 #ifndef FATHOM_RING_ALIGN
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__) || defined(__aarch64__) || UINTPTR_MAX <= 0xffffffffu
 #define FATHOM_RING_ALIGN 4
 #else
 #define FATHOM_RING_ALIGN 8

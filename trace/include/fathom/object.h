@@ -8,10 +8,11 @@
 
 /* The tables that the linker made of the object's events and of their call sites. */
 struct fathom_object {
-	struct fathom_event **events, **events_end;
-	struct fathom_site *sites, *sites_end;
-	struct fathom_enum **enums, **enums_end; /* of TRACE_DEFINE_ENUM; none: both are NULL */
-	struct fathom_object *next;		 /* the registry's */
+	struct fathom_event *const *events, *const *events_end;
+	const struct fathom_site *sites, *sites_end;
+	const struct fathom_enum *const *enums,
+		*const *enums_end;  /* of TRACE_DEFINE_ENUM; none: both are NULL */
+	struct fathom_object *next; /* the registry's */
 };
 
 /*
@@ -27,24 +28,26 @@ int fathom_object_remove(struct fathom_object *o);
 
 /* In one file of the object, which has at least one event: the object, under this name. */
 #define FATHOM_OBJECT(name)                                                                 \
-	extern struct fathom_event *__start_fathom_events[] FATHOM_HIDDEN;                  \
-	extern struct fathom_event *__stop_fathom_events[] FATHOM_HIDDEN;                   \
+	extern struct fathom_event *const __start_fathom_events[] FATHOM_HIDDEN;            \
+	extern struct fathom_event *const __stop_fathom_events[] FATHOM_HIDDEN;             \
 	FATHOM_OBJECT_SITES                                                                 \
 	FATHOM_OBJECT_ENUMS                                                                 \
 	static struct fathom_object name = {__start_fathom_events,    __stop_fathom_events, \
 					    FATHOM_OBJECT_SITE_RANGE, __start_fathom_enums, \
 					    __stop_fathom_enums,      NULL}
 
-#define FATHOM_OBJECT_ENUMS                                                                        \
-	extern struct fathom_enum *__start_fathom_enums[] FATHOM_HIDDEN __attribute__((__weak__)); \
-	extern struct fathom_enum *__stop_fathom_enums[] FATHOM_HIDDEN __attribute__((__weak__));
+#define FATHOM_OBJECT_ENUMS                                                         \
+	extern const struct fathom_enum *const __start_fathom_enums[] FATHOM_HIDDEN \
+		__attribute__((__weak__));                                          \
+	extern const struct fathom_enum *const __stop_fathom_enums[] FATHOM_HIDDEN  \
+		__attribute__((__weak__));
 
 #ifdef FATHOM_SITE_ASM
 /* An entry that belongs to no event, so that the section is there in an object without call sites. */
-#define FATHOM_OBJECT_SITES                                             \
-	extern struct fathom_site __start_fathom_sites[] FATHOM_HIDDEN; \
-	extern struct fathom_site __stop_fathom_sites[] FATHOM_HIDDEN;  \
-	__asm__(".pushsection fathom_sites, \"awR\"\n.balign 4\n.long 0, 0, 0\n.popsection");
+#define FATHOM_OBJECT_SITES                                                   \
+	extern const struct fathom_site __start_fathom_sites[] FATHOM_HIDDEN; \
+	extern const struct fathom_site __stop_fathom_sites[] FATHOM_HIDDEN;  \
+	__asm__(".pushsection fathom_sites, \"aR\"\n.balign 4\n.long 0, 0, 0\n.popsection");
 #define FATHOM_OBJECT_SITE_RANGE __start_fathom_sites, __stop_fathom_sites
 #else
 #define FATHOM_OBJECT_SITES

@@ -78,6 +78,14 @@ static inline void fathom_port_unpin(uintptr_t token)
 #endif
 
 /*
+ * The most CPUs that config.nr_cpus may name; 1 .. 64. Tables of the library have so many entries: about 400 bytes of .bss
+ * each with rings and events only, 2 KiB with everything. A machine with one CPU says 1.
+ */
+#ifndef FATHOM_CPUS_MAX
+#define FATHOM_CPUS_MAX 64
+#endif
+
+/*
  * riscv64: 1 = the entries of traced functions save and restore fa0..fa7. For a port whose traced code calculates in
  * floating point and whose hooks or callbacks may use FP registers too: a process. The FP unit must be on wherever a
  * traced function runs. aarch64 goes by the compiler's -mgeneral-regs-only instead.

@@ -20,8 +20,8 @@
  * as much as the whole reservation. Whoever makes text converts (fathom_ring_* hand out ticks), and trace.dat says
  * TSC2NSEC, or names a clock that counts nanoseconds when config.clock_hz is 0.
  *
- * Payloads are aligned to FATHOM_RING_ALIGN: 4 on x86_64 and aarch64, as in Linux (so a u64 member at offset 8 of a
- * record sits at an address that is 4 modulo 8), 8 elsewhere. Lengths are rounded up to 4 (or 8), as in Linux.
+ * Payloads are aligned to FATHOM_RING_ALIGN: 4 on x86_64, aarch64 and 32-bit targets, as in Linux (so a u64 member at
+ * offset 8 of a record sits at an address that is 4 modulo 8), 8 elsewhere. Lengths are rounded up to 4 (or 8), as in Linux.
  */
 
 /* Labelled race points: nothing in a kernel, a scheduler hook in test/model. A port may define it. */

@@ -35,7 +35,7 @@ struct fathom_site {
 		__label__ fathom_on, fathom_off;                                                 \
 		int fathom_is = 0;                                                               \
 		__asm__ goto(FATHOM_SITE_ASM "\n"                                                \
-					     ".pushsection fathom_sites, \"awR\"\n"              \
+					     ".pushsection fathom_sites, \"aR\"\n"               \
 					     ".balign 4\n"                                       \
 					     ".long 1b - ., %l[fathom_on] - ., fathom_ev_" #name \
 					     " - .\n"                                            \

@@ -72,8 +72,6 @@ struct fathom_config {
 	uintptr_t irq_text, irq_text_end;
 };
 
-#define FATHOM_CPUS_MAX 64
-
 /* What fathom_init() made of it; read by the event path, written at init only. */
 struct fathom_core {
 	uint32_t nr_cpus; /* 0 before init: every event is refused */
@@ -127,18 +125,18 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
  */
 #define trace_printk(fmt, ...)                                                                    \
 	do {                                                                                      \
-		static const char *fathom_fmt                                                     \
+		static const char *const fathom_fmt                                               \
 			__attribute__((__section__("fathom_formats"), __used__, FATHOM_RETAIN)) = \
 				fmt;                                                              \
 		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                          \
 	} while (0)
 #define trace_puts(s)                                                                             \
 	({                                                                                        \
-		static const char *fathom_text                                                    \
+		static const char *const fathom_text                                              \
 			__attribute__((__section__("fathom_formats"), __used__, FATHOM_RETAIN)) = \
-				__builtin_constant_p(s) ? (s) : NULL;                             \
-		fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                            \
-			    : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));                \
+				__builtin_constant_p(s) ? (s) : "";                               \
+		*fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                           \
+			     : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));               \
 	})
 #define FATHOM_HERE()                \
 	({                           \
