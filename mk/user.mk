@@ -30,3 +30,9 @@ $(B)/port/crashes: test/port/crashes.c $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	gcc -O1 -fno-optimize-sibling-calls $(USER_INC) $< $(B)/user/libfathom.a -o $@
 CHECK_FAST_DEPS += $(B)/port/crashes
+
+# A program at the limits of the port (test/port/user_edges.py).
+$(B)/port/user_edges: test/port/user_edges.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc -O2 -DFATHOM_PATCH=1 $(USER_INC) $< $(B)/user/libfathom.a -o $@
+CHECK_FAST_DEPS += $(B)/port/user_edges

@@ -103,12 +103,14 @@ void fathom_user_join(struct fathom_user_library *l)
 			 events == -FATHOM_ENOSPC ? ": no room for its events in the control tree; "
 						    "see library_events= "
 						    "in docs/USER-PORT.md"
-						  : ": its events cannot be recorded");
+						  : ": its events cannot be recorded",
+			 "");
 	if (err)
-		user_say(text.path, err == -FATHOM_ENOSPC
-					    ? ": no room for its functions; see functions= in "
-					      "docs/USER-PORT.md"
-					    : ": its functions cannot be traced");
+		user_say(text.path,
+			 err == -FATHOM_ENOSPC ? ": no room for its functions; see functions= in "
+						 "docs/USER-PORT.md"
+					       : ": its functions cannot be traced",
+			 "");
 }
 
 void fathom_user_leave(struct fathom_user_library *l)

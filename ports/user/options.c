@@ -99,15 +99,19 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->library_events, key, value, 0, 1u << 15, why);
 	if (!strcmp(key, "sample"))
 		return set_number(&o->sample_us, key, value, 100, 10000000, why);
-	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve")) {
+	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve") &&
+	    strcmp(key, "quiet")) {
 		snprintf(why, USER_WHY,
 			 "%.20s: events, tracer, filter, sample, out, buffer_kb, cpus, functions, "
-			 "library_events, mode, dump, off, serve are known",
+			 "library_events, mode, dump, off, quiet, serve are known",
 			 key);
 		return -EINVAL;
 	}
 	err = set_number(&flag, key, value, 0, 1, why);
-	*(*key == 'd' ? &o->dump : *key == 'o' ? &o->off : &o->serve) = (uint8_t)flag;
+	*(*key == 'd'	? &o->dump
+	  : *key == 'o' ? &o->off
+	  : *key == 'q' ? &o->quiet
+			: &o->serve) = (uint8_t)flag;
 	return err;
 }
 

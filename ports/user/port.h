@@ -26,6 +26,7 @@ struct user_options {
 	uint8_t dump;	    /* text to stderr at the end */
 	uint8_t discard;    /* keep the oldest events, not the newest */
 	uint8_t off;	    /* start with recording off */
+	uint8_t quiet;	    /* no line about the file at the end */
 	uint8_t serve;	    /* the control tree can be mounted: fathom_serve.h */
 };
 
@@ -34,7 +35,7 @@ struct fathom_object;
 uint64_t user_now_ns(void); /* CLOCK_MONOTONIC */
 int user_is_running(void);
 int user_events_join(struct fathom_object *o);
-void user_say(const char *what, const char *more); /* on stderr */
+void user_say(const char *what, const char *more, const char *why); /* a line on stderr */
 
 #define USER_WHY 192
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */

@@ -57,7 +57,7 @@ static void serve_send(void *arg, const void *data, size_t bytes)
 /* The directory is the user's alone, so nobody else reaches the socket in it. */
 static int serve_path(char *path, size_t size)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
+	const char *run = secure_getenv("XDG_RUNTIME_DIR");
 	char dir[80];
 	struct stat st;
 	int n;

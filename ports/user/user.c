@@ -122,10 +122,13 @@ static int write_at(void *arg, uint64_t at, const void *bytes, size_t n)
 	return 0;
 }
 
-/* Async-signal-safe: open, pwrite, close, and the library's own code. */
+/*
+ * Async-signal-safe: open, pwrite, close, and the library's own code. No link is followed: in a folder that others may
+ * write to, it could be theirs.
+ */
 static int save_to(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	struct fathom_save save = {
 		.write_at = write_at, .arg = &fd, .symbol = user_symbol_at, .task = user_thread_at};
 	struct fathom_tracer_stats st;
@@ -142,20 +145,53 @@ static int save_to(const char *path)
 	return err;
 }
 
-void user_say(const char *what, const char *more)
+/* In one write: other threads and processes may be writing too. */
+void user_say(const char *what, const char *more, const char *why)
 {
-	to_stderr(NULL, "fathom: ", 8);
-	to_stderr(NULL, what, strlen(what));
-	to_stderr(NULL, more, strlen(more));
-	to_stderr(NULL, "\n", 1);
+	char line[512];
+	int n = snprintf(line, sizeof(line), "fathom: %s%s%s\n", what, more, why);
+
+	if (n >= (int)sizeof(line)) {
+		n = sizeof(line) - 1;
+		line[n - 1] = '\n';
+	}
+	to_stderr(NULL, line, (size_t)n);
+}
+
+/* What the file will hold, and what was lost; taken before it is written, which reads the rings. */
+static void user_count(uint64_t *events, uint64_t *lost)
+{
+	struct fathom_ring_stats st;
+
+	*events = 0;
+	*lost = fathom_user_refused();
+	for (uint32_t i = 0; i < user.cpus; i++) {
+		fathom_ring_stats(fathom_ring_of(i), &st);
+		*events += st.entries;
+		*lost += st.overwritten + st.full + st.nested + st.too_big;
+	}
+}
+
+static void say_saved(int err, uint64_t events, uint64_t lost)
+{
+	char text[64];
+
+	if (err) {
+		user_say(user.out, ": could not be written: ", strerror(-err));
+		return;
+	}
+	if (user.quiet)
+		return;
+	snprintf(text, sizeof(text), lost ? ": %llu events, %llu lost" : ": %llu events",
+		 (unsigned long long)events, (unsigned long long)lost);
+	user_say(user.out, text, "");
 }
 
 /* At exit and on a crash, once. Recording ends. */
 static void finish(void)
 {
-	uint64_t refused;
+	uint64_t refused, events, lost;
 	char number[24];
-	int err = 0;
 
 	if (!user_running || atomic_exchange(&user_saving, 1))
 		return;
@@ -165,15 +201,14 @@ static void finish(void)
 	fathom_clock_hz_set(clock_hz());
 	if (user.dump)
 		fathom_dump(0);
+	user_count(&events, &lost);
 	if (user.out[0])
-		err = save_to(user.out);
-	if (err)
-		user_say(user.out, ": could not be written");
+		say_saved(save_to(user.out), events, lost);
 	refused = fathom_user_refused();
 	if (refused) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)refused);
-		user_say(number, " events were refused: more threads traced at a time than "
-				 "cpus= allows");
+		user_say(number, " events were refused: more threads traced at a time than ",
+			 "cpus= allows");
 	}
 }
 
@@ -251,6 +286,8 @@ static int reserve_memory(struct fathom_config *c)
 	uint32_t pages = (uint32_t)(((uint64_t)user.buffer_kb << 10) / WIRE_PAGE_DATA +
 				    1); /* as buffer_size_kb counts */
 
+	if (pages > FATHOM_RING_PAGES_MAX) /* the largest buffer_kb, with the heads of its pages */
+		pages = FATHOM_RING_PAGES_MAX;
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
 	c->module_functions = user.functions;
@@ -275,7 +312,7 @@ static int enable_events(void)
 		int n = fathom_event_enable(p, 1);
 
 		if (n < 0 && !(n == -EINVAL && !strcmp(p, "*"))) {
-			user_say("no event matches, or it cannot be switched: ", p);
+			user_say("no event matches, or it cannot be switched: ", p, "");
 			return n;
 		}
 	}
@@ -310,14 +347,14 @@ static int start_tracer(void)
 	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
 		err = fathom_function_set_write(FATHOM_SET_FILTER, p, strlen(p));
 		if (err)
-			user_say("no function matches: ", p);
+			user_say("no function matches: ", p, "");
 	}
 	if (!err && user.tracer[0])
 		err = fathom_tracer_set(user.tracer);
 	if (err == -ENOSYS)
-		user_say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md");
+		user_say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md", "");
 	else if (err)
-		user_say(user.tracer, ": cannot be started");
+		user_say(user.tracer, ": cannot be started", "");
 	return err;
 }
 
@@ -365,12 +402,12 @@ int fathom_user_start(const char *options)
 		return -EBUSY;
 	err = user_options_parse(options, &user, why);
 	if (err) {
-		user_say("FATHOM_TRACE: ", why);
+		user_say("FATHOM_TRACE: ", why, "");
 		return err;
 	}
 	err = start_tracing();
 	if (err) {
-		user_say("tracing could not be started: ", strerror(-err));
+		user_say("tracing could not be started: ", strerror(-err), "");
 		return err;
 	}
 	user_running = 1;
@@ -381,12 +418,12 @@ int fathom_user_start(const char *options)
 		first = 0;
 	}
 	if (user.serve && (err = fathom_user_serve()))
-		user_say("the control tree cannot be served: ", strerror(-err));
+		user_say("the control tree cannot be served: ", strerror(-err), "");
 	err = enable_events();
 	if (!err)
 		err = start_tracer();
 	if (!err && user.sample_us && (err = user_sample_start(user.sample_us)))
-		user_say("stacks cannot be sampled: ", strerror(-err));
+		user_say("stacks cannot be sampled: ", strerror(-err), "");
 	if (err) {
 		user.out[0] = 0; /* there is nothing to save */
 		fathom_user_stop();
@@ -417,7 +454,7 @@ static void tree_unlock(void *arg)
 __attribute__((constructor)) static void at_start(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	const char *options = getenv("FATHOM_TRACE");
+	const char *options = secure_getenv("FATHOM_TRACE"); /* a set-uid program's user may not */
 
 	fathom_fs_use_lock(tree_lock, tree_unlock, &mutex);
 	if (options && *options && strcmp(options, "0"))

@@ -16,8 +16,8 @@ check() { # NAME, what came, what should have
 	fi
 }
 want=$(FATHOM_TRACE="out=$tmp/b.dat,buffer_kb=32768" "$tmp/births" 2>"$tmp/err")
-check births "$(build/fathom query --count "$tmp/b.dat") events, $(head -2 "$tmp/err")" "$want events, "
-check refused_is_cheap "$(FATHOM_TRACE="out=$tmp/c.dat,cpus=1" "$tmp/births" crowd 2>"$tmp/err")" \
+check births "$(build/fathom query --count "$tmp/b.dat") events, $(head -2 "$tmp/err")" "$want events, fathom: $tmp/b.dat: $want events"
+check refused_is_cheap "$(FATHOM_TRACE="out=$tmp/c.dat,cpus=1,quiet=1" "$tmp/births" crowd 2>"$tmp/err")" \
 	"200000 refused, each for less than a system call"
 check refused_is_counted "$(cat "$tmp/err")" \
 	"fathom: 200000 events were refused: more threads traced at a time than cpus= allows"

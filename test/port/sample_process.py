@@ -84,7 +84,7 @@ def folded(path, *options):
 
 
 dat = f"{work}/prog.dat"
-r, cpu = run(f"sample=2000,out={dat}")
+r, cpu = run(f"sample=2000,quiet=1,out={dat}")
 check("the_program_runs_as_ever", r.returncode == 0 and r.stdout == "done\n" and not r.stderr, r)
 text = folded(dat)
 total = sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())

@@ -6,7 +6,7 @@ trap 'rm -rf "$tmp"' EXIT
 prog=build/test/traced_process
 check() { if eval "$2"; then echo "ok $1"; else echo "not ok $1: $2"; head -5 "$tmp/report" 2>/dev/null; failed=1; fi; }
 failed=0
-FATHOM_TRACE="tracer=function_graph,filter=ret_*,filter=hij_*,out=$tmp/g.dat" $prog 2>"$tmp/err"
+FATHOM_TRACE="tracer=function_graph,filter=ret_*,filter=hij_*,quiet=1,out=$tmp/g.dat" $prog 2>"$tmp/err"
 check process_runs '[ $? -eq 0 ] && [ ! -s "$tmp/err" ]'
 build/fathom report "$tmp/g.dat" >"$tmp/fathom" 2>/dev/null
 check process_report 'grep -q ret_leaf "$tmp/fathom"'
@@ -33,6 +33,6 @@ FATHOM_TRACE="tracer=function,filter=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_function 'grep -q "no function matches: nosuch" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
 FATHOM_TRACE="tracer=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_tracer 'grep -q "nosuch: cannot be started" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
-FATHOM_TRACE="out=$tmp/e.dat" $prog 2>"$tmp/err" # a program without events: trace_printk, the control tree
+FATHOM_TRACE="quiet=1,out=$tmp/e.dat" $prog 2>"$tmp/err" # a program without events: trace_printk, the control tree
 check process_without_events '[ ! -s "$tmp/err" ] && [ "$(build/fathom query --count "$tmp/e.dat")" = 0 ]'
 exit $failed

@@ -53,6 +53,7 @@ static int marker_write(struct fathom_file *f, const char *buf, size_t bytes)
 	if (bytes > FATHOM_MARKER_MAX)
 		bytes = FATHOM_MARKER_MAX;
 	pin = fathom_port_pin();
+	cpu = fathom_port_cpu(); /* first: with it a thread of a process becomes a task */
 	marker_common(f, &p->ent, WIRE_ID_PRINT);
 	p->ip = fathom_marker_ip();
 	__builtin_memcpy(p->buf, buf, bytes);
@@ -61,7 +62,6 @@ static int marker_write(struct fathom_file *f, const char *buf, size_t bytes)
 		p->buf[size++] = '\n';
 	p->buf[size++] = '\0';
 	size += (uint32_t)sizeof(*p);
-	cpu = fathom_port_cpu();
 	r = fathom_ctl_ring(tr, cpu);
 	to = r ? fathom_ring_reserve(r, size, &slot) : 0;
 	if (to) {

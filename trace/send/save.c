@@ -119,6 +119,8 @@ static int save_symbol_line(const struct saver *s, uint32_t i, struct fathom_tex
 		save_own_symbol(i, &at, &name);
 	else if (!s->to->symbol || !s->to->symbol(i - own, &at, &name))
 		return 0;
+	if (at == fathom_marker_ip()) /* whatever the port calls it */
+		name = "tracing_mark_write";
 	fathom_text_hex(t, at, 2 * (int)sizeof(at), '0');
 	fathom_text_str(t, " T ");
 	fathom_text_str(t, name);
