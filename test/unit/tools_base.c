@@ -3,6 +3,8 @@
 #include "harness.h"
 #include "base/idmap.h"
 #include "base/output.h"
+#include "base/colour.h"
+#include "base/terminal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,6 +57,34 @@ static int write_text(const char *name, const char *text, bool fresh, int outcom
 		return err;
 	fputs(text, o.f);
 	return output_close(&o, outcome);
+}
+
+static const char *escaped(const char *s, size_t n)
+{
+	static char text[256];
+
+	text[terminal_escape(text, s, n)] = 0;
+	return text;
+}
+
+TEST(nothing_steers_a_terminal)
+{
+	CHECK_STR(escaped("a\tb\n", 4), "a\tb\n");
+	CHECK_STR(escaped("\0\1\x1f\x7f\r", 5), "\\x00\\x01\\x1f\\x7f\\x0d");
+	CHECK_STR(escaped("\x1b[2J", 4), "\\x1b[2J");
+	CHECK_STR(escaped(COLOUR_RED "x" COLOUR_OFF, 10), COLOUR_RED "x" COLOUR_OFF);
+	CHECK_STR(escaped("\x1b[31", 4), "\\x1b[31");
+	/* UTF-8 passes; its forms of U+0080..9f, cut, overlong and wrong ones do not. */
+	CHECK_STR(escaped("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9),
+		  "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+	CHECK_STR(escaped("\xc2\x9b", 2), "\\xc2\\x9b");
+	CHECK_STR(escaped("\xc2", 1), "\\xc2");
+	CHECK_STR(escaped("\xe0\x82\x9b", 3), "\\xe0\\x82\\x9b");
+	CHECK_STR(escaped("\x9b"
+			  "31m",
+			  4),
+		  "\\x9b31m");
+	CHECK_STR(escaped("\xff\xc3(", 3), "\\xff\\xc3(");
 }
 
 /* To ask for what is not there changes nothing: no table grows for it. */

@@ -1,23 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /* diag.c -- messages to a person: what file, where in it, what was expected. */
 #include "base/diag.h"
+#include "base/terminal.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define DIAG_AT_MAX 20
 
 static pthread_mutex_t diag_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long diag_at_count;
 
+/* Messages quote names of files and pieces of the trace: they are escaped wherever they go. */
+static void put_safe(const char *text)
+{
+	size_t n = strlen(text);
+	char *safe = malloc(n * TERMINAL_GROWTH + 1);
+
+	if (safe)
+		fwrite(safe, 1, terminal_escape(safe, text, n), stderr);
+	free(safe);
+}
+
+volatile sig_atomic_t diag_is_speaking;
+
 static void vsay(const char *kind, const char *where, const char *fmt, va_list ap)
 {
+	char *text = NULL;
+
 	fflush(stdout);
-	fprintf(stderr, "fathom: %s%s", where, kind);
-	vfprintf(stderr, fmt, ap);
+	diag_is_speaking = 1;
+	fputs("fathom: ", stderr);
+	put_safe(where);
+	fputs(kind, stderr);
+	if (vasprintf(&text, fmt, ap) >= 0) {
+		put_safe(text);
+		free(text);
+	} else {
+		fputs(fmt, stderr); /* no memory: at least what it is about */
+	}
 	fputc('\n', stderr);
+	diag_is_speaking = 0;
 }
 
 void diag_error(const char *fmt, ...)

@@ -3,6 +3,7 @@
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
+#include <signal.h>
 #include <stdint.h>
 
 /* All go to stderr as `fathom: ...` (or the name set); never mixed into a command's output. */
@@ -11,6 +12,8 @@ void diag_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Of a place in a file: `fathom: FILE: offset 0x1234: what`. Repeats past 20 per file are counted, not printed. */
 void diag_at(const char *file, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A message is being written: for the handler of SIGPIPE. */
+extern volatile sig_atomic_t diag_is_speaking;
 /* Print "N more" for what diag_at() held back. */
 void diag_flush(void);
 

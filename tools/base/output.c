@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,40 +24,89 @@ static char *settled(const char *path)
 	return real ? real : strdup(path);
 }
 
-/* The names of files that are not whole yet. A slot is taken and given back by one thread, and read by the handler. */
-#define PARTS_MAX 8
-static char *volatile parts[PARTS_MAX];
+/*
+ * Files that are not whole yet, for a signal to remove. A node stays in the list for ever and is used again, so that the
+ * handler can walk it at any moment: the name is there before `active` is set, and goes after it is cleared.
+ */
+struct part {
+	struct part *next;
+	char *volatile name; /* NULL: it has none yet */
+	volatile sig_atomic_t active;
+};
 
-/* A program that is told to end takes them with it. Named only where files without a name cannot be: see open_part(). */
-static void drop_parts(int sig)
+static struct part *volatile parts;
+static pthread_mutex_t parts_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool output_pending(void)
 {
-	for (int i = 0; i < PARTS_MAX; i++)
-		if (parts[i])
-			unlink(parts[i]);
+	for (struct part *p = parts; p; p = p->next)
+		if (p->active)
+			return true;
+	return false;
+}
+
+void output_abandon(void)
+{
+	for (struct part *p = parts; p; p = p->next)
+		if (p->active && p->name)
+			unlink(p->name);
+}
+
+static void on_end(int sig)
+{
+	output_abandon();
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
 
-static void remember_part(char *name)
+/* Only where nobody else takes the signal, or ignores it (nohup). */
+static void catch_signals(void)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction old;
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction now, ours = {.sa_handler = on_end};
 
-	for (int i = 0; i < PARTS_MAX; i++)
-		if (!parts[i]) {
-			parts[i] = name;
-			break;
-		}
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
-			signal(ends[i], drop_parts);
+		if (!sigaction(ends[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(ends[i], &ours, NULL);
 }
 
-static void forget_part(const char *name)
+/* NULL: no memory. */
+static struct part *remember_part(char *name)
 {
-	for (int i = 0; i < PARTS_MAX; i++)
-		if (parts[i] == name)
-			parts[i] = NULL;
+	struct part *p;
+
+	pthread_mutex_lock(&parts_lock);
+	for (p = parts; p && p->active; p = p->next)
+		;
+	if (!p && (p = calloc(1, sizeof(*p)))) {
+		p->next = parts;
+		parts = p;
+	}
+	if (p) {
+		p->name = name;
+		p->active = 1;
+		catch_signals();
+	}
+	pthread_mutex_unlock(&parts_lock);
+	return p;
+}
+
+static void forget_part(struct output *o)
+{
+	if (o->listed)
+		o->listed->active = 0;
+	o->listed = NULL;
+}
+
+/* PATH.RANDOM.part: a name that nobody can take beforehand. */
+static char *part_name(const char *path)
+{
+	uint64_t dice = 0;
+	char *name;
+
+	if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice))
+		return NULL;
+	return asprintf(&name, "%s.%016" PRIx64 ".part", path, dice) < 0 ? NULL : name;
 }
 
 /* A file without a name in the folder of `path`: nothing is left of it if the program is killed. Named through /proc. */
@@ -74,23 +126,21 @@ static int open_part(struct output *o, mode_t mode)
 {
 	int fd = open_nameless(o->path, mode);
 
-	if (asprintf(&o->part, "%s.%d.part", o->path, (int)getpid()) < 0) {
-		o->part = NULL;
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
+	o->part = part_name(o->path);
 	o->nameless = fd >= 0;
-	if (fd >= 0)
+	if (fd < 0 && o->part)
+		fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd >= 0 && o->part)
+		o->listed = remember_part(o->nameless ? NULL : o->part);
+	if (o->listed)
 		return fd;
-	fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (fd < 0) {
-		free(o->part);
-		o->part = NULL;
-	} else {
-		remember_part(o->part);
-	}
-	return fd;
+	if (fd >= 0 && !o->nameless)
+		unlink(o->part);
+	if (fd >= 0)
+		close(fd);
+	free(o->part);
+	o->part = NULL;
+	return -1;
 }
 
 static int open_file(struct output *o)
@@ -122,7 +172,7 @@ static int open_file(struct output *o)
 
 static void release(struct output *o)
 {
-	forget_part(o->part);
+	forget_part(o);
 	free(o->path);
 	free(o->part);
 	*o = (struct output){0};
@@ -188,7 +238,7 @@ int output_place(struct output *o)
 	int err = fflush(o->f) ? -errno : o->part ? settle(o, fileno(o->f)) : 0;
 
 	if (!err) {
-		forget_part(o->part);
+		forget_part(o);
 		free(o->part);
 		o->part = NULL;
 	}

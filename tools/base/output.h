@@ -15,7 +15,8 @@ struct output {
 	FILE *f;
 	char *path, *part; /* part: NULL if written in place */
 	bool fresh;
-	bool nameless; /* the part has no name yet: a program that is killed leaves nothing */
+	struct part *listed; /* among those that a signal removes */
+	bool nameless;	     /* the part has no name yet: a program that is killed leaves nothing */
 };
 
 /* Opens for writing and reading. `fresh`: -EEXIST if there is such a file. 0 or a negative errno; says nothing. */
@@ -28,6 +29,13 @@ int output_close(struct output *o, int err);
 int output_error(const char *path, int err);
 /* Is it the file that is read? Says so: a command does not replace its input. */
 bool output_is_input(const char *path, const char *in);
+
+/*
+ * For handlers of signals. Is a file being written? Remove what is not whole: SIGINT, SIGTERM, SIGHUP and SIGQUIT do so by
+ * themselves where they have no handler, then end the program as they would have.
+ */
+bool output_pending(void);
+void output_abandon(void);
 
 /* DIR/NAME.SUFFIX for DIR/NAME.dat, trace.SUFFIX for a stream; to be freed. */
 char *output_beside(const char *in, const char *suffix);

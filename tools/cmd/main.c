@@ -2,8 +2,11 @@
 /* main.c -- find the subcommand and run it; help for all of them. */
 #include "cmd/cmd.h"
 #include "base/diag.h"
+#include "base/output.h"
+#include "base/terminal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +67,7 @@ static int finish(int rc)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return rc;
 	if (errno == EPIPE)
-		return EXIT_OK;
+		return rc;
 	diag_error("cannot write the output: %s", strerror(errno));
 	return EXIT_FAIL;
 }
@@ -77,20 +80,31 @@ static void file_shrank(int sig)
 
 	(void)ignored;
 	(void)sig;
+	output_abandon();
 	_exit(EXIT_FAIL);
 }
 
-/* Who read the output has seen enough (head): that is no error, and what is left of a long search is not done. */
+/*
+ * The reader of stdout has seen enough (head): that is not an error, and the rest of a long search is not done. But a file that
+ * is being written is finished, and a message that nobody reads does not end the program.
+ */
 static void reader_left(int sig)
 {
+	struct pollfd out = {.fd = STDOUT_FILENO};
+	int saved = errno;
+
 	(void)sig;
-	_exit(EXIT_OK);
+	if (!diag_is_speaking && !output_pending() && poll(&out, 1, 0) == 1 &&
+	    out.revents & POLLERR)
+		_exit(EXIT_OK);
+	errno = saved;
 }
 
 static int run(int argc, char **argv);
 
 int main(int argc, char **argv)
 {
+	terminal_guard();
 	signal(SIGBUS, file_shrank);
 	signal(SIGPIPE, reader_left);
 	return finish(run(argc, argv));

@@ -41,7 +41,8 @@ void progress_at(struct progress *p, uint64_t done)
 	for (uint64_t i = 0; i < WIDTH; i++)
 		bar[i] = i < filled ? '#' : '.';
 	bar[WIDTH] = 0;
-	fprintf(stderr, "\r%s [%s] %3d %%", p->what, bar,
+	/* To the descriptor: stderr itself escapes what steers a terminal. */
+	dprintf(STDERR_FILENO, "\r%s [%s] %3d %%", p->what, bar,
 		done >= p->total ? 100 : (int)(done * 100 / p->total));
 }
 
@@ -62,6 +63,6 @@ void progress_scan(void *arg, const char *what, uint64_t done, uint64_t total)
 void progress_end(struct progress *p)
 {
 	if (p->shown)
-		fputs("\r\033[K", stderr);
+		dprintf(STDERR_FILENO, "\r\033[K");
 	p->on = false;
 }

@@ -2,12 +2,12 @@
 /* kernel.c -- report as the kernel's `trace` file: header, lines in every form, function_graph's drawing. */
 #include "view/kernel.h"
 #include "base/diag.h"
+#include "base/terminal.h"
 #include "wire/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FLUSH_BYTES (1u << 20)
 
@@ -270,25 +270,15 @@ static void announce(struct kernel_view *k)
 
 static int flush(struct kernel_view *k)
 {
-	const char *s = k->out.base;
-	size_t n = out_len(&k->out);
+	int err;
 
 	if (k->out.failed) {
 		diag_error("out of memory");
 		return -ENOMEM;
 	}
-	while (n) {
-		ssize_t w = write(k->o->fd, s, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -errno;
-		s += w;
-		n -= (size_t)w;
-	}
+	err = terminal_write(k->o->fd, k->out.base, out_len(&k->out));
 	k->out.at = k->out.base;
-	return 0;
+	return err;
 }
 
 static int print_all(struct kernel_view *k)

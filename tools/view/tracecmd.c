@@ -2,7 +2,7 @@
 /* tracecmd.c -- report as trace-cmd does: one reader, several writers, texts in order. */
 #include "view/lines.h"
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static void send_ready(struct crew *c)
 		if (b->text.failed)
 			rc = -ENOMEM;
 		else if (!c->error)
-			rc = file_write(c->o->fd, b->text.base, out_len(&b->text));
+			rc = terminal_write(c->o->fd, b->text.base, out_len(&b->text));
 		pthread_mutex_lock(&c->lock);
 		c->sending = false;
 		if (rc)
@@ -231,7 +231,7 @@ static int print_head(struct source *s, const struct report_options *o)
 	char line[32];
 	int n = snprintf(line, sizeof(line), "cpus=%u\n", s->info.nr_cpus);
 
-	return file_write(o->fd, line, (size_t)n);
+	return terminal_write(o->fd, line, (size_t)n);
 }
 
 int report_texts(const struct source *s, int fd)
@@ -240,7 +240,7 @@ int report_texts(const struct source *s, int fd)
 
 	for (size_t i = 0; i < s->nr_buffers && !rc; i++)
 		if (s->buffers[i].text)
-			rc = file_write(fd, s->buffers[i].text, s->buffers[i].text_bytes);
+			rc = terminal_write(fd, s->buffers[i].text, s->buffers[i].text_bytes);
 	return rc;
 }
 
@@ -262,7 +262,7 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 		rc = print_head(s, o);
 		if (!rc && source_is_text(s)) {
 			rc = report_texts(s, o->fd);
-			rc = rc ? rc : file_write(o->fd, "\n", 1);
+			rc = rc ? rc : terminal_write(o->fd, "\n", 1);
 		}
 		if (!rc)
 			rc = run(&c, w, threads);

@@ -4,6 +4,7 @@
 #include "decode/btb/names_int.h"
 #include "decode/names/elf.h"
 #include "base/diag.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -79,6 +80,17 @@ static void check_build(const struct btb_binary *b, const char *path, const char
 			  id, b->path, now);
 }
 
+/* Names come from the capture, and tables lie in folders by name: no part of one may lead out of its folder. */
+static bool stays_inside(const char *name)
+{
+	if (*name == '/')
+		return false;
+	for (const char *p = name; *p; p += strcspn(p, "/"), p += *p == '/')
+		if (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/'))
+			return false;
+	return true;
+}
+
 /* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
 static bool read_symt(struct btb_names *n, struct btb_binary *b)
 {
@@ -86,7 +98,7 @@ static bool read_symt(struct btb_names *n, struct btb_binary *b)
 	unsigned nr = 0;
 	FILE *f;
 
-	if (!n->tables ||
+	if (!n->tables || !stays_inside(b->name) ||
 	    snprintf(path, sizeof(path), "%s/%s.symt", n->tables, b->name) >= (int)sizeof(path))
 		return false;
 	f = fopen(path, "r");
@@ -351,23 +363,41 @@ const char *btb_names_program(struct btb_names *n, uint64_t task)
 	return slash ? slash + 1 : t->maps[0].binary->name;
 }
 
-/* `rom/hello` -> dir/rom/hello.symt, its folder made. */
-static FILE *create_table(const char *dir, const char *name)
+/* `rom/hello` -> dir/rom/hello.symt, its folder made; to be freed. NULL, and it is said why. */
+static char *table_path(const char *dir, const char *name)
 {
-	char path[4096];
+	char *path;
 
-	snprintf(path, sizeof(path), "%s/%s.symt", dir, name);
+	if (!stays_inside(name)) {
+		diag_error("%s: not saved: the name leads out of %s", name, dir);
+		return NULL;
+	}
+	if (asprintf(&path, "%s/%s.symt", dir, name) < 0)
+		return NULL;
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
 		*p = 0;
 		if (mkdir(path, 0777) && errno != EEXIST)
 			diag_error("%s: %s", path, strerror(errno));
 		*p = '/';
 	}
-	FILE *f = fopen(path, "w");
+	return path;
+}
 
-	if (!f)
-		diag_error("%s: %s", path, strerror(errno));
-	return f;
+static int save_table(const struct btb_binary *b, const char *path)
+{
+	char id[BUILD_ID_TEXT];
+	struct output out;
+	struct symbol s;
+	int err = output_open(&out, path, false);
+
+	if (err)
+		return output_error(path, err);
+	if (b->path && elf_build_id(b->path, id))
+		fprintf(out.f, "# build-id %s\n", id);
+	for (size_t k = 0; symbols_at(b->symbols, k, &s); k++)
+		fprintf(out.f, "%s\t%016" PRIx64 "\t%016" PRIx64 "\t%s\n", b->name, s.start,
+			s.start + s.size, s.name);
+	return output_error(path, output_close(&out, 0));
 }
 
 size_t btb_names_save(struct btb_names *n, const char *dir)
@@ -376,24 +406,16 @@ size_t btb_names_save(struct btb_names *n, const char *dir)
 
 	for (size_t i = 0; i < n->nr_binaries; i++) {
 		struct btb_binary *b = n->binaries[i];
-		char id[BUILD_ID_TEXT];
-		struct symbol s;
-		FILE *f;
+		char *path;
 
 		btb_binary_load(n, b);
 		if (!b->symbols || !symbols_count(b->symbols)) {
 			diag_warn("%s: no symbols of it: neither a table nor a binary", b->name);
 			continue;
 		}
-		f = create_table(dir, b->name);
-		if (!f)
-			continue;
-		if (b->path && elf_build_id(b->path, id))
-			fprintf(f, "# build-id %s\n", id);
-		for (size_t k = 0; symbols_at(b->symbols, k, &s); k++)
-			fprintf(f, "%s\t%016" PRIx64 "\t%016" PRIx64 "\t%s\n", b->name, s.start,
-				s.start + s.size, s.name);
-		saved += !fclose(f);
+		path = table_path(dir, b->name);
+		saved += path && !save_table(b, path);
+		free(path);
 	}
 	return saved;
 }

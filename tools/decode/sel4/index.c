@@ -2,6 +2,7 @@
 /* index.c -- the index file of a seL4 stream: write, open with every bound checked, look up. */
 #include "decode/sel4/index.h"
 #include "base/file.h"
+#include "base/output.h"
 #include "wire/crc32.h"
 
 #include <errno.h>
@@ -93,22 +94,10 @@ void sel4_index_free(struct sel4_index *ix)
 
 int sel4_index_write(const struct sel4_index *ix, const char *path)
 {
-	char tmp[4096];
-	int fd, err;
+	struct output out;
+	int err = output_open(&out, path, false);
 
-	if (snprintf(tmp, sizeof(tmp), "%s.%d", path, (int)getpid()) >= (int)sizeof(tmp))
-		return -ENAMETOOLONG;
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	err = file_write(fd, ix->image, ix->bytes);
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(tmp, path))
-		err = -errno;
-	if (err)
-		unlink(tmp);
-	return err;
+	return err ? err : output_close(&out, file_write(fileno(out.f), ix->image, ix->bytes));
 }
 
 int sel4_index_open(const char *path, uint64_t file_bytes, int64_t file_time_ns,
