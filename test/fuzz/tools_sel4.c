@@ -32,7 +32,7 @@ static void meta(const uint8_t *data, size_t size)
 	FILE *out = fopen("/dev/null", "w");
 
 	if (!sel4_meta_parse((const char *)data, size, &m, &at)) {
-		sel4_meta_write(&m, out);
+		sel4_meta_write(&m, "", out);
 		sel4_meta_free(&m);
 	}
 	fclose(out);

@@ -36,7 +36,7 @@ static const struct command_spec spec = {
 	.args = "IN OUT",
 	.about = "A trace of any format into another form, chosen by the suffix of OUT or --form. "
 		 "OUT may\n"
-		 "be - for the standard output (not for dat).",
+		 "be - for the standard output (not for dat, bin, idx).",
 	.more = "forms:\n"
 		"  dat     trace.dat, for trace-cmd and KernelShark\n"
 		"  txt     text, as `fathom report` prints it\n"
@@ -104,7 +104,7 @@ static int to_dat(struct job *j, FILE *out)
 
 static int to_text(struct job *j, FILE *out)
 {
-	struct report_options r = {.choice = &j->o.choice, .fd = fileno(out)};
+	struct report_options r = {.choice = &j->o.choice, .fd = out == stdout ? STDOUT_FILENO : fileno(out)};
 
 	return report_trace_cmd(j->source, &r);
 }
@@ -221,7 +221,7 @@ static int convert_sel4(struct job *j, const char *form)
 	struct source *s = j->source;
 	const char *out = j->o.args[1];
 
-	if (!may_write(out) || sel4_convert(s, out, form))
+	if (sel4_convert(s, out, form, !force))
 		return EXIT_FAIL;
 	for (size_t i = 0; i < s->nr_damage; i++)
 		diag_at(s->path, s->damage[i].offset, "%s", s->damage[i].what);

@@ -198,7 +198,7 @@ void source_want_names(struct source *s)
 	want_tasks(s);
 	pthread_mutex_lock(s->lock);
 	if (!s->have_symbols) {
-		if (s->ops->names)
+		if (s->ops->names && !s->given_symbols)
 			s->ops->names(s, SOURCE_SYMBOLS);
 		symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 		__atomic_store_n(&s->have_symbols, true, __ATOMIC_RELEASE);

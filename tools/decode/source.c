@@ -288,7 +288,11 @@ int source_open(const char *path, const struct source_options *o, struct source 
 			err = unknown_format(o, &p);
 	}
 	if (!err)
+		err = sidefiles_check(s, o);
+	if (!err)
 		err = s->ops->open(s, o);
+	if (!err)
+		err = sidefiles_load(s, o);
 	if (!err)
 		err = finish(s);
 	if (err) {

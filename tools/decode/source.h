@@ -178,7 +178,8 @@ struct source {
 	struct {
 		const char *text; /* NULL: make it from the tables */
 		size_t bytes;
-	} texts[SOURCE_NR_TEXTS]; /* after source_want_texts() */
+	} texts[SOURCE_NR_TEXTS];	    /* after source_want_texts() */
+	bool given_symbols, given_cmdlines; /* by option, instead of the trace's own */
 
 	struct damage *damage;
 	size_t nr_damage;      /* kept */
@@ -276,9 +277,19 @@ struct source_extra {
 	const uint8_t *data; /* in the map or in memory that lives as long as the source */
 };
 
+/* Which files beside the trace a format can use. */
+enum {
+	SOURCE_TAKES_SYMBOLS = 1,  /* its events have addresses */
+	SOURCE_TAKES_TABLES = 2,   /* a folder of symbol tables, which it reads itself */
+	SOURCE_TAKES_CMDLINES = 4, /* its events have pids and no names */
+	SOURCE_TAKES_FORMATS = 8,
+	SOURCE_TAKES_META = 16,
+};
+
 struct source_ops {
 	const char *name; /* "trace.dat": for --as and messages */
 	const char *what; /* "Linux trace.dat, versions 6 and 7": for help */
+	unsigned takes;	  /* SOURCE_TAKES_... */
 	/* 0 not mine, 1..49 perhaps (by suffix), 50..99 likely, 100 sure (magic number). Must not trust the file. */
 	int (*probe)(const struct source_probe *p);
 	/*
@@ -372,6 +383,9 @@ const struct format *source_format(struct source *s, uint32_t id);
 const struct schema *source_schema_named(const struct source *s, const char *name);
 /* "sched_switch", or "" for an unknown id. */
 const char *source_event_name(const struct source *s, uint32_t id);
+/* sidefiles.c: what the options name is there and of use; load what every format loads alike. 0 or a negative errno. */
+int sidefiles_check(const struct source *s, const struct source_options *o);
+int sidefiles_load(struct source *s, const struct source_options *o);
 /* Load all names now (else the first lookup of a kind does); needed before s->symbols ... are used directly. */
 void source_want_names(struct source *s);
 /* Load s->texts. */

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool sel4_convert_takes(const struct source *s, const char *to)
 {
-	return (s->ops == &source_sel4 || s->ops == &source_sel4_log) &&
+	return (s->ops == &source_sel4 || s->ops == &source_sel4_log ||
+		s->ops == &source_sel4_fixed) &&
 	       (!strcmp(to, "bin") || !strcmp(to, "idx"));
 }
 
@@ -48,7 +50,7 @@ static int write_meta(const struct sel4_meta *m, const char *bin)
 	int err = path ? output_open(&out, path, false) : -ENOMEM;
 
 	if (!err)
-		err = output_close(&out, sel4_meta_write(m, out.f));
+		err = output_close(&out, sel4_meta_write(m, "", out.f));
 	output_error(path ? path : bin, err);
 	free(path);
 	return err;
@@ -67,7 +69,32 @@ static int write_bin(const struct sel4_trace *t, const char *path)
 	return err ? err : write_meta(&meta, path);
 }
 
-int sel4_convert(struct source *s, const char *out, const char *to)
+/* May the file `path` with `suffix` (which replaces its own, if told) be written? Says why not. */
+static bool free_place(const struct source *s, const char *path, const char *suffix, bool replace,
+		       bool fresh)
+{
+	char *name = replace ? sel4_path(path, suffix) : NULL;
+	bool good;
+
+	if (!name && asprintf(&name, "%s%s", path, suffix) < 0)
+		return false;
+	good = !output_is_input(name, s->path) &&
+	       (!fresh || access(name, F_OK) || !output_error(name, -EEXIST));
+	free(name);
+	return good;
+}
+
+/* All files that belong to one trace: none is written if one of them must not be. */
+static bool all_free(const struct source *s, const char *path, bool bin, bool fresh)
+{
+	if (!free_place(s, path, "", false, fresh))
+		return false;
+	return bin ? free_place(s, path, ".meta", true, fresh)
+		   : free_place(s, path, ".types", false, fresh) &&
+			       free_place(s, path, ".meta", false, fresh);
+}
+
+static int write_all(struct source *s, const char *out, bool bin)
 {
 	struct sel4 *p = s->priv;
 	int err = 0;
@@ -77,11 +104,33 @@ int sel4_convert(struct source *s, const char *out, const char *to)
 
 		if (!path)
 			return -ENOMEM;
-		if (!strcmp(to, "bin"))
+		if (bin)
 			err = write_bin(&p->traces[i], path);
 		else
 			err = output_error(path, sel4_fixed_write(&p->traces[i], path));
 		free(path);
 	}
 	return err;
+}
+
+int sel4_convert(struct source *s, const char *out, const char *to, bool fresh)
+{
+	struct sel4 *p = s->priv;
+	bool bin = !strcmp(to, "bin");
+
+	if (!strcmp(out, "-")) {
+		diag_error("convert: %s is several files, which the standard output cannot take; "
+			   "name a file: ftrace.%s",
+			   to, to);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < p->nr; i++) {
+		char *path = numbered(out, i);
+		bool good = path && all_free(s, path, bin, fresh);
+
+		free(path);
+		if (!good)
+			return -EEXIST;
+	}
+	return write_all(s, out, bin);
 }

@@ -13,8 +13,8 @@ bool sel4_convert_takes(const struct source *s, const char *to);
  * bin: the stream and its description, OUT and OUT with the suffix .meta. A log with several dumps gives OUT, OUT-2,
  *      OUT-3 ... (ftrace.bin, ftrace-2.bin).
  * idx: fixed 16-byte records in OUT, the lists of rare types in OUT.types, what both mean in OUT.meta (wire/FORMAT.md).
- * 0, or a negative errno with a message. Damage of the source is the caller's to report.
+ * `fresh`: none of these files is replaced. 0, or a negative errno with a message. Damage of the source is the caller's to report.
  */
-int sel4_convert(struct source *s, const char *out, const char *to);
+int sel4_convert(struct source *s, const char *out, const char *to, bool fresh);
 
 #endif

@@ -155,31 +155,28 @@ static int walk_blocks(const struct sel4_trace *t, struct writer *w, uint32_t *a
 	return w->err;
 }
 
-static int write_records(const struct sel4_trace *t, const char *path)
+static int write_records(const struct sel4_trace *t, FILE *f)
 {
 	uint64_t *addr = calloc(32768, sizeof(*addr));
 	uint32_t *at = malloc((SEL4_BLOCK_WORDS + SEL4_AHEAD) * sizeof(*at));
-	struct writer w = {.addr = addr, .batch = malloc(BATCH * sizeof(*w.batch))};
+	struct writer w = {
+		.fd = fileno(f), .addr = addr, .batch = malloc(BATCH * sizeof(*w.batch))};
 	int err = -ENOMEM;
 
-	w.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (w.fd < 0)
-		err = -errno;
-	if (w.fd >= 0 && addr && at && w.batch) {
+	if (addr && at && w.batch) {
 		for (uint32_t id = 0; t->dict && id < WIRE_SEL4_FUNC_MAX; id++)
 			addr[WIRE_SEL4_FUNC_FIRST + id] = t->dict->addr[id];
 		err = walk_blocks(t, &w, at);
 	}
-	if (w.fd >= 0 && close(w.fd) && !err)
-		err = -errno;
 	free(addr);
 	free(at);
 	free(w.batch);
 	return err;
 }
 
-static void write_types(const struct sel4_index *ix, FILE *f)
+static int write_types(const struct sel4_trace *trace, FILE *f)
 {
+	const struct sel4_index *ix = trace->index;
 	struct sel4_types_head h = {.version = SEL4_TYPES_VERSION, .nr = WIRE_SEL4_NR_TYPES};
 	uint64_t at = sizeof(h);
 
@@ -196,53 +193,65 @@ static void write_types(const struct sel4_index *ix, FILE *f)
 		for (uint64_t i = 0; h.entry[t].listed && i < h.entry[t].count; i++)
 			fwrite(&sel4_index_posting(ix, t, i)->event, 8, 1, f);
 	}
+	return 0;
 }
 
-static void write_meta(const struct sel4_index *ix, FILE *f)
+/* What the records are, before the description of the stream they were made of. */
+static int write_meta(const struct sel4_trace *t, FILE *f)
 {
-	const struct sel4_index_head *h = ix->head;
-	const char *comma = "";
+	const struct sel4_index_head *h = t->index->head;
+	struct sel4_meta meta = t->meta;
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+	int err = -ENOMEM;
 
-	fprintf(f,
-		"{\n  \"format\": \"fathom-sel4-records\",\n  \"version\": 1,\n"
-		"  \"record_bytes\": 16,\n  \"record_count\": %" PRIu64
-		",\n  \"entry_count\": %" PRIu64 ",\n",
-		h->nr_events, h->nr_words);
+	if (!to)
+		return err;
+	fprintf(to,
+		"  \"format\": \"fathom-sel4-records\",\n  \"version\": 1,\n"
+		"  \"record_bytes\": 16,\n  \"record_count\": %" PRIu64 ",\n",
+		h->nr_events);
 	if (h->first_vmid_event == SEL4_NO_EVENT)
-		fputs("  \"first_vmid_event\": null,\n", f);
+		fputs("  \"first_vmid_event\": null,\n", to);
 	else
-		fprintf(f, "  \"first_vmid_event\": %" PRIu64 ",\n", h->first_vmid_event);
-	fputs("  \"types\": {", f);
-	for (uint32_t t = 0; t < WIRE_SEL4_NR_TYPES; t++) {
-		fprintf(f, "%s\n    \"%s\": {\"number\": %" PRIu32 ", \"count\": %" PRIu64 "}",
-			comma, sel4_type_name(t), t, h->count[t]);
-		comma = ",";
-	}
-	fputs("\n  }\n}\n", f);
+		fprintf(to, "  \"first_vmid_event\": %" PRIu64 ",\n", h->first_vmid_event);
+	fputs("  \"types\": {", to);
+	for (uint32_t k = 0; k < WIRE_SEL4_NR_TYPES; k++)
+		fprintf(to, "%s\n    \"%s\": {\"number\": %" PRIu32 ", \"count\": %" PRIu64 "}",
+			k ? "," : "", sel4_type_name(k), k, h->count[k]);
+	fputs("\n  },\n", to);
+	meta.raw_bytes = t->nr_words * 2;
+	if (!fclose(to))
+		err = sel4_meta_write(&meta, text, f);
+	free(text);
+	return err;
 }
 
-static int write_beside(const struct sel4_index *ix, const char *path, const char *suffix,
-			void (*write)(const struct sel4_index *ix, FILE *f))
+/* One of the files; the first has no suffix of its own. */
+static int write_one(const struct sel4_trace *t, const char *path, const char *suffix,
+		     int (*write)(const struct sel4_trace *t, FILE *f))
 {
-	char *name = sel4_path(path, suffix);
 	struct output out;
-	int err = name ? output_open(&out, name, false) : -ENOMEM;
+	char *name;
+	int err;
 
-	if (!err) {
-		write(ix, out.f);
-		err = output_close(&out, 0);
-	}
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return -ENOMEM;
+	err = output_open(&out, name, false);
+	if (!err)
+		err = output_close(&out, write(t, out.f));
 	free(name);
 	return err;
 }
 
 int sel4_fixed_write(const struct sel4_trace *t, const char *path)
 {
-	int err = write_records(t, path);
+	int err = write_one(t, path, "", write_records);
 
 	if (!err)
-		err = write_beside(t->index, path, ".types", write_types);
+		err = write_one(t, path, ".types", write_types);
 	if (!err)
-		err = write_beside(t->index, path, ".meta", write_meta);
+		err = write_one(t, path, ".meta", write_meta);
 	return err;
 }

@@ -412,6 +412,7 @@ static void btb_source_names(struct source *s, enum source_names what)
 const struct source_ops source_btb = {
 	.name = "btb",
 	.what = "L4Re/Fiasco backtracer captures: console log, sections or buffer",
+	.takes = SOURCE_TAKES_TABLES | SOURCE_TAKES_META,
 	.probe = btb_probe,
 	.open = btb_source_open,
 	.close = btb_source_close,

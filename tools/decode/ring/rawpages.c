@@ -37,7 +37,6 @@ struct rawpages {
 	char *dir;
 	char *shared; /* what captures of one kernel have in common lies beside them: 00_static */
 	const struct source_options *o; /* while opening */
-	char *symbols, *cmdlines;	/* given by option */
 };
 
 /* The N of "cpuN.raw", "cpuN.raw.gz", "cpuN.NAME.raw", "NAME.cpuN"; -1 if the name is none of these. */
@@ -111,8 +110,6 @@ static void rawpages_close(struct source *s)
 	ring_set_free(&t->ring);
 	free(t->dir);
 	free(t->shared);
-	free(t->symbols);
-	free(t->cmdlines);
 	free(t);
 }
 
@@ -344,8 +341,6 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	t->ring.page = page;
 	t->dir = single ? dir_of(s->path) : strdup(s->path);
 	t->shared = t->dir ? file_join(t->dir, "../00_static") : NULL;
-	t->symbols = o->symbols ? strdup(o->symbols) : NULL;
-	t->cmdlines = o->cmdlines ? strdup(o->cmdlines) : NULL;
 	cpu = cpu_of(base ? base + 1 : s->path);
 	err = single ? add_file(s, s->file, cpu < 0 ? 0 : (uint32_t)cpu) : add_dir(s, s->path);
 	if (err)
@@ -363,33 +358,20 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	return add_streams(s);
 }
 
-/* From the option's file, else from one of this name beside the pages. */
-static char *side_text(struct rawpages *t, const char *option, const char *name, size_t *n)
-{
-	char *text;
-
-	if (!option)
-		return file_load_in(t->dir, name, SIDE_FILE_MAX, n);
-	text = file_load(option, SIDE_FILE_MAX, n);
-	if (!text)
-		diag_warn("%s: %s", option, strerror(errno));
-	return text;
-}
-
 static void rawpages_tasks(struct source *s)
 {
 	struct rawpages *t = s->priv;
 	size_t n;
-	char *text = side_text(t, t->cmdlines, "saved_cmdlines", &n);
+	char *text = file_load_in(t->dir, "saved_cmdlines", SIDE_FILE_MAX, &n);
 
-	if (text)
+	if (text && !s->given_cmdlines)
 		tasks_add_cmdlines(s->tasks, text, n);
 	free(text);
-	text = side_text(t, NULL, "saved_tgids", &n);
+	text = file_load_in(t->dir, "saved_tgids", SIDE_FILE_MAX, &n);
 	if (text)
 		tasks_add_tgids(s->tasks, text, n);
 	free(text);
-	text = side_text(t, NULL, "printk_formats", &n);
+	text = file_load_in(t->dir, "printk_formats", SIDE_FILE_MAX, &n);
 	if (text)
 		printks_add_text(s->printks, text, n);
 	free(text);
@@ -399,9 +381,9 @@ static void rawpages_symbols(struct source *s)
 {
 	struct rawpages *t = s->priv;
 	size_t n;
-	char *text = side_text(t, t->symbols, "kallsyms", &n);
+	char *text = file_load_in(t->dir, "kallsyms", SIDE_FILE_MAX, &n);
 
-	if (!text && !t->symbols && t->shared)
+	if (!text && t->shared)
 		text = file_load_in(t->shared, "kallsyms", SIDE_FILE_MAX, &n);
 	if (text)
 		symbols_add_kallsyms(s->symbols, text, n);
@@ -419,6 +401,7 @@ static void rawpages_names(struct source *s, enum source_names what)
 const struct source_ops source_rawpages = {
 	.name = "raw",
 	.what = "ring pages (trace_pipe_raw): a file cpuN.raw or a directory of them",
+	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_CMDLINES | SOURCE_TAKES_FORMATS,
 	.probe = rawpages_probe,
 	.open = rawpages_open,
 	.close = rawpages_close,

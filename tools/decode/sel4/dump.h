@@ -109,9 +109,9 @@ struct sel4_body {
 int64_t sel4_body_decode(const struct sel4_body *b, bool base91, uint64_t size, uint8_t **out,
 			 const char **why);
 
-/* ftrace.meta. Reading takes any JSON, and -EBADMSG with the offset of what is wrong in *at. */
+/* ftrace.meta; `more` are members to begin with. Reading takes any JSON, and -EBADMSG with the offset of what is wrong in *at. */
 const char *sel4_key_name(enum sel4_key key, enum sel4_key_kind *kind);
-int sel4_meta_write(const struct sel4_meta *m, FILE *to);
+int sel4_meta_write(const struct sel4_meta *m, const char *more, FILE *to);
 int sel4_meta_parse(const char *text, size_t bytes, struct sel4_meta *m, size_t *at);
 void sel4_meta_free(struct sel4_meta *m);
 /* The dictionary as a table; what lies outside the range of function indices is left out and counted. */

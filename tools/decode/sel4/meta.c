@@ -89,7 +89,7 @@ static void write_header(const struct sel4_meta *m, FILE *to)
 {
 	const char *comma = "";
 
-	fputs("{\n  \"header\": {", to);
+	fputs("  \"header\": {", to);
 	for (unsigned order = 0; order < m->nr_header; order++) {
 		for (int k = 0; k < SEL4_NR_KEYS; k++) {
 			const struct sel4_value *v = &m->header[k];
@@ -113,8 +113,9 @@ static void write_header(const struct sel4_meta *m, FILE *to)
 	fprintf(to, "%s},\n", *comma ? "\n  " : "");
 }
 
-int sel4_meta_write(const struct sel4_meta *m, FILE *to)
+int sel4_meta_write(const struct sel4_meta *m, const char *more, FILE *to)
 {
+	fprintf(to, "{\n%s", more);
 	write_header(m, to);
 	fputs("  \"dictionary\": {", to);
 	for (size_t i = 0; i < m->nr_functions; i++)

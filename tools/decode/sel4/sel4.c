@@ -2,6 +2,7 @@
 /* sel4.c -- the seL4 16-bit stream as a source: ftrace.bin with its ftrace.meta, or the dumps of a console log. */
 #include "decode/sel4/sel4.h"
 #include "decode/names/elf.h"
+#include "decode/sel4/fixed.h"
 #include "decode/sel4/record.h"
 #include "base/diag.h"
 #include "base/file.h"
@@ -151,7 +152,7 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 	return load_threads(s->priv, t);
 }
 
-static int take_meta(struct sel4_trace *t)
+static int take_gaps(struct sel4_trace *t)
 {
 	t->gaps = calloc(t->meta.nr_gaps + 1, sizeof(*t->gaps));
 	if (!t->gaps)
@@ -160,8 +161,15 @@ static int take_meta(struct sel4_trace *t)
 		if (t->meta.gaps[i].word && t->meta.gaps[i].word < t->nr_words)
 			t->gaps[t->input.nr_gaps++] = t->meta.gaps[i].word;
 	t->input.gaps = t->gaps;
-	if (!t->meta.nr_functions)
-		return 0;
+	return 0;
+}
+
+static int take_meta(struct sel4_trace *t)
+{
+	int err = take_gaps(t);
+
+	if (err || !t->meta.nr_functions)
+		return err;
 	t->dict = malloc(sizeof(*t->dict));
 	if (!t->dict)
 		return -ENOMEM;
@@ -202,8 +210,8 @@ static void close_source(struct source *s)
 			sel4_meta_free(&t->meta);
 	}
 	sel4_dumps_free(p->dumps, p->nr_dumps);
+	spool_free(&p->words);
 	free(p->traces);
-	free(p->symbols);
 	free(p);
 }
 
@@ -249,9 +257,10 @@ static int probe_stream(const struct source_probe *p)
 	return score;
 }
 
-static int load_meta(struct source *s, const struct source_options *o, struct sel4_trace *t)
+/* `beside`: where the description lies if no option says so; to be freed here. */
+static int load_meta(const struct source_options *o, char *beside, struct sel4_trace *t)
 {
-	char *path = o->meta ? strdup(o->meta) : sel4_path(s->path, ".meta");
+	char *path = o->meta ? strdup(o->meta) : beside;
 	size_t bytes = 0, at = 0;
 	char *text = path ? read_file(path, META_BYTES_MAX, &bytes) : NULL;
 	int err = 0;
@@ -260,17 +269,23 @@ static int load_meta(struct source *s, const struct source_options *o, struct se
 		err = sel4_meta_parse(text, bytes, &t->meta, &at);
 		if (err)
 			diag_at(path, at, "not the JSON of a seL4 trace");
-		else if (t->meta.raw_bytes && t->meta.raw_bytes != s->map_bytes)
-			source_damage(s, s->map_bytes, 0,
-				      "%s says %" PRIu64 " bytes, the stream has %" PRIu64, path,
-				      t->meta.raw_bytes, s->map_bytes);
 	} else if (o->meta) {
 		diag_error("%s: %s", path, strerror(errno));
 		err = -ENOENT;
 	}
 	free(text);
-	free(path);
+	if (path != beside)
+		free(path);
+	free(beside);
 	return err;
+}
+
+static void check_size(struct source *s, const struct sel4_trace *t)
+{
+	if (t->meta.raw_bytes && t->meta.raw_bytes / 2 != t->nr_words)
+		source_damage(s, s->map_bytes, 0,
+			      "%" PRIu64 " words, its description says %" PRIu64, t->nr_words,
+			      t->meta.raw_bytes / 2);
 }
 
 static int load_index(struct source *s, struct sel4_trace *t, bool rebuild)
@@ -333,13 +348,75 @@ static int open_stream(struct source *s, const struct source_options *o)
 	t->nr_words = s->map_bytes / 2;
 	if (s->map_bytes % 2)
 		source_damage(s, s->map_bytes - 1, 1, "a byte behind the last 16-bit word");
-	if (o->symbols)
-		p->symbols = strdup(o->symbols);
-	err = load_meta(s, o, t);
+	err = load_meta(o, sel4_path(s->path, ".meta"), t);
+	check_size(s, t);
 	if (!err)
 		err = take_meta(t);
 	if (!err)
 		err = load_index(s, t, false);
+	if (err)
+		return err;
+	report_oddities(s, t, 0);
+	return finish_trace(s, t, (uint32_t)(t->meta.header[SEL4_KEY_CPU].number & 0xffff));
+}
+
+/* ---- ftrace.idx ---- */
+
+#define PROBE_RECORDS 64u
+
+static char *fixed_meta(const char *path)
+{
+	char *meta;
+
+	return asprintf(&meta, "%s.meta", path) < 0 ? NULL : meta;
+}
+
+/* No magic number either: the name, the description beside it, or records that make sense. */
+static int probe_fixed(const struct source_probe *p)
+{
+	const struct wire_sel4_record *r = (const void *)p->head;
+	size_t nr = p->head_bytes / sizeof(*r), good = 0;
+	char *meta;
+	int score;
+
+	if (p->directory || !nr || strcmp(source_suffix(p->path), "idx") != 0)
+		return 0;
+	nr = nr < PROBE_RECORDS ? nr : PROBE_RECORDS;
+	while (good < nr && r[good].type < WIRE_SEL4_NR_TYPES)
+		good++;
+	meta = fixed_meta(p->path);
+	score = meta && !access(meta, R_OK) ? 60 : good == nr ? 30 : 0;
+	free(meta);
+	return score;
+}
+
+static int open_fixed(struct source *s, const struct source_options *o)
+{
+	struct sel4_trace *t;
+	struct sel4 *p;
+	int err = new_trace(s, 1, &p);
+
+	if (err)
+		return err;
+	t = &p->traces[0];
+	if (s->map_bytes % sizeof(struct wire_sel4_record))
+		source_damage(s, s->map_bytes, 0, "the last record is cut");
+	t->dict = calloc(1, sizeof(*t->dict));
+	err = t->dict ? sel4_fixed_words(s, &p->words, t->dict, &t->nr_words) : -ENOMEM;
+	if (!err)
+		err = load_meta(o, fixed_meta(s->path), t);
+	if (err)
+		return err;
+	t->words = (const void *)p->words.map;
+	check_size(s, t);
+	t->input = (struct sel4_input){.words = t->words,
+				       .nr_words = t->nr_words,
+				       .file_bytes = s->map_bytes,
+				       .dict = t->dict,
+				       .fd = -1};
+	err = take_gaps(t);
+	if (!err)
+		err = sel4_index_build(&t->input, &t->index);
 	if (err)
 		return err;
 	report_oddities(s, t, 0);
@@ -425,7 +502,10 @@ static int open_log(struct source *s, const struct source_options *o)
 	struct sel4_dump *dumps;
 	struct sel4 *p;
 	size_t nr;
-	int err = sel4_dumps_read((const char *)s->map, s->map_bytes, &report, &dumps, &nr);
+	int err;
+
+	(void)o;
+	err = sel4_dumps_read((const char *)s->map, s->map_bytes, &report, &dumps, &nr);
 
 	if (err)
 		return err;
@@ -440,8 +520,6 @@ static int open_log(struct source *s, const struct source_options *o)
 	}
 	p->dumps = dumps;
 	p->nr_dumps = nr;
-	if (o->symbols)
-		p->symbols = strdup(o->symbols);
 	for (size_t i = 0; i < nr && !err; i++) {
 		const struct sel4_value *cpu = &dumps[i].meta.header[SEL4_KEY_CPU];
 
@@ -469,18 +547,6 @@ static void load_names(struct source *s, enum source_names what)
 			tasks_set_comm(s->tasks, t->threads[k].pid, comm, (size_t)n);
 		}
 	}
-	if (p->symbols && elf_is(p->symbols)) {
-		elf_add_symbols(s->symbols, p->symbols, "");
-	} else if (p->symbols) {
-		size_t bytes = 0;
-		char *text = read_file(p->symbols, 256u << 20, &bytes);
-
-		if (!text)
-			diag_error("%s: %s", p->symbols, strerror(errno));
-		else
-			symbols_add_kallsyms(s->symbols, text, bytes);
-		free(text);
-	}
 }
 
 static uint64_t count(struct source *s, uint32_t id)
@@ -499,9 +565,9 @@ static uint64_t count(struct source *s, uint32_t id)
 	.seek_number = sel4_seek_number, .seek_type = sel4_seek_type, .count = count, \
 	.print = sel4_print
 
-/* One stream in one file has its index beside it; dumps of a console log are indexed when they are read. */
+/* One stream in one file has its index beside it; console logs and fixed records are indexed when they are read. */
 static const struct source_index stream_index = {SHARED_INDEX, .write = write_index};
-static const struct source_index log_index = {SHARED_INDEX};
+static const struct source_index read_index = {SHARED_INDEX};
 
 #define SHARED_OPS                                                                         \
 	.close = close_source, .cursor_bytes = sizeof(struct sel4_cursor),                 \
@@ -512,6 +578,7 @@ static const struct source_index log_index = {SHARED_INDEX};
 const struct source_ops source_sel4 = {
 	.name = "sel4",
 	.what = "seL4 16-bit stream (ftrace.bin, with ftrace.meta beside it)",
+	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_META,
 	.probe = probe_stream,
 	.open = open_stream,
 	.index = &stream_index,
@@ -521,8 +588,19 @@ const struct source_ops source_sel4 = {
 const struct source_ops source_sel4_log = {
 	.name = "sel4-log",
 	.what = "console log with seL4 trace dumps",
+	.takes = SOURCE_TAKES_SYMBOLS,
 	.probe = probe_log,
 	.open = open_log,
-	.index = &log_index,
+	.index = &read_index,
+	SHARED_OPS,
+};
+
+const struct source_ops source_sel4_fixed = {
+	.name = "sel4-idx",
+	.what = "fixed records of a seL4 stream (ftrace.idx, with ftrace.idx.meta beside it)",
+	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_META,
+	.probe = probe_fixed,
+	.open = open_fixed,
+	.index = &read_index,
 	SHARED_OPS,
 };

@@ -3,6 +3,7 @@
 #ifndef DECODE_SEL4_H
 #define DECODE_SEL4_H
 
+#include "base/spool.h"
 #include "decode/sel4/dump.h"
 #include "decode/sel4/index.h"
 #include "decode/source.h"
@@ -34,7 +35,7 @@ struct sel4 {
 	size_t nr;
 	struct sel4_dump *dumps; /* of a console log */
 	size_t nr_dumps;
-	char *symbols;
+	struct spool words; /* of fixed records */
 	int32_t nr_threads; /* of all streams */
 };
 
@@ -46,6 +47,7 @@ int32_t sel4_pid(const struct sel4_trace *t, uint64_t tcb);
 
 extern const struct source_ops source_sel4;
 extern const struct source_ops source_sel4_log;
+extern const struct source_ops source_sel4_fixed;
 
 #define SEL4_CALLS_MAX	256u
 #define SEL4_STACKS_MAX 256u

@@ -261,7 +261,7 @@ static void tracedat_tasks(struct source *s)
 {
 	struct tracedat *t = s->priv;
 
-	if (blob_text(s, &t->cmdlines, OPT_CMDLINES, true))
+	if (!s->given_cmdlines && blob_text(s, &t->cmdlines, OPT_CMDLINES, true))
 		tasks_add_cmdlines(s->tasks, t->cmdlines.text, t->cmdlines.bytes);
 	if (blob_text(s, &t->printk, OPT_PRINTK, false))
 		printks_add_text(s->printks, t->printk.text, t->printk.bytes);
@@ -302,6 +302,11 @@ static void tracedat_texts(struct source *s)
 		s->texts[i].text = all[i]->text;
 		s->texts[i].bytes = all[i]->bytes;
 	}
+	/* What was given by option is in the tables alone. */
+	if (s->given_symbols)
+		s->texts[SOURCE_KALLSYMS].text = NULL;
+	if (s->given_cmdlines)
+		s->texts[SOURCE_CMDLINES].text = NULL;
 }
 
 static void tracedat_names(struct source *s, enum source_names what)
@@ -316,6 +321,7 @@ static void tracedat_names(struct source *s, enum source_names what)
 const struct source_ops source_tracedat = {
 	.name = "trace.dat",
 	.what = "Linux trace.dat, versions 6 and 7",
+	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_CMDLINES,
 	.probe = tracedat_probe,
 	.open = tracedat_open,
 	.close = tracedat_close,
