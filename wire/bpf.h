@@ -90,6 +90,9 @@ enum bpf_jump {
 };
 #define BPF_OP(code) ((code)&0xf0)
 
+/* may_goto: a loop goes through one, which leaves it when the run has used up its loops. Linux has it since 6.9. */
+#define BPF_MAY_GOTO (BPF_JMP | 0xe0)
+
 #define BPF_K 0x00 /* the second operand is the immediate */
 #define BPF_X 0x08 /* ... is the source register */
 
@@ -123,7 +126,7 @@ enum bpf_helper {
 		BPF_HELPER_FATHOM, /* map, key, number: add to a counter that need not be there yet */
 	BPF_MAP_NOTE, /* map, key, number: count, total, min and max of what it was given */
 	BPF_MAP_HIST, /* map, key, number: one more in the number's bucket */
-	BPF_FIELD_STR, /* context, place, buffer, its bytes: a string of the record, filled up with zeros */
+	BPF_FIELD_STR, /* context, place, buffer, its bytes, at most: a string of the record, filled up with zeros */
 	BPF_STR_DIFFER, /* one, other, bytes: 0 if the strings are equal */
 	BPF_ELAPSED,	/* nanoseconds since the program began */
 	BPF_PROBE_ID,	/* number of the probe that runs: a text for people */
@@ -146,6 +149,7 @@ struct bpf_machine {
 	uint64_t (*call)(struct bpf_machine *m, uint32_t helper, uint64_t a, uint64_t b, uint64_t c,
 			 uint64_t d, uint64_t e);
 	uint64_t budget; /* taken down by what was run; a run ends when it is used up */
+	uint32_t loops;	 /* how often BPF_MAY_GOTO goes on, in one run */
 	uint64_t *stack; /* its lowest word */
 	uint32_t stack_bytes;
 };
@@ -155,5 +159,35 @@ struct bpf_machine {
  * is r0; a program whose budget is used up ends at once with 0, and machine.budget is 0 then.
  */
 uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, const void *context);
+
+/* ---- verification ---- */
+
+/* What the verifier knows of a map. */
+struct bpf_map_info {
+	uint32_t key_bytes, value_bytes;
+};
+
+struct bpf_subject {
+	const struct bpf_insn *code;
+	uint32_t nr;
+	uint32_t context_bytes; /* of the record that r1 points to: it may be read, not written */
+	uint32_t stack_bytes;	/* that there are: a multiple of 8, BPF_STACK_BYTES or less */
+	const struct bpf_map_info *maps;
+	uint32_t nr_maps;
+	void *scratch; /* aligned to 8: 2 bytes an instruction, about 360 + 4 * stack_bytes a jump target */
+	uint32_t scratch_bytes;
+};
+
+struct bpf_verdict {
+	uint32_t at;	 /* instruction */
+	const char *why; /* "" if the program is accepted */
+};
+
+/*
+ * Prove that every run of the program ends, reads only registers and memory that were written, stays inside its context,
+ * stack and map values, and gives each helper what it asks for. 0, or -EINVAL and where and why not; -ENOMEM: the scratch is
+ * too small for so many jump targets. Context: task; takes time in proportion to instructions and loops.
+ */
+int fathom_bpf_verify(const struct bpf_subject *in, struct bpf_verdict *out);
 
 #endif

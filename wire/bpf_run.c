@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bpf_run.c -- run an eBPF program. */
 #include "wire/bpf.h"
+#include "wire/div.h"
 
 /* Both forms of the second operand have a case of their own: the test would cost more than the operation. */
 #define ALU_CASES(op, expr64, expr32)                                             \
@@ -92,6 +93,11 @@ static uint64_t swapped(const struct bpf_insn *i, uint64_t v)
 	return swap ? reversed(v, bits) : bits == 64 ? v : v & ((1ull << bits) - 1);
 }
 
+static uint64_t arithmetic(uint64_t v, uint32_t n)
+{
+	return (int64_t)v < 0 ? ~wire_shr(~v, n) : wire_shr(v, n);
+}
+
 static uint64_t extended(uint64_t v, int16_t bits)
 {
 	if (bits == 8)
@@ -103,26 +109,42 @@ static uint64_t extended(uint64_t v, int16_t bits)
 	return v;
 }
 
-static uint64_t divided(uint64_t a, uint64_t b, int is_signed)
+/* a / b, and what remains; b is not 0. A 32-bit machine would call libgcc for it. */
+static uint64_t quotient(uint64_t a, uint64_t b, uint64_t *rest)
 {
-	if (!b)
-		return 0;
-	if (!is_signed)
-		return a / b;
-	if ((int64_t)b == -1)
-		return 0 - a; /* the smallest number by -1 would trap */
-	return (uint64_t)((int64_t)a / (int64_t)b);
+#if UINTPTR_MAX > 0xffffffffu
+	*rest = a % b;
+	return a / b;
+#else
+	uint64_t q = 0, r = 0;
+	int i;
+
+	for (i = 63; i >= 0; i--) {
+		int top = r >> 63 & 1;
+
+		r = r << 1 | (wire_shr(a, (uint32_t)i) & 1);
+		if (top || r >= b) {
+			r -= b;
+			q |= wire_shl(1, (uint32_t)i);
+		}
+	}
+	*rest = r;
+	return q;
+#endif
 }
 
-static uint64_t modulo(uint64_t a, uint64_t b, int is_signed)
+/* By 0: the quotient is 0 and the rest is a, as RFC 9669 has it. The sign of the rest is a's. */
+static uint64_t divide(uint64_t a, uint64_t b, int is_signed, int want_rest)
 {
+	int minus_a = is_signed && (int64_t)a < 0, minus_b = is_signed && (int64_t)b < 0;
+	uint64_t q, rest;
+
 	if (!b)
-		return a;
-	if (!is_signed)
-		return a % b;
-	if ((int64_t)b == -1)
-		return 0;
-	return (uint64_t)((int64_t)a % (int64_t)b);
+		return want_rest ? a : 0;
+	q = quotient(minus_a ? 0 - a : a, minus_b ? 0 - b : b, &rest);
+	if (want_rest)
+		return minus_a ? 0 - rest : rest;
+	return minus_a != minus_b ? 0 - q : q;
 }
 
 /* One value in memory is changed; `word` says which width. Programs of one CPU share a map's value with nested ones only. */
@@ -157,6 +179,7 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 	uint64_t r[BPF_NR_REGS];
 	const struct bpf_insn *i = program;
 	uint64_t left = m->budget;
+	uint32_t loops = m->loops;
 
 	r[1] = (uintptr_t)context;
 	r[BPF_FP] = (uintptr_t)m->stack + m->stack_bytes;
@@ -174,16 +197,16 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 			ALU_CASES(BPF_OR, a | b, a | b)
 			ALU_CASES(BPF_AND, a & b, a & b)
 			ALU_CASES(BPF_XOR, a ^ b, a ^ b)
-			ALU_CASES(BPF_LSH, a << (b & 63), a << (b & 31))
-			ALU_CASES(BPF_RSH, a >> (b & 63), a >> (b & 31))
-			ALU_CASES(BPF_ARSH, (uint64_t)((int64_t)a >> (b & 63)),
+			ALU_CASES(BPF_LSH, wire_shl(a, b & 63), a << (b & 31))
+			ALU_CASES(BPF_RSH, wire_shr(a, b & 63), a >> (b & 31))
+			ALU_CASES(BPF_ARSH, arithmetic(a, b & 63),
 				  (uint32_t)((int32_t)a >> (b & 31)))
-			ALU_CASES(BPF_DIV, divided(a, b, i->off == 1),
-				  i->off == 1 ? divided(extended(a, 32), extended(b, 32), 1)
-					      : divided(a, b, 0))
-			ALU_CASES(BPF_MOD, modulo(a, b, i->off == 1),
-				  i->off == 1 ? modulo(extended(a, 32), extended(b, 32), 1)
-					      : modulo(a, b, 0))
+			ALU_CASES(BPF_DIV, divide(a, b, i->off, 0),
+				  i->off ? divide(extended(a, 32), extended(b, 32), 1, 0)
+					 : divide(a, b, 0, 0))
+			ALU_CASES(BPF_MOD, divide(a, b, i->off, 1),
+				  i->off ? divide(extended(a, 32), extended(b, 32), 1, 1)
+					 : divide(a, b, 0, 1))
 			ALU_CASES(BPF_MOV, ((void)a, extended(b, i->off)),
 				  ((void)a, extended(b, i->off)))
 		case BPF_ALU64 | BPF_NEG: r[d] = 0 - r[d]; break;
@@ -204,6 +227,11 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 			i++;
 			break;
 		case BPF_JMP | BPF_JA: goto jump;
+		case BPF_MAY_GOTO:
+			if (!loops)
+				goto jump;
+			loops--;
+			break;
 		case BPF_JMP32 | BPF_JA:
 			i += i->imm;
 			break;

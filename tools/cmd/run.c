@@ -17,7 +17,7 @@ static uint64_t threads;
 static const struct option_spec own[] = {
 	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
 	 &text, NULL},
-	{"threads", 'j', "N", "threads to run it (default: one per CPU; one where order matters)",
+	{"threads", 'j', "N", "1: use one thread (default: one per CPU where order does not matter)",
 	 OPTION_NUMBER, &threads, NULL},
 	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
 	{0},
@@ -83,13 +83,10 @@ static int run_on(struct options *o, struct program_options *p)
 		source_close(s);
 		return EXIT_FAIL;
 	}
-	p->from = o->choice.from;
-	p->to = o->choice.to;
-	p->keep = scan_keep;
-	p->arg = &o->choice;
+	p->choice = &o->choice;
 	p->parameters = (char **)o->args + 1;
 	p->nr_parameters = (uint32_t)o->nr_args - 1;
-	p->threads = (uint32_t)threads;
+	p->one_thread = threads == 1;
 	p->listing = listing;
 	err = program_run(s, p, stdout);
 	if (err && err != -EINVAL)

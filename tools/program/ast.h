@@ -13,25 +13,25 @@ struct place {
 };
 
 enum type_kind {
-	TYPE_NONE, /* not known yet, or nothing */
-	TYPE_INT,
-	TYPE_STRING, /* `bytes` with its end */
-	TYPE_TUPLE,
-	TYPE_KSTACK,
-	TYPE_USTACK,
-	TYPE_KSYM,
-	TYPE_USYM,
-	TYPE_PROBE,   /* number of a probe, shown as its name */
-	TYPE_TIME,    /* of strftime(): a time and the number of its format */
-	TYPE_POINTER, /* an address in the traced program, whose memory is not in the trace */
-	TYPE_COUNT,   /* from here on: what a map gathers */
-	TYPE_SUM,
-	TYPE_MIN,
-	TYPE_MAX,
-	TYPE_AVG,
-	TYPE_STATS,
-	TYPE_HIST,
-	TYPE_LHIST,
+	VALUE_NONE, /* not known yet, or nothing */
+	VALUE_INT,
+	VALUE_STRING, /* `bytes` with its end */
+	VALUE_TUPLE,
+	VALUE_KSTACK,
+	VALUE_USTACK,
+	VALUE_KSYM,
+	VALUE_USYM,
+	VALUE_PROBE,   /* number of a probe, shown as its name */
+	VALUE_TIME,    /* of strftime(): a time and the number of its format */
+	VALUE_POINTER, /* an address in the traced program, whose memory is not in the trace */
+	VALUE_COUNT,   /* from here on: what a map gathers */
+	VALUE_SUM,
+	VALUE_MIN,
+	VALUE_MAX,
+	VALUE_AVG,
+	VALUE_STATS,
+	VALUE_HIST,
+	VALUE_LHIST,
 };
 
 #define TUPLE_MAX 8

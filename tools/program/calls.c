@@ -98,14 +98,14 @@ static struct type of_probe(struct compiler *c)
 {
 	if (is_function(c))
 		types_ordered(c); /* the numbers of the names are given in order */
-	return is_function(c) ? type_of(TYPE_PROBE)
+	return is_function(c) ? type_of(VALUE_PROBE)
 			      : type_string((uint32_t)strlen(c->probe->name) + 1);
 }
 
 static struct type of_stack(struct compiler *c, const char *name)
 {
 	types_ordered(c);
-	return type_of(*name == 'k' ? TYPE_KSTACK : TYPE_USTACK);
+	return type_of(*name == 'k' ? VALUE_KSTACK : VALUE_USTACK);
 }
 
 static const char *const not_recorded[] = {"uid",   "gid",   "username", "cgroup", "curtask",
@@ -138,7 +138,7 @@ struct type types_builtin(struct compiler *c, struct node *n, bool *known)
 			ast_error(c->ast, n->at,
 				  "The func builtin can only be used with kprobe and kretprobe "
 				  "probes");
-		return type_of(TYPE_KSYM);
+		return type_of(VALUE_KSYM);
 	}
 	if (!strcmp(t, "args")) {
 		ast_error(c->ast, n->at, "args is used with a field: args->NAME");
@@ -150,7 +150,7 @@ struct type types_builtin(struct compiler *c, struct node *n, bool *known)
 			return type_int(8, false);
 		}
 	*known = false;
-	return type_of(TYPE_NONE);
+	return type_of(VALUE_NONE);
 }
 
 /* ---- calls ---- */
@@ -172,10 +172,10 @@ static bool number_argument(struct compiler *c, struct node *n, uint32_t i)
 {
 	struct type t = types_node(c, n->kids[i]);
 
-	if (t.kind == TYPE_NONE || type_is_number(&t))
+	if (t.kind == VALUE_NONE || type_is_number(&t))
 		return true;
 	ast_error(c->ast, n->at, "%s() only supports integer arguments (%s provided)", n->text,
-		  t.kind == TYPE_STRING ? "string" : type_name(&t));
+		  t.kind == VALUE_STRING ? "string" : type_name(&t));
 	return false;
 }
 
@@ -200,13 +200,13 @@ static struct type gather(struct compiler *c, struct node *n, enum type_kind kin
 {
 	struct type t = type_of(kind);
 
-	if (kind == TYPE_COUNT) {
+	if (kind == VALUE_COUNT) {
 		takes(c, n, 0, 0);
 		t.is_signed = true;
 	} else if (takes(c, n, 1,
-			 kind == TYPE_LHIST  ? 4
-			 : kind == TYPE_HIST ? 2
-					     : 1) &&
+			 kind == VALUE_LHIST  ? 4
+			 : kind == VALUE_HIST ? 2
+					      : 1) &&
 		   number_argument(c, n, 0)) {
 		t.is_signed = n->kids[0]->type.is_signed;
 	}
@@ -220,10 +220,10 @@ static struct type linear(struct compiler *c, struct node *n)
 	uint32_t i;
 
 	if (!takes(c, n, 4, 4) || !number_argument(c, n, 0))
-		return type_of(TYPE_LHIST);
+		return type_of(VALUE_LHIST);
 	for (i = 0; i < 3; i++)
 		if (!literal(c, n, i + 1, &v[i]))
-			return type_of(TYPE_LHIST);
+			return type_of(VALUE_LHIST);
 	if (v[2] <= 0)
 		ast_error(c->ast, n->at, "lhist() step must be >= 1 (%lld provided)",
 			  (long long)v[2]);
@@ -235,7 +235,7 @@ static struct type linear(struct compiler *c, struct node *n)
 		ast_error(c->ast, n->at,
 			  "lhist() too many buckets, must be <= 1000 (would need %lld)",
 			  (long long)((v[1] - v[0]) / v[2]));
-	return gather(c, n, TYPE_LHIST);
+	return gather(c, n, VALUE_LHIST);
 }
 
 static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
@@ -245,10 +245,10 @@ static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
 	uint32_t i;
 
 	if (!takes(c, n, 1, most))
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	if (n->kids[0]->kind != NODE_MAP) {
 		ast_error(c->ast, n->at, "%s() expects a map to be provided", n->text);
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	}
 	if (n->kids[0]->nr)
 		ast_error(c->ast, n->at, "The map passed to %s() should not be indexed by a key",
@@ -262,7 +262,7 @@ static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
 	for (i = 1; i < n->nr; i++)
 		literal(c, n, i, &v);
 	types_ordered(c);
-	return type_of(TYPE_NONE);
+	return type_of(VALUE_NONE);
 }
 
 static struct type print_call(struct compiler *c, struct node *n)
@@ -275,7 +275,7 @@ static struct type print_call(struct compiler *c, struct node *n)
 	if (takes(c, n, 1, 1))
 		types_node(c, n->kids[0]);
 	types_ordered(c);
-	return type_of(TYPE_NONE);
+	return type_of(VALUE_NONE);
 }
 
 static struct type delete_call(struct compiler *c, struct node *n)
@@ -290,16 +290,16 @@ static struct type delete_call(struct compiler *c, struct node *n)
 		else
 			ast_error(c->ast, n->at, "delete() expects a map to be provided");
 	}
-	return type_of(TYPE_NONE);
+	return type_of(VALUE_NONE);
 }
 
 /* What a conversion of printf takes: a number or text. */
 static bool fits(char conversion, const struct type *t)
 {
 	if (conversion == 's' || conversion == 'r')
-		return t->kind == TYPE_STRING || t->kind == TYPE_KSYM || t->kind == TYPE_USYM ||
-		       t->kind == TYPE_KSTACK || t->kind == TYPE_USTACK || t->kind == TYPE_PROBE ||
-		       t->kind == TYPE_TIME || t->kind == TYPE_POINTER;
+		return t->kind == VALUE_STRING || t->kind == VALUE_KSYM || t->kind == VALUE_USYM ||
+		       t->kind == VALUE_KSTACK || t->kind == VALUE_USTACK ||
+		       t->kind == VALUE_PROBE || t->kind == VALUE_TIME || t->kind == VALUE_POINTER;
 	return type_is_number(t);
 }
 
@@ -320,12 +320,12 @@ static void printf_check(struct compiler *c, struct node *n)
 				  *f ? *f : ' ');
 			return;
 		}
-		if (i < n->nr && n->kids[i]->type.kind != TYPE_NONE &&
+		if (i < n->nr && n->kids[i]->type.kind != VALUE_NONE &&
 		    !fits(*f, &n->kids[i]->type)) {
 			ast_error(c->ast, n->at,
 				  "%s: %%%c specifier expects a value of type %s (%s supplied)",
 				  n->text, *f, *f == 's' ? "string" : "integer",
-				  n->kids[i]->type.kind == TYPE_STRING
+				  n->kids[i]->type.kind == VALUE_STRING
 					  ? "string"
 					  : type_name(&n->kids[i]->type));
 			return;
@@ -357,12 +357,12 @@ static struct type printf_call(struct compiler *c, struct node *n)
 	uint32_t i;
 
 	if (!takes(c, n, 1, 32) || !text_argument(c, n, 0))
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	for (i = 1; i < n->nr; i++)
 		types_node(c, n->kids[i]);
 	printf_check(c, n);
 	types_ordered(c);
-	return type_of(TYPE_NONE);
+	return type_of(VALUE_NONE);
 }
 
 static struct type str_call(struct compiler *c, struct node *n)
@@ -377,13 +377,13 @@ static struct type str_call(struct compiler *c, struct node *n)
 		return t;
 	if (most < 1 || most > 200)
 		ast_error(c->ast, n->at, "str() takes a length from 1 to 200");
-	if (t.kind == TYPE_STRING)
+	if (t.kind == VALUE_STRING)
 		return type_string(t.bytes > (uint32_t)most && n->nr == 2 ? (uint32_t)most
 									  : t.bytes);
-	if (t.kind != TYPE_NONE && !type_is_number(&t))
+	if (t.kind != VALUE_NONE && !type_is_number(&t))
 		ast_error(c->ast, n->at, "str() expects a string or an address (%s provided)",
 			  type_name(&t));
-	return (struct type){.kind = TYPE_POINTER, .bytes = 8}; /* the text is not in the trace */
+	return (struct type){.kind = VALUE_POINTER, .bytes = 8}; /* the text is not in the trace */
 }
 
 static struct type kaddr_call(struct compiler *c, struct node *n)
@@ -401,8 +401,8 @@ static struct type strncmp_call(struct compiler *c, struct node *n)
 	if (takes(c, n, 3, 3)) {
 		struct type a = types_node(c, n->kids[0]), b = types_node(c, n->kids[1]);
 
-		if ((a.kind != TYPE_STRING && a.kind != TYPE_NONE) ||
-		    (b.kind != TYPE_STRING && b.kind != TYPE_NONE))
+		if ((a.kind != VALUE_STRING && a.kind != VALUE_NONE) ||
+		    (b.kind != VALUE_STRING && b.kind != VALUE_NONE))
 			ast_error(c->ast, n->at, "strncmp() compares strings");
 		literal(c, n, 2, &v);
 	}
@@ -425,8 +425,9 @@ static struct type stack_call(struct compiler *c, struct node *n)
 static const struct {
 	const char *name;
 	enum type_kind kind;
-} gathers[] = {{"count", TYPE_COUNT}, {"sum", TYPE_SUM},   {"min", TYPE_MIN},	 {"max", TYPE_MAX},
-	       {"avg", TYPE_AVG},     {"hist", TYPE_HIST}, {"stats", TYPE_STATS}};
+} gathers[] = {{"count", VALUE_COUNT}, {"sum", VALUE_SUM}, {"min", VALUE_MIN},
+	       {"max", VALUE_MAX},     {"avg", VALUE_AVG}, {"hist", VALUE_HIST},
+	       {"stats", VALUE_STATS}};
 
 static const char *const impossible[] = {"system",   "cat",	    "signal",	 "override",
 					 "kptr",     "uptr",	    "reg",	 "uaddr",
@@ -457,7 +458,7 @@ struct type types_call(struct compiler *c, struct node *n)
 	if (!strcmp(t, "ksym") || !strcmp(t, "usym")) {
 		if (takes(c, n, 1, 1))
 			number_argument(c, n, 0);
-		return type_of(*t == 'k' ? TYPE_KSYM : TYPE_USYM);
+		return type_of(*t == 'k' ? VALUE_KSYM : VALUE_USYM);
 	}
 	if (!strcmp(t, "kstack") || !strcmp(t, "ustack"))
 		return stack_call(c, n);
@@ -473,24 +474,24 @@ struct type types_call(struct compiler *c, struct node *n)
 	if (!strcmp(t, "strftime")) {
 		if (takes(c, n, 2, 2) && text_argument(c, n, 0))
 			number_argument(c, n, 1);
-		return type_of(TYPE_TIME);
+		return type_of(VALUE_TIME);
 	}
 	if (!strcmp(t, "time")) {
 		if (takes(c, n, 0, 1) && n->nr)
 			text_argument(c, n, 0);
 		types_ordered(c);
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	}
 	if (!strcmp(t, "join")) {
 		if (takes(c, n, 1, 2))
 			types_node(c, n->kids[0]);
 		types_ordered(c);
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	}
 	if (!strcmp(t, "exit")) {
 		takes(c, n, 0, 0);
 		types_ordered(c);
-		return type_of(TYPE_NONE);
+		return type_of(VALUE_NONE);
 	}
 	for (i = 0; impossible[i]; i++)
 		if (!strcmp(t, impossible[i])) {

@@ -137,7 +137,7 @@ bool gen_clause(struct compiler *c, struct probe *p);
 
 static inline struct type type_int(uint32_t bytes, bool is_signed)
 {
-	return (struct type){.kind = TYPE_INT, .bytes = bytes, .is_signed = is_signed};
+	return (struct type){.kind = VALUE_INT, .bytes = bytes, .is_signed = is_signed};
 }
 
 static inline struct type type_of(enum type_kind kind)
@@ -147,7 +147,7 @@ static inline struct type type_of(enum type_kind kind)
 
 static inline struct type type_string(uint32_t bytes)
 {
-	return (struct type){.kind = TYPE_STRING, .bytes = bytes};
+	return (struct type){.kind = VALUE_STRING, .bytes = bytes};
 }
 
 #endif

@@ -258,13 +258,13 @@ static void gather(struct gen *g, struct node *to, struct node *v)
 	uint32_t mark = g->used;
 	int32_t key = gen_keys(g, to);
 
-	if (m->value.kind == TYPE_COUNT)
+	if (m->value.kind == VALUE_COUNT)
 		gen_imm(g, 3, 1);
 	else {
 		gen_value(g, v->kids[0]);
 		gen_put(g, BPF_ALU64 | BPF_MOV | BPF_X, 3, 0, 0, 0);
 	}
-	if (m->value.kind == TYPE_LHIST) {
+	if (m->value.kind == VALUE_LHIST) {
 		m->min = v->kids[1]->kind == NODE_UNARY ? -v->kids[1]->kids[0]->number
 							: v->kids[1]->number;
 		m->max = v->kids[2]->number;
@@ -272,9 +272,9 @@ static void gather(struct gen *g, struct node *to, struct node *v)
 	}
 	gen_map(g, 1, to);
 	gen_address(g, 2, key);
-	gen_call(g, m->value.kind == TYPE_COUNT || m->value.kind == TYPE_SUM	? BPF_MAP_ADD
-		    : m->value.kind == TYPE_HIST || m->value.kind == TYPE_LHIST ? BPF_MAP_HIST
-										: BPF_MAP_NOTE);
+	gen_call(g, m->value.kind == VALUE_COUNT || m->value.kind == VALUE_SUM	  ? BPF_MAP_ADD
+		    : m->value.kind == VALUE_HIST || m->value.kind == VALUE_LHIST ? BPF_MAP_HIST
+										  : BPF_MAP_NOTE);
 	gen_drop(g, mark);
 }
 
@@ -340,6 +340,7 @@ static void loop(struct gen *g, struct node *n)
 	g->loop = gen_label(g);
 	g->loop_end = gen_label(g);
 	gen_here(g, g->loop);
+	gen_goto(g, BPF_MAY_GOTO, 0, 0, 0, g->loop_end);
 	gen_jump(g, n->kids[0], g->loop_end, false);
 	statement(g, n->kids[1]);
 	gen_goto(g, BPF_JMP | BPF_JA, 0, 0, 0, g->loop);

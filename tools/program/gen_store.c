@@ -55,7 +55,8 @@ static void store_field(struct gen *g, const struct format_field *f, int32_t at,
 	gen_put(g, BPF_ALU64 | BPF_MOV | BPF_X, 1, 6, 0, 0);
 	gen_imm(g, 2, (int64_t)BPF_STRING_AT(kind, bytes, f->offset));
 	gen_address(g, 3, at);
-	gen_imm(g, 4, most < room ? (int64_t)most << 32 | room : room);
+	gen_imm(g, 4, room);
+	gen_imm(g, 5, most < room ? most : room);
 	gen_call(g, BPF_FIELD_STR);
 }
 
@@ -201,11 +202,11 @@ static void store_time(struct gen *g, struct node *n, int32_t at)
 
 void gen_store(struct gen *g, struct node *n, int32_t at, const struct type *as)
 {
-	if (as->kind == TYPE_STRING) {
+	if (as->kind == VALUE_STRING) {
 		store_string(g, n, at, as);
-	} else if (as->kind == TYPE_TUPLE) {
+	} else if (as->kind == VALUE_TUPLE) {
 		store_tuple(g, n, at, as);
-	} else if (as->kind == TYPE_TIME) {
+	} else if (as->kind == VALUE_TIME) {
 		store_time(g, n, at);
 	} else if (n->kind == NODE_NUMBER && n->number >= INT32_MIN && n->number <= INT32_MAX) {
 		gen_put(g, BPF_ST | BPF_MEM | BPF_DW, BPF_FP, 0, at, n->number);

@@ -192,7 +192,7 @@ static void compare(struct gen *g, struct node *n, uint32_t label, bool when)
 	struct node *a = n->kids[0], *b = n->kids[1];
 	int code = BPF_JMP | jump_op(n->op, a->type.is_signed && b->type.is_signed, when);
 
-	if (a->type.kind == TYPE_STRING && b->type.kind == TYPE_STRING) {
+	if (a->type.kind == VALUE_STRING && b->type.kind == VALUE_STRING) {
 		strings_differ(g, a, b, UINT32_MAX);
 		gen_goto(g, BPF_JMP | ((n->op == TOKEN_EQ) == when ? BPF_JEQ : BPF_JNE) | BPF_K, 0,
 			 0, 0, label);
@@ -299,14 +299,14 @@ static void map_value(struct gen *g, struct node *n)
 	gen_lookup(g, n);
 	gen_goto(g, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 0, none);
 	switch (kind) {
-	case TYPE_AVG:
+	case VALUE_AVG:
 		gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 1, 0, 0, 0);
 		gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 0, 0, 8, 0);
 		gen_put(g, BPF_ALU64 | BPF_DIV | BPF_X, 0, 1, 0, 0);
 		break;
-	case TYPE_MIN:
-	case TYPE_MAX:
-		gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 0, 0, kind == TYPE_MIN ? 16 : 24, 0);
+	case VALUE_MIN:
+	case VALUE_MAX:
+		gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 0, 0, kind == VALUE_MIN ? 16 : 24, 0);
 		break;
 	default: gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 0, 0, 0, 0);
 	}

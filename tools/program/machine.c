@@ -42,11 +42,11 @@ static uint32_t word_at(const struct machine *m, uint32_t off)
 	return m->source->big_endian ? __builtin_bswap32(v) : v;
 }
 
-/* bytes: how much room there is; in its high half, if not 0, at how many the text ends with its NUL. */
-static uint64_t field_str(struct machine *m, uint64_t place, char *out, uint64_t bytes)
+/* There is `room`; the text ends, with its NUL, at `most`. */
+static uint64_t field_str(struct machine *m, uint64_t place, char *out, uint32_t room,
+			  uint32_t most)
 {
-	uint32_t off = place & 0xffff, n = place >> 16 & 0xffff, room = (uint32_t)bytes;
-	uint32_t most = bytes >> 32 ? (uint32_t)(bytes >> 32) : room, have = m->event->size, word;
+	uint32_t off = place & 0xffff, n = place >> 16 & 0xffff, have = m->event->size, word;
 
 	memset(out, 0, room);
 	switch ((enum bpf_string)(place >> 32)) {
@@ -212,7 +212,6 @@ static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64
 	struct machine *m = (struct machine *)bm;
 	const void *key = (const void *)(uintptr_t)b;
 
-	(void)e;
 	switch (helper) {
 	case BPF_MAP_LOOKUP: return (uintptr_t)map_at(&m->maps[a], key, false);
 	case BPF_MAP_UPDATE:
@@ -229,7 +228,7 @@ static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64
 	case BPF_PID_TGID: return pid_tgid(m);
 	case BPF_TID: return (uint32_t)m->pid;
 	case BPF_COMM: comm(m, (char *)(uintptr_t)a, b); return 0;
-	case BPF_FIELD_STR: return field_str(m, b, (char *)(uintptr_t)c, d);
+	case BPF_FIELD_STR: return field_str(m, b, (char *)(uintptr_t)c, (uint32_t)d, (uint32_t)e);
 	case BPF_STR_DIFFER: return (uint64_t)(strncmp((const char *)(uintptr_t)a, key, c) != 0);
 	case BPF_STACK_ID: return stack_id(m, c);
 	case BPF_PROBE_ID: return probe_number(m);
@@ -278,8 +277,9 @@ void machine_run(struct machine *m, const struct probe *p)
 {
 	m->probe = p;
 	m->m.budget = RUN_BUDGET;
+	m->m.loops = RUN_BUDGET;
 	fathom_bpf_run(&m->m, p->code, m->event ? m->event->data : NULL);
-	m->stopped += !m->m.budget;
+	m->stopped += !m->m.budget || !m->m.loops;
 }
 
 void machine_merge(struct machine *to, struct machine *from)

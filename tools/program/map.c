@@ -7,23 +7,28 @@
 
 uint32_t map_buckets(const struct map_spec *spec)
 {
-	if (spec->value.kind == TYPE_HIST)
+	if (spec->value.kind == VALUE_HIST)
 		return HIST_BUCKETS;
 	return (uint32_t)((spec->max - spec->min) / spec->step) + 2;
 }
 
+uint32_t map_words(const struct map_spec *spec)
+{
+	switch (spec->value.kind) {
+	case VALUE_MIN:
+	case VALUE_MAX:
+	case VALUE_AVG:
+	case VALUE_STATS: return sizeof(struct noted) / 8;
+	case VALUE_HIST:
+	case VALUE_LHIST: return map_buckets(spec);
+	default: return spec->value_bytes / 8;
+	}
+}
+
 void map_init(struct map *m, const struct map_spec *spec)
 {
-	*m = (struct map){.spec = spec, .key_words = spec->key_bytes / 8};
-	switch (spec->value.kind) {
-	case TYPE_MIN:
-	case TYPE_MAX:
-	case TYPE_AVG:
-	case TYPE_STATS: m->value_words = sizeof(struct noted) / 8; break;
-	case TYPE_HIST:
-	case TYPE_LHIST: m->value_words = map_buckets(spec); break;
-	default: m->value_words = spec->value_bytes / 8;
-	}
+	*m = (struct map){
+		.spec = spec, .key_words = spec->key_bytes / 8, .value_words = map_words(spec)};
 }
 
 void map_free(struct map *m)
@@ -176,7 +181,7 @@ void map_note(struct map *m, const void *key, int64_t v)
 
 static uint32_t bucket_of(const struct map_spec *s, int64_t v)
 {
-	if (s->value.kind == TYPE_HIST)
+	if (s->value.kind == VALUE_HIST)
 		return v < 0 ? 0 : v == 0 ? 1 : 65 - (uint32_t)__builtin_clzll((uint64_t)v);
 	if (v < s->min)
 		return 0;
@@ -218,10 +223,10 @@ void map_merge(struct map *to, const struct map *from)
 		v = map_at(to, e->data, true);
 		add = map_value(from, e);
 		switch (to->spec->value.kind) {
-		case TYPE_MIN:
-		case TYPE_MAX:
-		case TYPE_AVG:
-		case TYPE_STATS:
+		case VALUE_MIN:
+		case VALUE_MAX:
+		case VALUE_AVG:
+		case VALUE_STATS:
 			merge_noted((struct noted *)v, (struct noted *)add,
 				    to->spec->value.is_signed);
 			break;

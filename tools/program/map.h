@@ -41,6 +41,8 @@ void map_note(struct map *m, const void *key, int64_t v);
 void map_hist(struct map *m, const void *key, int64_t v);
 /* Add what another map of the same spec has gathered. */
 void map_merge(struct map *to, const struct map *from);
+/* Words of a value, as it is kept. */
+uint32_t map_words(const struct map_spec *spec);
 /* Buckets of a histogram. */
 uint32_t map_buckets(const struct map_spec *spec);
 

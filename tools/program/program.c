@@ -31,6 +31,39 @@ static bool compile(struct compiler *c)
 	return true;
 }
 
+/* A mistake of the compiler must not become one in memory: what it made is proved before it runs. */
+static bool verify(struct compiler *c)
+{
+	static uint64_t scratch[1 << 18];
+	struct bpf_map_info *maps = arena_take(&c->ast->arena, sizeof(*maps) * (c->nr_maps + 1));
+	struct bpf_verdict v;
+	uint32_t i;
+
+	for (i = 0; i < c->nr_maps; i++)
+		maps[i] = (struct bpf_map_info){c->maps[i].key_bytes, map_words(&c->maps[i]) * 8};
+	for (i = 0; i < c->nr_probes; i++) {
+		const struct probe *p = &c->probes[i];
+		struct bpf_subject s = {.code = p->code,
+					.nr = p->nr_code,
+					.context_bytes = p->record_bytes,
+					.stack_bytes = p->stack_bytes,
+					.maps = maps,
+					.nr_maps = c->nr_maps,
+					.scratch = scratch,
+					.scratch_bytes = sizeof(scratch)};
+
+		if (p->stack_bytes > BPF_STACK_BYTES)
+			continue; /* more than eBPF has: the host alone runs it */
+		if (fathom_bpf_verify(&s, &v) == -EINVAL) {
+			ast_error(c->ast, p->at,
+				  "the compiled program is refused at instruction %u: %s", v.at,
+				  v.why);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* bpftrace counts attach points after wildcards; a function's pattern counts once. */
 static uint32_t attached(const struct compiler *c)
 {
@@ -48,12 +81,6 @@ static uint32_t attached(const struct compiler *c)
 
 static void warn(const struct runner *r)
 {
-	if (r->lost_unknown)
-		diag_warn("events were lost in the trace, their number is not recorded: the "
-			  "results are incomplete");
-	else if (r->lost)
-		diag_warn("%llu events were lost in the trace: the results are incomplete",
-			  (unsigned long long)r->lost);
 	if (r->cut)
 		diag_warn("%llu records were too short for the program and were skipped",
 			  (unsigned long long)r->cut);
@@ -93,7 +120,7 @@ int program_run(struct source *s, const struct program_options *o, FILE *out)
 	struct compiler c = {.ast = &ast, .source = s};
 	int err = -EINVAL;
 
-	if (compile(&c)) {
+	if (compile(&c) && verify(&c)) {
 		if (o->listing) {
 			listing_print(&c, out);
 			err = 0;

@@ -5,18 +5,16 @@
 
 #include <stdio.h>
 
-#include "decode/source.h"
+#include "store/scan.h"
 
 struct program_options {
 	const char *file, *text; /* the program's name, for messages, and its text */
 	size_t bytes;
 	char **parameters; /* $1 ... */
 	uint32_t nr_parameters;
-	uint64_t from, to; /* events outside are not seen */
-	bool (*keep)(const struct source *s, uint32_t stream, void *arg); /* NULL: every stream */
-	void *arg;
-	uint32_t threads; /* 0: one per CPU */
-	bool listing;	  /* print the compiled program instead of running it */
+	const struct scan_choice *choice; /* which events there are for it */
+	bool one_thread;
+	bool listing; /* print the compiled program instead of running it */
 };
 
 /* 0; -EINVAL: the program is wrong, which was said; or another negative errno. */

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- which probes ---- */
 
@@ -31,16 +30,24 @@ static int dispatch_fill(struct runner *r)
 	r->by_type = calloc(SOURCE_ID_FAST, sizeof(*r->by_type));
 	r->ticks = calloc(r->c->nr_probes + 1, sizeof(*r->ticks));
 	r->matched = calloc(r->c->nr_probes + 1, sizeof(*r->matched));
-	if (!r->by_type || !r->ticks || !r->matched)
+	r->types = calloc(r->c->nr_probes + 1, sizeof(*r->types));
+	if (!r->by_type || !r->ticks || !r->matched || !r->types)
 		return -ENOMEM;
 	for (i = 0; i < r->c->nr_probes && !err; i++) {
 		const struct probe *p = &r->c->probes[i];
 
 		r->uses_stack |= p->uses_stack;
-		if (p->schema && p->schema->id < SOURCE_ID_FAST)
+		if (p->schema && p->schema->id < SOURCE_ID_FAST) {
+			r->types[r->nr_types++] = p->schema->id;
 			err = add_probe(r, p->schema->id, p);
-		else if (p->kind == PROBE_INTERVAL || p->kind == PROBE_PROFILE)
+		}
+		if (p->kind == PROBE_INTERVAL || p->kind == PROBE_PROFILE)
 			r->ticks[r->nr_ticks++].probe = p;
+	}
+	r->choice = *r->o->choice;
+	if (!r->nr_ticks && !r->choice.types) { /* for profiles, every event says who runs */
+		r->choice.types = r->types;
+		r->choice.nr_types = r->nr_types;
 	}
 	return err;
 }
@@ -86,6 +93,7 @@ void runner_free(struct runner *r)
 	free(r->matched);
 	free(r->by_type);
 	free(r->ticks);
+	free(r->types);
 	free(r->running);
 	machine_free(&r->machine);
 }
@@ -184,14 +192,6 @@ static void note_running(struct runner *r, const struct event *e, uint32_t switc
 		r->running[e->cpu] = (int32_t)next;
 }
 
-static void note_lost(struct runner *r, const struct event *e)
-{
-	if (e->lost == LOST_UNKNOWN)
-		r->lost_unknown = true;
-	else
-		r->lost += e->lost;
-}
-
 /* ---- all events ---- */
 
 /* A copy of the event, because a look at the records after it takes its data away. */
@@ -216,44 +216,51 @@ static const struct event *with_stack(struct runner *r, struct merge *m, const s
 	return copy;
 }
 
-static int in_order(struct runner *r)
+static void one(struct runner *r, const struct event *e, uint32_t switch_type)
 {
-	struct merge *m = merge_open(r->source, r->o->keep, r->o->arg);
-	uint32_t switch_type = type_named(r->source, "sched:sched_switch");
+	ticks_until(r, e->time);
+	if (!r->machine.done)
+		runner_event(r, e);
+	note_running(r, e, switch_type);
+}
+
+/* The stack of an event is in the records after it. */
+static void in_order_with_stacks(struct runner *r, struct scan *sc, uint32_t switch_type)
+{
+	struct merge *m = scan_merge(sc);
 	const struct event *e;
 	struct event copy;
 
-	if (!m)
+	while (!r->machine.done && (e = merge_next(m)) && e->time <= r->choice.to)
+		if (e->time >= r->choice.from && scan_match(sc, e))
+			one(r, with_stack(r, m, e, &copy), switch_type);
+}
+
+static int in_order(struct runner *r)
+{
+	struct scan *sc = scan_open(r->source, &r->choice, NULL);
+	uint32_t switch_type = type_named(r->source, "sched:sched_switch");
+	const struct event *e;
+
+	if (!sc)
 		return -ENOMEM;
-	if (r->o->from)
-		merge_seek_time(m, r->o->from);
-	while (!r->machine.done && (e = merge_next(m)) && e->time <= r->o->to) {
-		if (e->time < r->o->from)
-			continue;
-		note_lost(r, e);
-		ticks_until(r, e->time);
-		if (r->uses_stack)
-			e = with_stack(r, m, e, &copy);
-		runner_event(r, e);
-		note_running(r, e, switch_type);
-	}
-	merge_close(m);
+	if (r->uses_stack)
+		in_order_with_stacks(r, sc, switch_type);
+	else
+		while (!r->machine.done && (e = scan_next(sc)))
+			one(r, e, switch_type);
+	scan_close(sc);
 	return 0;
 }
 
+/* Of the trace as it was asked for, whether or not the program has a probe for the event. */
 static uint64_t first_time(struct runner *r)
 {
-	struct merge *m = merge_open(r->source, r->o->keep, r->o->arg);
-	const struct event *e;
-	uint64_t t;
+	struct scan *sc = scan_open(r->source, r->o->choice, NULL);
+	const struct event *e = sc ? scan_next(sc) : NULL;
+	uint64_t t = e ? e->time : 0;
 
-	if (!m)
-		return 0;
-	if (r->o->from)
-		merge_seek_time(m, r->o->from);
-	e = merge_next(m);
-	t = e ? e->time : 0;
-	merge_close(m);
+	scan_close(sc);
 	return t;
 }
 
@@ -271,8 +278,7 @@ static void run_kind(struct runner *r, enum probe_kind kind)
 
 int runner_run(struct runner *r)
 {
-	uint32_t threads = r->o->threads ? r->o->threads : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		 i;
+	uint32_t i;
 	int err = 0;
 
 	r->machine.now = r->machine.started = first_time(r);
@@ -280,8 +286,7 @@ int runner_run(struct runner *r)
 		r->ticks[i].next = r->machine.started + r->ticks[i].probe->period_ns;
 	run_kind(r, PROBE_BEGIN);
 	if (!r->machine.done)
-		err = threads > 1 && parallel_is_possible(r) ? parallel_run(r, threads)
-							     : in_order(r);
+		err = !r->o->one_thread && parallel_is_possible(r) ? parallel_run(r) : in_order(r);
 	r->machine.done = false;
 	if (!err)
 		run_kind(r, PROBE_END);

@@ -29,8 +29,10 @@ struct runner {
 	uint32_t nr_running;
 	struct idmap *matched;	 /* per probe: function to (void *)1, no, or 2, yes */
 	uint32_t stack_types[2]; /* ids of kernel_stack and user_stack, 0: none */
-	uint64_t lost, cut;
-	bool lost_unknown;
+	uint64_t cut;		 /* records too short for the program */
+	uint32_t *types;	 /* ids that the program has probes for */
+	size_t nr_types;
+	struct scan_choice choice;
 	bool uses_stack;
 };
 
@@ -41,7 +43,7 @@ int runner_run(struct runner *r);
 void runner_event(struct runner *r, const struct event *e);
 /* run_parallel.c: events in any order, by several threads. */
 bool parallel_is_possible(const struct runner *r);
-int parallel_run(struct runner *r, uint32_t threads);
+int parallel_run(struct runner *r);
 
 /* listing.c: the instructions of each probe, for people. */
 void listing_print(const struct compiler *c, FILE *out);

@@ -103,14 +103,14 @@ static void tuple(struct machine *m, FILE *out, const struct type *t, const uint
 void show_value(struct machine *m, FILE *out, const struct type *t, const uint8_t *data, int indent)
 {
 	switch (t->kind) {
-	case TYPE_STRING: fwrite(data, 1, strnlen((const char *)data, t->bytes), out); break;
-	case TYPE_TUPLE: tuple(m, out, t, data, indent); break;
-	case TYPE_KSTACK:
-	case TYPE_USTACK: stack(m, out, word(data), indent); break;
-	case TYPE_KSYM:
-	case TYPE_USYM: symbol(m, out, word(data), false); break;
-	case TYPE_PROBE: probe_name(m, out, word(data)); break;
-	case TYPE_TIME: show_time(m, out, m->c->times[word(data + 8)], word(data)); break;
+	case VALUE_STRING: fwrite(data, 1, strnlen((const char *)data, t->bytes), out); break;
+	case VALUE_TUPLE: tuple(m, out, t, data, indent); break;
+	case VALUE_KSTACK:
+	case VALUE_USTACK: stack(m, out, word(data), indent); break;
+	case VALUE_KSYM:
+	case VALUE_USYM: symbol(m, out, word(data), false); break;
+	case VALUE_PROBE: probe_name(m, out, word(data)); break;
+	case VALUE_TIME: show_time(m, out, m->c->times[word(data + 8)], word(data)); break;
 	default: number(out, t, word(data));
 	}
 }
@@ -126,7 +126,7 @@ static char *as_text(struct machine *m, const struct type *t, const uint8_t *dat
 
 	if (!f)
 		return NULL;
-	if (t->kind == TYPE_POINTER || t->kind == TYPE_INT)
+	if (t->kind == VALUE_POINTER || t->kind == VALUE_INT)
 		fprintf(f, "<0x%" PRIx64 ">", word(data));
 	else
 		show_value(m, f, t, data, 8);
@@ -137,7 +137,7 @@ static char *as_text(struct machine *m, const struct type *t, const uint8_t *dat
 /* Only as many bytes as the value has: -1 of four bytes is ffffffff in hex. */
 static uint64_t narrow(const struct type *t, uint64_t v)
 {
-	return t->kind == TYPE_INT && t->bytes < 8 ? v & ((1ull << (t->bytes * 8)) - 1) : v;
+	return t->kind == VALUE_INT && t->bytes < 8 ? v & ((1ull << (t->bytes * 8)) - 1) : v;
 }
 
 static void convert(struct machine *m, char *spec, size_t n, const struct type *t,

@@ -24,9 +24,9 @@ static int compare_keys(const struct map_spec *spec, const uint64_t *a, const ui
 		const struct type *t = &spec->keys[i];
 		int d = 0;
 
-		if (t->kind == TYPE_STRING)
+		if (t->kind == VALUE_STRING)
 			d = strncmp((const char *)a, (const char *)b, t->bytes);
-		else if (t->kind == TYPE_TUPLE)
+		else if (t->kind == VALUE_TUPLE)
 			d = memcmp(a, b, t->bytes);
 		else /* as bpftrace does: -1 is the largest */
 			d = *a < *b ? -1 : *a > *b;
@@ -59,16 +59,16 @@ static uint64_t rank_of(const struct map *m, const uint64_t *v)
 	uint32_t i;
 
 	switch (m->spec->value.kind) {
-	case TYPE_INT:
-	case TYPE_POINTER:
-	case TYPE_COUNT:
-	case TYPE_SUM: return *v ^ (uint64_t)m->spec->value.is_signed << 63;
-	case TYPE_MIN: return (uint64_t)n->min ^ (uint64_t)m->spec->value.is_signed << 63;
-	case TYPE_MAX: return (uint64_t)n->max ^ (uint64_t)m->spec->value.is_signed << 63;
-	case TYPE_AVG:
-	case TYPE_STATS: return (uint64_t)average(n) ^ 1ull << 63;
-	case TYPE_HIST:
-	case TYPE_LHIST:
+	case VALUE_INT:
+	case VALUE_POINTER:
+	case VALUE_COUNT:
+	case VALUE_SUM: return *v ^ (uint64_t)m->spec->value.is_signed << 63;
+	case VALUE_MIN: return (uint64_t)n->min ^ (uint64_t)m->spec->value.is_signed << 63;
+	case VALUE_MAX: return (uint64_t)n->max ^ (uint64_t)m->spec->value.is_signed << 63;
+	case VALUE_AVG:
+	case VALUE_STATS: return (uint64_t)average(n) ^ 1ull << 63;
+	case VALUE_HIST:
+	case VALUE_LHIST:
 		for (i = 0; i < m->value_words; i++)
 			sum += v[i];
 		return sum;
@@ -116,7 +116,7 @@ static void label(const struct map_spec *s, uint32_t i, uint32_t nr, char *out, 
 {
 	char a[24], b[24];
 
-	if (s->value.kind == TYPE_HIST) {
+	if (s->value.kind == VALUE_HIST) {
 		if (i < 3) {
 			snprintf(out, room, "%s", i == 0 ? "(..., 0)" : i == 1 ? "[0]" : "[1]");
 			return;
@@ -193,25 +193,25 @@ static void entry(struct machine *m, const struct shown *s, int64_t div)
 	keys(m, spec, s->key);
 	fputs(": ", m->out);
 	switch (spec->value.kind) {
-	case TYPE_HIST:
-	case TYPE_LHIST:
+	case VALUE_HIST:
+	case VALUE_LHIST:
 		fputc('\n', m->out);
 		histogram(m->out, spec, s->value, s->map->value_words, div);
 		break;
-	case TYPE_MIN:
-	case TYPE_MAX:
+	case VALUE_MIN:
+	case VALUE_MAX:
 		gathered(m->out, spec->value.is_signed,
-			 spec->value.kind == TYPE_MIN ? n->min : n->max, div);
+			 spec->value.kind == VALUE_MIN ? n->min : n->max, div);
 		break;
-	case TYPE_AVG: fprintf(m->out, "%" PRId64 "\n", average(n) / (div ? div : 1)); break;
-	case TYPE_STATS:
+	case VALUE_AVG: fprintf(m->out, "%" PRId64 "\n", average(n) / (div ? div : 1)); break;
+	case VALUE_STATS:
 		fprintf(m->out, "count %" PRIu64 ", average %" PRId64 ", total %" PRId64 "\n",
 			n->count, average(n) / (div ? div : 1), n->total / (div ? div : 1));
 		break;
-	case TYPE_INT:
-	case TYPE_POINTER:
-	case TYPE_COUNT:
-	case TYPE_SUM: gathered(m->out, spec->value.is_signed, (int64_t)*s->value, div); break;
+	case VALUE_INT:
+	case VALUE_POINTER:
+	case VALUE_COUNT:
+	case VALUE_SUM: gathered(m->out, spec->value.is_signed, (int64_t)*s->value, div); break;
 	default:
 		show_value(m, m->out, &spec->value, (const uint8_t *)s->value, 8);
 		fputc('\n', m->out);
@@ -226,7 +226,7 @@ void show_map(struct machine *m, const struct map *map, int64_t top, int64_t div
 
 	for (i = top > 0 && nr > (size_t)top ? nr - (size_t)top : 0; s && i < nr; i++)
 		entry(m, &s[i], div);
-	if (kind == TYPE_AVG || kind == TYPE_STATS || !nr)
+	if (kind == VALUE_AVG || kind == VALUE_STATS || !nr)
 		fputc('\n', m->out);
 	free(s);
 }

@@ -9,40 +9,40 @@
 uint32_t type_room(const struct type *t)
 {
 	switch (t->kind) {
-	case TYPE_STRING:
-	case TYPE_TUPLE: return (t->bytes + 7) & ~7u;
-	case TYPE_TIME: return 16;
+	case VALUE_STRING:
+	case VALUE_TUPLE: return (t->bytes + 7) & ~7u;
+	case VALUE_TIME: return 16;
 	default: return 8;
 	}
 }
 
 bool type_is_gathered(const struct type *t)
 {
-	return t->kind >= TYPE_COUNT;
+	return t->kind >= VALUE_COUNT;
 }
 
 bool type_is_number(const struct type *t)
 {
 	switch (t->kind) {
-	case TYPE_INT:
-	case TYPE_POINTER:
-	case TYPE_KSYM:
-	case TYPE_USYM:
-	case TYPE_KSTACK:
-	case TYPE_USTACK:
-	case TYPE_PROBE:
-	case TYPE_COUNT:
-	case TYPE_SUM:
-	case TYPE_MIN:
-	case TYPE_MAX:
-	case TYPE_AVG: return true;
+	case VALUE_INT:
+	case VALUE_POINTER:
+	case VALUE_KSYM:
+	case VALUE_USYM:
+	case VALUE_KSTACK:
+	case VALUE_USTACK:
+	case VALUE_PROBE:
+	case VALUE_COUNT:
+	case VALUE_SUM:
+	case VALUE_MIN:
+	case VALUE_MAX:
+	case VALUE_AVG: return true;
 	default: return false;
 	}
 }
 
 static bool plain(const struct type *t)
 {
-	return t->kind == TYPE_INT || t->kind == TYPE_POINTER;
+	return t->kind == VALUE_INT || t->kind == VALUE_POINTER;
 }
 
 bool type_same(const struct type *a, const struct type *b)
@@ -51,9 +51,9 @@ bool type_same(const struct type *a, const struct type *b)
 
 	if (plain(a) && plain(b))
 		return true;
-	if (a->kind != b->kind || (a->kind == TYPE_TUPLE && a->nr != b->nr))
+	if (a->kind != b->kind || (a->kind == VALUE_TUPLE && a->nr != b->nr))
 		return false;
-	for (i = 0; a->kind == TYPE_TUPLE && i < a->nr; i++)
+	for (i = 0; a->kind == VALUE_TUPLE && i < a->nr; i++)
 		if (!type_same(&a->of[i], &b->of[i]))
 			return false;
 	return true;
@@ -62,11 +62,11 @@ bool type_same(const struct type *a, const struct type *b)
 const char *type_name(const struct type *t)
 {
 	static const char *const names[] = {
-		[TYPE_NONE] = "none",	   [TYPE_KSTACK] = "kstack", [TYPE_USTACK] = "ustack",
-		[TYPE_KSYM] = "ksym",	   [TYPE_USYM] = "usym",     [TYPE_PROBE] = "probe",
-		[TYPE_TIME] = "timestamp", [TYPE_COUNT] = "count",   [TYPE_SUM] = "sum",
-		[TYPE_MIN] = "min",	   [TYPE_MAX] = "max",	     [TYPE_AVG] = "avg",
-		[TYPE_STATS] = "stats",	   [TYPE_HIST] = "hist",     [TYPE_LHIST] = "lhist",
+		[VALUE_NONE] = "none",	    [VALUE_KSTACK] = "kstack", [VALUE_USTACK] = "ustack",
+		[VALUE_KSYM] = "ksym",	    [VALUE_USYM] = "usym",     [VALUE_PROBE] = "probe",
+		[VALUE_TIME] = "timestamp", [VALUE_COUNT] = "count",   [VALUE_SUM] = "sum",
+		[VALUE_MIN] = "min",	    [VALUE_MAX] = "max",       [VALUE_AVG] = "avg",
+		[VALUE_STATS] = "stats",    [VALUE_HIST] = "hist",     [VALUE_LHIST] = "lhist",
 	};
 	static char texts[4][160];
 	static int turn;
@@ -75,12 +75,12 @@ const char *type_name(const struct type *t)
 	uint32_t i;
 
 	switch (t->kind) {
-	case TYPE_INT:
-	case TYPE_POINTER:
+	case VALUE_INT:
+	case VALUE_POINTER:
 		snprintf(out, 160, "%sint%u", t->is_signed ? "" : "unsigned ", t->bytes * 8);
 		return out;
-	case TYPE_STRING: snprintf(out, 160, "string[%u]", t->bytes); return out;
-	case TYPE_TUPLE:
+	case VALUE_STRING: snprintf(out, 160, "string[%u]", t->bytes); return out;
+	case VALUE_TUPLE:
 		n += (size_t)snprintf(out, 160, "(");
 		for (i = 0; i < t->nr && n < 100; i++)
 			n += (size_t)snprintf(out + n, 160 - n, "%s%s", i ? "," : "",
@@ -127,11 +127,11 @@ static void wider(struct compiler *c, struct type *have, const struct type *foun
 {
 	uint32_t i;
 
-	if (have->kind == TYPE_STRING && found->bytes > have->bytes) {
+	if (have->kind == VALUE_STRING && found->bytes > have->bytes) {
 		have->bytes = found->bytes;
 		c->changed = true;
 	}
-	for (i = 0; have->kind == TYPE_TUPLE && i < have->nr; i++)
+	for (i = 0; have->kind == VALUE_TUPLE && i < have->nr; i++)
 		wider(c, &have->of[i], &found->of[i]);
 }
 
@@ -148,11 +148,11 @@ static void map_layout(struct map_spec *m)
 	uint32_t i;
 
 	for (i = 0, m->key_bytes = 0; i < m->nr_keys; i++) {
-		if (m->keys[i].kind == TYPE_TUPLE)
+		if (m->keys[i].kind == VALUE_TUPLE)
 			tuple_layout(&m->keys[i]);
 		m->key_bytes += type_room(&m->keys[i]);
 	}
-	if (m->value.kind == TYPE_TUPLE)
+	if (m->value.kind == VALUE_TUPLE)
 		tuple_layout(&m->value);
 	m->value_bytes = type_room(&m->value);
 }
@@ -172,11 +172,11 @@ struct map_spec *types_map(struct compiler *c, struct node *n)
 	}
 	for (i = 0; i < n->nr; i++) {
 		keys[i] = types_node(c, n->kids[i]);
-		known &= keys[i].kind != TYPE_NONE;
+		known &= keys[i].kind != VALUE_NONE;
 		if (type_is_gathered(&keys[i]) && !type_is_number(&keys[i]))
 			ast_error(c->ast, n->kids[i]->at, "%s cannot be used as a map key",
 				  type_name(&keys[i]));
-		if (keys[i].kind == TYPE_INT)
+		if (keys[i].kind == VALUE_INT)
 			keys[i].bytes = 8; /* as they lie in the key */
 	}
 	m = map_named(c, n->text); /* the table may have grown */
@@ -204,11 +204,11 @@ struct map_spec *types_map(struct compiler *c, struct node *n)
 
 static void map_takes(struct compiler *c, struct node *n, struct map_spec *m, const struct type *v)
 {
-	if (v->kind == TYPE_NONE)
+	if (v->kind == VALUE_NONE)
 		return;
-	if (m->value.kind == TYPE_NONE) {
+	if (m->value.kind == VALUE_NONE) {
 		m->value = *v;
-		if (v->kind == TYPE_INT)
+		if (v->kind == VALUE_INT)
 			m->value.bytes = 8;
 		c->changed = true;
 	} else if (!type_same(&m->value, v)) {
@@ -265,9 +265,9 @@ static struct type of_format_field(const struct format_field *f)
 				   : f->size > STRING_BYTES		     ? STRING_BYTES
 									     : f->size);
 	if (f->flags & FORMAT_POINTER)
-		return (struct type){.kind = TYPE_POINTER, .bytes = 8};
+		return (struct type){.kind = VALUE_POINTER, .bytes = 8};
 	if (f->flags & (FORMAT_ARRAY | FORMAT_DYNAMIC))
-		return type_of(TYPE_NONE); /* its members have one */
+		return type_of(VALUE_NONE); /* its members have one */
 	return type_int(f->size, f->flags & FORMAT_SIGNED);
 }
 
@@ -296,17 +296,17 @@ static struct type of_field(struct compiler *c, struct node *n)
 	if (types_is_args(n->kids[0])) {
 		n->bound = f = args_field(c, n);
 		t = f ? of_format_field(f) : type_int(8, true);
-		if (t.kind == TYPE_NONE && c->final)
+		if (t.kind == VALUE_NONE && c->final)
 			ast_error(c->ast, n->at, "'%s' is an array: use %s[0]", n->text, n->text);
 		return t;
 	}
 	t = types_node(c, n->kids[0]);
-	if (t.kind == TYPE_TUPLE && !*n->text) {
+	if (t.kind == VALUE_TUPLE && !*n->text) {
 		if ((uint64_t)n->number < t.nr)
 			return t.of[n->number];
 		ast_error(c->ast, n->at, "Invalid tuple index: %lld. Found %u elements in tuple.",
 			  (long long)n->number, t.nr);
-	} else if (t.kind != TYPE_NONE) {
+	} else if (t.kind != VALUE_NONE) {
 		ast_error(c->ast, n->at, "'%s' lies in memory that is not recorded in the trace",
 			  n->text);
 	}
@@ -336,7 +336,7 @@ static struct type of_index(struct compiler *c, struct node *n)
 
 static void need_number(struct compiler *c, struct node *n, const char *what)
 {
-	if (n->type.kind != TYPE_NONE && !type_is_number(&n->type))
+	if (n->type.kind != VALUE_NONE && !type_is_number(&n->type))
 		ast_error(c->ast, n->at,
 			  "The %s operator can not be used on expressions of type '%s'", what,
 			  type_name(&n->type));
@@ -364,11 +364,11 @@ static struct type of_binary(struct compiler *c, struct node *n)
 	struct type a = types_node(c, n->kids[0]), b = types_node(c, n->kids[1]);
 	bool compares = n->op == TOKEN_EQ || n->op == TOKEN_NE;
 
-	if (a.kind == TYPE_NONE || b.kind == TYPE_NONE)
+	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
 		return type_int(8, true);
-	if (compares && a.kind == TYPE_STRING && b.kind == TYPE_STRING)
+	if (compares && a.kind == VALUE_STRING && b.kind == VALUE_STRING)
 		return type_int(8, true);
-	if (a.kind == TYPE_STRING || b.kind == TYPE_STRING) {
+	if (a.kind == VALUE_STRING || b.kind == VALUE_STRING) {
 		if (a.kind != b.kind)
 			ast_error(c->ast, n->at, "Type mismatch for '%s': comparing '%s' with '%s'",
 				  op_text(n->op), type_name(&a), type_name(&b));
@@ -388,13 +388,13 @@ static struct type of_binary(struct compiler *c, struct node *n)
 
 static struct type of_tuple(struct compiler *c, struct node *n)
 {
-	struct type t = {.kind = TYPE_TUPLE, .nr = n->nr};
+	struct type t = {.kind = VALUE_TUPLE, .nr = n->nr};
 	uint32_t i;
 
 	t.of = arena_take(&c->ast->arena, sizeof(*t.of) * n->nr);
 	for (i = 0; i < n->nr; i++) {
 		t.of[i] = types_node(c, n->kids[i]);
-		if (t.of[i].kind == TYPE_INT)
+		if (t.of[i].kind == VALUE_INT)
 			t.of[i].bytes = 8;
 	}
 	tuple_layout(&t);
@@ -408,12 +408,12 @@ static struct type of_ternary(struct compiler *c, struct node *n)
 	types_node(c, n->kids[0]);
 	a = types_node(c, n->kids[1]);
 	b = types_node(c, n->kids[2]);
-	if (a.kind == TYPE_NONE)
+	if (a.kind == VALUE_NONE)
 		return b;
-	if (b.kind != TYPE_NONE && !type_same(&a, &b))
+	if (b.kind != VALUE_NONE && !type_same(&a, &b))
 		ast_error(c->ast, n->at, "Ternary return type mismatch: have '%s' and '%s'",
 			  type_name(&a), type_name(&b));
-	if (a.kind == TYPE_STRING && b.bytes > a.bytes)
+	if (a.kind == VALUE_STRING && b.bytes > a.bytes)
 		a.bytes = b.bytes;
 	return a;
 }
@@ -426,7 +426,7 @@ static struct type of_cast(struct compiler *c, struct node *n)
 	types_node(c, n->kids[0]);
 	need_number(c, n->kids[0], "cast");
 	if (!strcmp(t, "struct"))
-		return (struct type){.kind = TYPE_POINTER, .bytes = 8};
+		return (struct type){.kind = VALUE_POINTER, .bytes = 8};
 	t += is_unsigned + 3;
 	return type_int(*t == '8' ? 1 : *t == '1' ? 2 : *t == '3' ? 4 : 8, !is_unsigned);
 }
@@ -435,7 +435,7 @@ static struct type of_map(struct compiler *c, struct node *n)
 {
 	struct map_spec *m = types_map(c, n);
 
-	if (m->value.kind == TYPE_NONE && c->final)
+	if (m->value.kind == VALUE_NONE && c->final)
 		ast_error(c->ast, n->at, "Undefined map: %s", n->text);
 	types_used(c, m);
 	return m->value;
@@ -450,7 +450,7 @@ static struct type of_step(struct compiler *c, struct node *n)
 		struct map_spec *m = types_map(c, kid);
 
 		kid->type = number;
-		if (m->value.kind != TYPE_COUNT && m->value.kind != TYPE_SUM)
+		if (m->value.kind != VALUE_COUNT && m->value.kind != VALUE_SUM)
 			map_takes(c, kid, m, &number);
 		types_used(c, m);
 		return number;
@@ -497,7 +497,7 @@ static struct type of_node(struct compiler *c, struct node *n)
 	case NODE_CAST: return of_cast(c, n);
 	case NODE_TUPLE: return of_tuple(c, n);
 	case NODE_STEP: return of_step(c, n);
-	default: return type_of(TYPE_NONE);
+	default: return type_of(VALUE_NONE);
 	}
 }
 
@@ -515,14 +515,14 @@ static void assign_variable(struct compiler *c, struct node *n, const struct typ
 
 	if (type_is_gathered(v) && !type_is_number(v)) {
 		ast_error(c->ast, n->at, "%s can only be assigned to a map", type_name(v));
-	} else if (var->type.kind == TYPE_NONE) {
+	} else if (var->type.kind == VALUE_NONE) {
 		var->type = *v;
-	} else if (v->kind != TYPE_NONE && !type_same(&var->type, v)) {
+	} else if (v->kind != VALUE_NONE && !type_same(&var->type, v)) {
 		ast_error(c->ast, n->kids[0]->at,
 			  "Type mismatch for $%s: trying to assign value of type '%s' when "
 			  "variable already contains a value of type '%s'",
 			  var->name, type_name(v), type_name(&var->type));
-	} else if (v->kind == TYPE_STRING && v->bytes > var->type.bytes) {
+	} else if (v->kind == VALUE_STRING && v->bytes > var->type.bytes) {
 		var->type.bytes = v->bytes;
 	}
 	n->kids[0]->type = var->type;
@@ -572,7 +572,7 @@ static void statement(struct compiler *c, struct node *n)
 	case NODE_IF:
 	case NODE_WHILE:
 		types_node(c, n->kids[0]);
-		if (n->kids[0]->type.kind == TYPE_STRING)
+		if (n->kids[0]->type.kind == VALUE_STRING)
 			ast_error(c->ast, n->kids[0]->at,
 				  "Invalid condition: a string is neither true nor false");
 		statement(c, n->kids[1]);
@@ -596,7 +596,7 @@ bool types_clause(struct compiler *c, struct probe *p)
 	if (p->clause->predicate) {
 		struct type t = types_node(c, p->clause->predicate);
 
-		if (t.kind != TYPE_NONE && !type_is_number(&t))
+		if (t.kind != VALUE_NONE && !type_is_number(&t))
 			ast_error(c->ast, p->clause->predicate->at,
 				  "Invalid type for predicate: '%s'", type_name(&t));
 	}
