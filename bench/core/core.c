@@ -145,6 +145,14 @@ void bench_off_path(uint64_t a, uint64_t b)
 	trace_off(a, b);
 }
 
+/* On, but the ring does not record: tracing_on is 0. */
+__attribute__((noinline)) static void run_paused(uint32_t n, uint64_t x)
+{
+	fathom_tracing_off();
+	run_on(n, x);
+	fathom_tracing_on();
+}
+
 struct row {
 	const char *name;
 	void (*run)(uint32_t n, uint64_t x);
@@ -162,6 +170,7 @@ enum {
 	LTTNG,
 	EMPTY,
 	OFF,
+	PAUSED,
 	NR_ROWS,
 };
 
@@ -175,6 +184,7 @@ static struct row rows[NR_ROWS] = {
 	[LTTNG] = {"LTTng-UST event, two u64", bench_lttng, LTTNG_EVERY, BATCH},
 	[EMPTY] = {"empty loop", run_empty, 1, BATCH},
 	[OFF] = {"fathom event, off", run_off, 1, BATCH},
+	[PAUSED] = {"fathom event, on, tracing_on 0", run_paused, 1, BATCH},
 };
 
 static double ticks_of(const struct row *row, uint64_t x)
@@ -301,6 +311,8 @@ int main(void)
 		    rows[LTTNG].least >= 7 * on);
 	else
 		printf("bar core_lttng_per_event_on - >=7.00 SHORT (LTTng did not record)\n");
+	bar("core_event_paused_per_on", rows[PAUSED].least / on, "<=0.80",
+	    rows[PAUSED].least <= 0.8 * on);
 	bar("core_event_off_ns", off, "<=0.10", off <= 0.1);
 	return 0;
 }

@@ -88,9 +88,26 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 	fathom_port_unpin(e->pin);
 }
 
+/* Events that are on while nothing records (tracing_on 0) should cost less than recording: refused here, and counted. */
+static int emit_is_paused(void)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t cpu = fathom_port_cpu_quick();
+	int paused = 0;
+
+	if (cpu < fathom_core.nr_cpus)
+		paused = fathom_ring_refuses(fathom_load(&fathom_core.ring[cpu]));
+	fathom_port_unpin(pin);
+	return paused;
+}
+
 void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e)
 {
-	return fathom_emit_begin(ev, bytes, e);
+	uint32_t state = fathom_event_state(ev);
+
+	if (state == FATHOM_EVENT_ON && emit_is_paused())
+		return NULL;
+	return fathom_emit_start(ev, state, bytes, e);
 }
 
 void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e)

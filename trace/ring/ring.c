@@ -408,13 +408,13 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned lo
 	uint32_t flags = fathom_load_acquire(&r->flags), words = fathom_ring_words(bytes), delta;
 	int got = 0;
 
-	if (fathom_ring_look(r, bytes, 1, &slot->before, &slot->time, &delta) &&
-	    fathom_ring_grab_first(r, bytes, turn, slot))
-		return;
 	if (flags & (FATHOM_RING_OFF | FATHOM_RING_HELD)) {
 		refuse(slot, &r->disabled);
 		return;
 	}
+	if (fathom_ring_look(r, bytes, 1, &slot->before, &slot->time, &delta) &&
+	    fathom_ring_grab_first(r, bytes, turn, slot))
+		return;
 	/* With stamps on every record the first of a page has one too. */
 	if (bytes > FATHOM_RING_EVENT_MAX - (flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
 		refuse(slot, &r->too_big);

@@ -318,6 +318,15 @@ static inline __attribute__((always_inline)) void *fathom_ring_reserve_turning(
 	return slot->data;
 }
 
+/* Is recording off? Then an event is refused, and counted. Context: any. */
+static inline int fathom_ring_refuses(struct fathom_ring *r)
+{
+	if (!(fathom_load(&r->flags) & (FATHOM_RING_OFF | FATHOM_RING_HELD)))
+		return 0;
+	fathom_local_add(&r->disabled, 1);
+	return 1;
+}
+
 /*
  * Reserve room for a payload of `bytes` on the ring of the running CPU. Returns slot->data, NULL if it was refused
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
