@@ -24,11 +24,29 @@ $(B)/test/model/model_hasty: test/model/model.c $(RING_SRC) $(RING_HDR)
 	$(CC) $(RING_CFLAGS) $(MODEL_CFLAGS) -DFATHOM_PARANOID -DFATHOM_RING_RETRIES=1 $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model_hasty
 
+# Owner and reader on a weakly ordered machine: the compiler calls weak.c at every access, which chooses what a load sees.
+WEAK_CFLAGS := -DRINGPORT_STEP -DFATHOM_LOCAL_GENERIC -DMODEL_WEAK -DRACY= -DWIRE_PAGE_BYTES=256u -fsanitize=thread -Wno-tsan
+$(B)/test/model/weak.o: test/model/weak.c test/model/weak.h
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) -c $< -o $@
+$(B)/test/model/model_weak: test/model/model.c $(B)/test/model/weak.o $(RING_SRC) $(RING_HDR)
+	for s in model/model ../trace/ring/ring ../trace/ring/read ../trace/ring/control; do \
+		$(CC) $(RING_CFLAGS) $(WEAK_CFLAGS) -c test/$$s.c -o $(@D)/weak_$$(basename $$s).o || exit 1; \
+	done
+	$(CC) $(addprefix $(@D)/weak_,model.o ring.o read.o control.o) $(@D)/weak.o -o $@
+CHECK_FAST_DEPS += $(B)/test/model/model_weak
+
 RING_PLANTS := $(shell test/model/plant --list | cut -f1)
-$(RING_PLANTS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
+RING_PLANTS_WEAK := $(filter weak-%,$(RING_PLANTS))
+RING_PLANTS_STRONG := $(filter-out weak-%,$(RING_PLANTS))
+$(RING_PLANTS_STRONG:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
 	@test/model/plant $* $(@D)
 	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE $(MODEL_CFLAGS) $(PLANT_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
 		$(CURDIR)/test/model/model.c $(RING_SRC) -o model
+$(RING_PLANTS_WEAK:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(B)/test/model/weak.o $(RING_SRC) $(RING_HDR)
+	@test/model/plant $* $(@D)
+	cd $(@D) && $(CC) $(CSTD) -O1 -c -D_GNU_SOURCE $(WEAK_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
+		$(CURDIR)/test/model/model.c $(RING_SRC) && $(CC) *.o $(CURDIR)/$(B)/test/model/weak.o -o model
 $(B)/test/plant/lag-%/model: PLANT_CFLAGS := -DFATHOM_RING_RETRIES=1
 .PHONY: ring-plants
 ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)

@@ -11,7 +11,9 @@
  *      8     8  commit: bytes of data used, and the two flags below (4 bytes on a 32-bit target)
  *     16  4080  data: records, each behind one 32-bit header word
  */
-#define WIRE_PAGE_BYTES	 4096u
+#ifndef WIRE_PAGE_BYTES /* only the model of weak memory has smaller ones */
+#define WIRE_PAGE_BYTES 4096u
+#endif
 #define WIRE_PAGE_HEADER 16u
 #define WIRE_PAGE_DATA	 (WIRE_PAGE_BYTES - WIRE_PAGE_HEADER)
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
-# slow.sh -- the scenarios of the model test that take seconds each.
+# slow.sh -- the scenarios of the model tests that take seconds each.
 # slow
-exec "$(dirname "$0")/../../build/test/model/model" --slow
+cd "$(dirname "$0")/../../build/test/model" || exit 1
+./model --slow
+./model_weak --slow

@@ -27,7 +27,9 @@ struct found {
  * These look at a page, and at its meta, that the owner may overwrite under their eyes: the slot's word tells afterwards
  * whether it did. ThreadSanitizer has no word for that.
  */
+#ifndef RACY /* the model of weak memory does have a word for it */
 #define RACY __attribute__((no_sanitize("thread")))
+#endif
 
 RACY static void copy_words(void *to, const void *from, uint32_t bytes)
 {
