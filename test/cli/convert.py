@@ -15,28 +15,29 @@ def report(path):
     return subprocess.run(["trace-cmd", "report", path], capture_output=True).stdout
 
 
+CPUS, IRQS = 0x7ffffff0, 0x7ffffff1
+
+
+def ns(us):
+    return round(us * 1000)
+
+
 def slices(events):
-    """How many of each kind there are, and what is wrong with the slices: they nest and go forward on every track."""
-    count, opened, last, bad = {}, {}, {}, None
-    for e in events:
-        track = (e["pid"], e["tid"])
-        count[e["ph"]] = count.get(e["ph"], 0) + 1
-        opened[track] = opened.get(track, 0) + {"B": 1, "E": -1}.get(e["ph"], 0)
-        if opened[track] < 0 or e["ph"] in "BE" and e["ts"] < last.get(track, 0):
-            bad = bad or f"{e} on its track"
-        if e["ph"] in "BE":
-            last[track] = e["ts"]
-    return count, bad or [f"{k} has {n} open" for k, n in opened.items() if n]
-
-
-def overlaps(events):
-    """Slices of CPU tracks that begin before the one before them ended."""
-    end, n = {}, 0
+    """(from, to, name, seen to end) by track, and what is wrong with them: slices of a track lie apart or inside each other."""
+    tracks, bad = {}, []
     for e in events:
         if e["ph"] == "X":
-            n += e["ts"] + 0.0005 < end.get(e["tid"], 0)
-            end[e["tid"]] = e["ts"] + e["dur"]
-    return n
+            tracks.setdefault((e["pid"], e["tid"]), []).append(
+                (ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"], "end" not in e.get("args", {})))
+    for track, v in tracks.items():
+        open_ends = []
+        for start, end, name, _ in sorted(v, key=lambda x: (x[0], -x[1])):
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1]:
+                bad.append((track, name, start, end, open_ends[-1]))
+            open_ends.append(end)
+    return tracks, bad
 
 
 WAYS = {
@@ -76,17 +77,26 @@ with Traces() as t:
     table = list(csv.DictReader(io.StringIO(fathom("convert", path, "-", "--form", "csv")[1])))
     check("convert_csv", [r["event"] for r in table] == [r["event"] for r in rows] and [r["text"] for r in table] == [r["text"] for r in rows])
     chrome = json.loads(fathom("convert", t.path("graph_v7_zstd.dat"), "-", "--form", "json")[1])["traceEvents"]
-    count, bad = slices(chrome)
-    check("convert_chrome_calls", count["B"] == 4704 and count["E"] == 4704 and not bad, bad or count)
+    tracks, bad = slices(chrome)
+    calls = [c for (group, _), v in tracks.items() if group not in (CPUS, IRQS) for c in v]
     graph = [json.loads(line) for line in fathom("query", "-j", t.path("graph_v7_zstd.dat"))[1].splitlines()]
-    exits = sorted(e["time"] for e in graph if e["event"] == "funcgraph_exit")
-    ends = sorted(round(e["ts"] * 1000) for e in chrome if e["ph"] == "E")
-    check("convert_chrome_ends", len(exits) == 4676 and ends[:4676] == exits, "slices do not end when their functions returned")
-    chrome = json.loads(fathom("convert", path, "-", "--to", "json")[1])["traceEvents"]
-    count, bad = slices(chrome)
-    switches = sum(r["event"] == "sched_switch" for r in rows)
-    check("convert_chrome_events", count["B"] == count["E"] > 50 and not bad, bad or count)
-    check("convert_chrome_cpus", switches / 4 < count["X"] <= switches + 2 and overlaps(chrome) == 0, (count, switches, overlaps(chrome)))
+    exits = sorted((e["fields"]["calltime"], e["fields"]["rettime"]) for e in graph if e["event"] == "funcgraph_exit")
+    check("convert_chrome_calls", len(exits) == 4676 and sorted(c[:2] for c in calls if c[3]) == exits and not bad,
+          bad[:3] or "slices are not as long as their functions took")
+    check("convert_chrome_open_calls", 0 < sum(not c[3] for c in calls) < 60, sum(not c[3] for c in calls))
+    whole = json.loads(fathom("convert", path, "-", "--to", "json")[1])
+    check("convert_chrome_losses", whole["otherData"]["lost"] == 0 and whole["otherData"]["lost_is_exact"], whole["otherData"])
+    chrome = whole["traceEvents"]
+    tracks, bad = slices(chrome)
+    switches = [r for r in rows if r["event"] == "sched_switch"]
+    irqs = sum(len(v) for (group, _), v in tracks.items() if group == IRQS)
+    check("convert_chrome_events", irqs > 50 and not bad, bad[:3] or irqs)
+    ran = sorted(x for (group, _), v in tracks.items() if group == CPUS for x in v)
+    began = sorted(r["time"] for r in switches if r["fields"]["next_pid"])
+    check("convert_chrome_cpus", len(began) <= len(ran) <= len(began) + 2 and set(began) <= {x[0] for x in ran},
+          (len(began), len(ran)))
+    flows = [e["id"] for e in chrome if e["ph"] == "s"]
+    check("convert_chrome_wakeups", len(flows) > 10 and sorted(flows) == sorted(e["id"] for e in chrome if e["ph"] == "f"), len(flows))
     rc, text, err = fathom("convert", path, "-", "--to", "csv", "--from", f"{rows[10]['time']}ns")
     check("convert_to_is_a_form_or_a_time", rc == 0 and len(text.splitlines()) == 1 + len(rows) - 10, err)
     rc, text, err = fathom("convert", path, "-", "--form", "csv", "--to", f"{rows[10]['time']}ns")

@@ -59,8 +59,8 @@ TEST(a_picture_keeps_what_can_be_seen)
 		struct flame_frame w = {"wide", 4, FLAME_KERNEL};
 
 		snprintf(names[i], 8, "%07u", i);
-		flame_add(f, v, 2, 1, false);
-		flame_add(f, &w, 1, 1, false);
+		flame_add(f, v, 2, 1, 1, false);
+		flame_add(f, &w, 1, 1, 1, false);
 	}
 	flame_finish(f, 0);
 	CHECK(f->nr < 2100000);

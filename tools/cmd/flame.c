@@ -33,8 +33,8 @@ static const struct option_spec own[] = {
 	{"subtitle", 0, "TEXT", "below the title", OPTION_STRING, &request.style.subtitle, NULL},
 	{"width", 0, "PX", "of the drawing, before a browser fits it to the window (1200)",
 	 OPTION_STRING, &request.width, NULL},
-	{"min-width", 0, "PX", "leave narrower frames out (0.1)", OPTION_STRING, &request.min_width,
-	 NULL},
+	{"min-width", 0, "PX", "leave narrower frames out (0.1; 0: none)", OPTION_STRING,
+	 &request.min_width, NULL},
 	{"icicle", 0, NULL, "root on top", OPTION_FLAG, &request.style.icicle, NULL},
 	{0},
 };
@@ -83,6 +83,7 @@ static int settle(const struct options *o)
 	}
 	if (request.min_width && !number(request.min_width, 0, 1000, &request.style.min_px))
 		return usage("--min-width takes pixels", request.min_width);
+	request.style.all = request.min_width && request.style.min_px <= 0;
 	if (request.user && request.kernel)
 		return usage("--user and --kernel together leave nothing out", NULL);
 	args.stacks.only = request.user	    ? STACKS_USER

@@ -99,7 +99,7 @@ int flame_draw(const struct flame_drawing *d)
 		return EXIT_FAIL;
 	f = flame_new();
 	if (f)
-		f->seen_only = is_drawing(d->form);
+		f->seen_only = is_drawing(d->form) && !d->style->all;
 	if (f && flame_choose(f, d->stacks->only, d->stacks->without) &&
 	    !stacks_read(d->file, k, f, false, &s) &&
 	    (!d->compared || !stacks_read(d->compared, k, f, true, &old)))

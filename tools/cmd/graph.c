@@ -57,14 +57,14 @@ static int settle(void)
 		}
 	}
 	if (!args.by)
-		args.by = "task";
+		args.by = request.function ? "none" : "task";
 	return stack_options_settle(&args, "graph");
 }
 
 /* 1234567 ns as a person reads it: 1.235 ms. */
 static void put_amount(uint64_t v, const char *unit)
 {
-	if (strcmp(unit, "ns"))
+	if (strcmp(unit, "ns")) /* samples, or ticks of unknown length */
 		printf("%12" PRIu64, v);
 	else if (v >= 1000000000)
 		printf("%9.3f s ", (double)v / 1e9);
@@ -109,16 +109,21 @@ static uint32_t next(const struct flame *f, uint32_t at, uint32_t root, bool dow
 	return at == root ? 0 : f->node[at].sibling;
 }
 
+/* Functions that --min leaves out. */
+static uint64_t small;
+
 static void put_tree(const struct flame *f, const char *unit, uint32_t root)
 {
 	uint64_t least = (uint64_t)((double)f->node[0].total * request.min / 100);
 	size_t depth = 0;
 
 	for (uint32_t at = root; at;) {
-		bool wide = f->node[at].total >= least && f->node[at].total;
+		bool wide = f->node[at].total >= least && (f->node[at].total || !request.min);
 
 		if (wide)
 			put_node(f, unit, at, depth);
+		else
+			small++;
 		at = next(f, at, root, wide && (!request.depth || depth + 1 < request.depth),
 			  &depth);
 	}
@@ -143,6 +148,10 @@ static int put_graph(const struct flame *f, const struct stacks *s)
 	if (!request.function) {
 		for (uint32_t c = f->node[0].child; c; c = f->node[c].sibling)
 			put_tree(f, s->unit, c);
+		if (small)
+			fprintf(stderr,
+				"%s more trees take less than %g %% each (--min 0 shows them)\n",
+				thousands(small), request.min);
 		return EXIT_OK;
 	}
 	for (uint32_t at = f->node[0].child; at;) {
@@ -185,6 +194,9 @@ int cmd_graph(int argc, char **argv)
 	if (f && flame_choose(f, args.only, args.without) &&
 	    !stacks_read(args.o.args[0], &args.stacks, f, false, &s)) {
 		flame_finish(f, 0);
+		flame_by_total(f);
+		if (args.stacks.reverse)
+			flame_turn(f);
 		rc = put_graph(f, &s);
 		tell_missing(&s);
 	}

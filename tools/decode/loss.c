@@ -192,6 +192,13 @@ int account_make(struct account *a, const struct source *s, const struct loss *g
 	return 0;
 }
 
+/* A recorder that counts them counts the same ones, and those of tasks that were not traced again. */
+void account_calls(struct account *a, uint64_t calls)
+{
+	if (calls > a->by_cause[LOSS_CALLS].n)
+		a->by_cause[LOSS_CALLS].n = calls;
+}
+
 void account_free(struct account *a)
 {
 	free(a->streams);
@@ -306,6 +313,14 @@ static void stats_line(struct source *s, struct stats_place *at, const char *p, 
 		at->known = all || at->stream != LOSS_ALL;
 		return;
 	}
+	if (at->known && at->stream != LOSS_ALL) {
+		struct stream *st = &s->streams[at->stream];
+
+		if (colon - p == 13 && !memcmp(p, "recorded from", 13))
+			st->recorded_from = strtoull(v, NULL, 10);
+		if (colon - p == 11 && !memcmp(p, "recorded to", 11))
+			st->recorded_to = strtoull(v, NULL, 10);
+	}
 	for (int c = 0; at->known && c < LOSS_CAUSES; c++) {
 		bool more = *v == '>';
 		uint64_t count;
@@ -364,6 +379,9 @@ char *loss_write_stats(const struct source *s, const uint32_t *cpus)
 		if (i == s->buffers[st->buffer].first_stream && s->buffers[st->buffer].name[0])
 			fprintf(f, "Buffer: %s\n", s->buffers[st->buffer].name);
 		fprintf(f, "CPU: %u\n", cpus[i]);
+		if (st->recorded_to)
+			fprintf(f, "recorded from: %" PRIu64 "\nrecorded to: %" PRIu64 "\n",
+				st->recorded_from, st->recorded_to);
 		/* Without the line that is read as "all was counted", where it was not. */
 		for (size_t k = 0; k < nr; k++)
 			if (order[k] != LOSS_FULL || st->counted)

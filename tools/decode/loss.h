@@ -90,6 +90,8 @@ int account_make(struct account *a, const struct source *s, const struct loss *g
 		 bool whole, bool (*keep)(const struct source *s, uint32_t stream, void *arg),
 		 void *arg);
 void account_free(struct account *a);
+/* Calls that the trace's own records say were not followed. */
+void account_calls(struct account *a, uint64_t calls);
 
 /* "overwritten": a word for tables and JSON. */
 const char *loss_cause_name(enum loss_cause cause);

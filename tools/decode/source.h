@@ -102,6 +102,8 @@ struct stream {
 	uint64_t bytes;	 /* of event data, decompressed; for rates and progress */
 	uint64_t offset; /* in the file */
 	bool counted;	 /* the recorder counted all that this stream lost: decode/loss.h */
+	/* When it was recorded, where that is not as long as the trace: of traces that were joined. to 0: not told. */
+	uint64_t recorded_from, recorded_to;
 };
 
 struct trace_buffer {
@@ -162,6 +164,7 @@ struct source {
 	bool big_endian;
 	uint32_t long_bytes; /* of the traced kernel */
 	enum clock_unit unit;
+	bool cpu_stacks; /* the kernel has one stack per CPU: calls nest there, not in a task */
 	struct source_info info;
 
 	struct schema *schemas; /* sorted by id after open */

@@ -390,6 +390,45 @@ static uint64_t first_time(const struct joined *j, uint32_t part)
 	return least == UINT64_MAX ? 0 : least;
 }
 
+/* The largest time of a stream: of its last blocks that have events. */
+static uint64_t last_time(struct source *p, uint32_t stream)
+{
+	struct cursor *c = cursor_open(p, stream);
+	uint64_t block = p->streams[stream].nr_blocks, last = 0;
+	struct event e;
+
+	while (c && block && !last) {
+		p->ops->seek(c, --block);
+		while (cursor_next(c, &e))
+			last = e.time > last ? e.time : last;
+	}
+	cursor_close(c);
+	return last;
+}
+
+/* Each was recorded in its own time: outside of it nothing is known of its CPUs. */
+static void join_recorded(struct source *s)
+{
+	const struct joined *j = s->priv;
+	uint32_t before = 0;
+
+	for (uint32_t part = 0; part < 2; part++) {
+		struct source *p = j->part[part];
+		uint64_t from = first_time(j, part), to = 0;
+
+		for (uint32_t i = 0; i < p->nr_streams; i++) {
+			uint64_t t = to_ns(j, part, last_time(p, i));
+
+			to = t > to ? t : to;
+		}
+		for (uint32_t i = 0; i < p->nr_streams; i++) {
+			s->streams[before + i].recorded_from = from;
+			s->streams[before + i].recorded_to = to;
+		}
+		before += (uint32_t)p->nr_streams;
+	}
+}
+
 struct source *join_open(struct source *a, struct source *b, const struct join_options *o)
 {
 	struct source *s = a->big_endian == b->big_endian ? source_new(a->path, &join_ops) : NULL;
@@ -419,8 +458,10 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	err = join_schemas(s);
 	if (!err)
 		err = join_streams(s, o->buffer);
-	if (!err)
+	if (!err) {
 		join_losses(s);
+		join_recorded(s);
+	}
 	if (!err)
 		err = source_finish(s);
 	if (err) {

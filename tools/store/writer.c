@@ -237,7 +237,7 @@ static int take_losses(struct writer_meta *m)
 	uint32_t *cpus;
 
 	for (size_t i = 0; i < s->nr_streams; i++)
-		known |= s->streams[i].counted;
+		known |= s->streams[i].counted || s->streams[i].recorded_to;
 	for (size_t i = 0; i < s->nr_extras; i++)
 		if (s->extras[i].id == FATHOM_DAT_CPUSTAT)
 			return 0;

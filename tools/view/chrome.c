@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* chrome.c -- a trace as Chrome's trace JSON: tasks, CPUs and interrupts as tracks with slices. */
 #include "view/chrome.h"
-#include "query/expr.h"
+#include "model/model.h"
 #include "base/idmap.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * Three groups of tracks:
+ * Spans of the model become slices (X), its edges flows, other events instants. Three groups of tracks:
  *
- *   tasks		a track per task: its calls (funcgraph_entry/exit) as slices, other events as instants. The idle task
- *			is one per CPU, though its pid is the same on all.
- *   CPUs		which task ran, from sched_switch
- *   Interrupts		a track per CPU: irq_handler, softirq, tasklet and irq_vectors entries and exits as slices
- *
- *   C1  On each track slices nest, and every B has its E: an exit whose entry was not seen is written as a whole slice (X)
- *       if the event tells when it began, else left out; slices that a lost exit left open are closed by the exit of one
- *       around them, or at the end.
+ *   tasks		a track per task: its calls and system calls, and events. The idle task is one per CPU, though its
+ *			pid is the same on all.
+ *   CPUs		which task ran, and where nothing is known: events were lost, or not recorded
+ *   Interrupts		a track per CPU
  */
 enum {
 	GROUP_CPUS = 0x7ffffff0,
@@ -26,114 +23,15 @@ enum {
 	GROUP_IDLE,
 };
 
-#define DEPTH_MAX 4096u /* slices open on a track; deeper ones are not drawn */
-
-enum role {
-	ROLE_UNKNOWN,
-	ROLE_INSTANT,
-	ROLE_CALL,
-	ROLE_RETURN,
-	ROLE_SWITCH,
-	ROLE_IRQ_ENTRY,
-	ROLE_IRQ_EXIT,
-};
-
-/* A track, and the slices open on it: what an exit must name to close each. */
-struct track {
-	int32_t group, id;
-	uint64_t *open;
-	uint32_t nr, cap;
-};
-
-struct kind {
-	enum role role;
-	uint32_t class; /* of interrupt: exits close entries of the same */
-	const struct format_field *func, *call, *ret, *number, *comm, *pid;
-};
-
 struct chrome {
 	struct source *s;
+	struct model *model;
 	FILE *out;
 	struct eventline *line;
-	struct kind *kinds;  /* by type */
-	struct idmap tracks; /* of struct track, by group and id */
-	struct running {
-		uint64_t since;
-		int32_t pid;
-		char comm[24];
-		bool seen, known;
-	} * cpus; /* by CPU */
-	uint32_t nr_cpus;
-	uint64_t last;
-	bool comma, swap;
+	struct idmap tracks; /* that were introduced, by group and id */
+	uint64_t flows;
+	bool comma;
 };
-
-/* ---- what a type of event becomes ---- */
-
-/* "softirq_entry" is an entry of "softirq"; the length of that, 0 if it does not end so. */
-static size_t stem(const char *name, const char *end)
-{
-	size_t n = strlen(name), k = strlen(end);
-
-	return n > k && !strcmp(name + n - k, end) ? n - k : 0;
-}
-
-static enum role irq_role(const struct schema *schema, uint32_t *class)
-{
-	static const char *const events[] = {"irq_handler", "softirq", "tasklet", "tasklet_hi"};
-	size_t entry = stem(schema->name, "_entry"), exit = stem(schema->name, "_exit");
-	size_t n = entry ? entry : exit;
-	bool known = !strcmp(schema->system, "irq_vectors");
-
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		known |= strlen(events[i]) == n && !memcmp(events[i], schema->name, n);
-	if (!n || !known)
-		return ROLE_INSTANT;
-	*class = 2166136261u;
-	for (size_t i = 0; i < n; i++)
-		*class = (*class ^ (uint8_t)schema->name[i]) * 16777619u;
-	return entry ? ROLE_IRQ_ENTRY : ROLE_IRQ_EXIT;
-}
-
-static const struct format_field *one_of(const struct format *f, const char *a, const char *b)
-{
-	const struct format_field *k = format_field(f, a);
-
-	return k ? k : format_field(f, b);
-}
-
-static void choose(struct chrome *c, uint32_t type, struct kind *k)
-{
-	const struct schema *schema = source_schema(c->s, type);
-	const struct format *f = schema ? source_format(c->s, type) : NULL;
-
-	k->role = ROLE_INSTANT;
-	if (!f)
-		return;
-	if (!strcmp(schema->name, "funcgraph_entry"))
-		k->role = ROLE_CALL;
-	else if (!strcmp(schema->name, "funcgraph_exit"))
-		k->role = ROLE_RETURN;
-	else if (!strcmp(schema->name, "sched_switch"))
-		k->role = ROLE_SWITCH;
-	else
-		k->role = irq_role(schema, &k->class);
-	k->func = format_field(f, "func");
-	k->call = format_field(f, "calltime");
-	k->ret = format_field(f, "rettime");
-	k->number = one_of(f, "vec", "irq");
-	k->comm = format_field(f, "next_comm");
-	k->pid = format_field(f, "next_pid");
-}
-
-static const struct kind *kind_of(struct chrome *c, uint32_t type)
-{
-	struct kind *k = &c->kinds[type < SOURCE_ID_FAST ? type : 0];
-
-	if (k->role == ROLE_UNKNOWN)
-		choose(c, type, k);
-	return k;
-}
 
 /* ---- JSON ---- */
 
@@ -142,7 +40,7 @@ static void micros(struct chrome *c, uint64_t t)
 	fprintf(c->out, "%" PRIu64 ".%03" PRIu64, t / 1000, t % 1000);
 }
 
-/* {"ph":"B","pid":1,"tid":1 -- the caller closes it. */
+/* {"ph":"X","pid":1,"tid":1 -- the caller closes it. */
 static void begin(struct chrome *c, char ph, int32_t group, int32_t id)
 {
 	fputs(c->comma ? ",\n" : "\n", c->out);
@@ -174,248 +72,165 @@ static void meta(struct chrome *c, const char *what, int32_t group, int32_t id, 
 
 /* ---- tracks ---- */
 
-static void introduce(struct chrome *c, const struct track *t)
+/* The first thing on a track introduces it. */
+static void introduce(struct chrome *c, int32_t group, int32_t id)
 {
+	void **seen = idmap_at(&c->tracks, (uint64_t)(uint32_t)group << 32 | (uint32_t)id);
 	char text[32];
 
-	if (t->group == GROUP_CPUS || t->group == GROUP_IRQS || t->group == GROUP_IDLE) {
-		snprintf(text, sizeof(text), "CPU %d", t->id);
-		meta(c, "thread_name", t->group, t->id, text);
+	if (!seen || *seen)
+		return;
+	*seen = c;
+	if (group == GROUP_CPUS || group == GROUP_IRQS || group == GROUP_IDLE) {
+		snprintf(text, sizeof(text), "CPU %d", id);
+		meta(c, "thread_name", group, id, text);
 		return;
 	}
-	meta(c, "process_name", t->group, t->id, source_comm(c->s, t->group));
-	meta(c, "thread_name", t->group, t->id, source_comm(c->s, t->id));
+	meta(c, "process_name", group, id, model_comm(c->model, group));
+	meta(c, "thread_name", group, id, model_comm(c->model, id));
 }
 
-/* The first event of a track introduces it. NULL: out of memory. */
-static struct track *track_of(struct chrome *c, int32_t group, int32_t id)
+static void task_track(struct chrome *c, int32_t pid, uint32_t cpu, int32_t *group, int32_t *id)
 {
-	void **at = idmap_at(&c->tracks, (uint64_t)(uint32_t)group << 32 | (uint32_t)id);
-	struct track *t = at ? *at : NULL;
+	int32_t tgid = source_tgid(c->s, pid);
 
-	if (at && !t && (t = *at = calloc(1, sizeof(*t)))) {
-		t->group = group;
-		t->id = id;
-		introduce(c, t);
-	}
-	return t;
+	*group = !pid ? GROUP_IDLE : tgid > 0 ? tgid : pid;
+	*id = pid ? pid : (int32_t)cpu;
+	introduce(c, *group, *id);
 }
 
-static struct track *task_track(struct chrome *c, const struct event *e)
-{
-	int32_t tgid = source_tgid(c->s, e->pid);
-
-	if (!e->pid)
-		return track_of(c, GROUP_IDLE, (int32_t)e->cpu);
-	return track_of(c, tgid > 0 ? tgid : e->pid, e->pid);
-}
-
-/* Begin a slice that an exit naming `key` ends; C1. */
-static void open_slice(struct chrome *c, struct track *t, uint64_t time, uint64_t key,
-		       const char *label, size_t n)
-{
-	if (t->nr == t->cap) {
-		uint32_t cap = t->cap ? t->cap * 2 : 32;
-		uint64_t *open = cap <= DEPTH_MAX ? realloc(t->open, cap * sizeof(*open)) : NULL;
-
-		if (!open)
-			return;
-		t->open = open;
-		t->cap = cap;
-	}
-	t->open[t->nr++] = key;
-	begin(c, 'B', t->group, t->id);
-	at(c, time);
-	name(c, label, n);
-	fputc('}', c->out);
-}
-
-static void close_top(struct chrome *c, struct track *t, uint64_t time)
-{
-	t->nr--;
-	begin(c, 'E', t->group, t->id);
-	at(c, time);
-	fputc('}', c->out);
-}
-
-/* End the innermost slice of the key, and what is still open inside. False: there is none. */
-static bool close_slice(struct chrome *c, struct track *t, uint64_t time, uint64_t key)
-{
-	uint32_t k = t->nr;
-
-	while (k && t->open[k - 1] != key)
-		k--;
-	if (!k)
-		return false;
-	while (t->nr >= k)
-		close_top(c, t, time);
-	return true;
-}
-
-static void whole(struct chrome *c, const struct track *t, uint64_t from, uint64_t to,
+static void slice(struct chrome *c, int32_t group, int32_t id, const struct span *s,
 		  const char *label)
 {
-	begin(c, 'X', t->group, t->id);
-	at(c, from);
+	begin(c, 'X', group, id);
+	at(c, s->from);
 	fputs(",\"dur\":", c->out);
-	micros(c, to - from);
+	micros(c, s->to - s->from);
 	name(c, label, strlen(label));
+	if (s->flags & (SPAN_NO_END | SPAN_CUT))
+		fprintf(c->out, ",\"args\":{\"end\":\"%s\"}",
+			s->flags & SPAN_CUT ? "not seen" : "after the trace");
 	fputc('}', c->out);
 }
 
-/* ---- events ---- */
+/* ---- what the model tells ---- */
 
-static uint64_t number(const struct chrome *c, const struct event *e, const struct format_field *f)
+static void ran(struct chrome *c, const struct span *s)
 {
-	return expr_field(e->data, e->size, f, c->swap);
-}
+	char label[64];
 
-static const char *function_name(struct chrome *c, uint64_t func, char hex[24])
-{
-	struct symbol sym;
-
-	if (source_symbol(c->s, func, &sym))
-		return sym.name;
-	snprintf(hex, 24, "0x%" PRIx64, func);
-	return hex;
-}
-
-static void call(struct chrome *c, const struct kind *k, const struct event *e)
-{
-	struct track *t = task_track(c, e);
-	uint64_t func = number(c, e, k->func);
-	char hex[24];
-	const char *label = function_name(c, func, hex);
-
-	if (t)
-		open_slice(c, t, e->time, func, label, strlen(label));
-}
-
-static void returned(struct chrome *c, const struct kind *k, const struct event *e)
-{
-	struct track *t = task_track(c, e);
-	uint64_t func = number(c, e, k->func);
-	uint64_t from = number(c, e, k->call), to = number(c, e, k->ret);
-	char hex[24];
-
-	if (!t || close_slice(c, t, e->time, func))
+	if (!s->pid)
 		return;
-	if (k->call && k->ret && from <= to && to <= e->time)
-		whole(c, t, from, to, function_name(c, func, hex));
+	snprintf(label, sizeof(label), "%s-%d", model_comm(c->model, s->pid), s->pid);
+	introduce(c, GROUP_CPUS, (int32_t)s->cpu);
+	slice(c, GROUP_CPUS, (int32_t)s->cpu, s, label);
 }
 
-static void interrupt(struct chrome *c, const struct kind *k, const struct event *e)
+static void lost(struct chrome *c, const struct span *s)
 {
-	struct track *t = track_of(c, GROUP_IRQS, (int32_t)e->cpu);
-	uint64_t key = (uint64_t)k->class << 32 | (uint32_t)number(c, e, k->number);
-	const char *event = source_event_name(c->s, e->type), *text;
-	char label[160];
-	size_t n;
+	char label[64];
 
-	if (!t)
+	if (s->pid >= 0)
 		return;
-	if (k->role == ROLE_IRQ_EXIT) {
-		close_slice(c, t, e->time, key);
-		return;
-	}
-	text = eventline_info(c->line, e, &n);
-	snprintf(label, sizeof(label), "%.*s %.*s", (int)stem(event, "_entry"), event, (int)n,
-		 text);
-	open_slice(c, t, e->time, key, label, strlen(label));
-}
-
-/* The task that runs on a CPU gives way to another, or the trace ends. */
-static void ran(struct chrome *c, uint32_t cpu, uint64_t until)
-{
-	struct running *r = &c->cpus[cpu];
-	struct track *t = track_of(c, GROUP_CPUS, (int32_t)cpu);
-	char label[48];
-
-	if (!t || !r->known || !r->pid || until < r->since)
-		return;
-	snprintf(label, sizeof(label), "%s-%d", r->comm, r->pid);
-	whole(c, t, r->since, until, label);
-}
-
-static void switched(struct chrome *c, const struct kind *k, const struct event *e)
-{
-	struct running *r = e->cpu < c->nr_cpus ? &c->cpus[e->cpu] : NULL;
-	uint32_t at = k->comm ? k->comm->offset : 0;
-
-	if (!r)
-		return;
-	if (!r->known) {
-		/* What ran before the first switch: since the first event of the CPU. */
-		r->pid = e->pid;
-		r->known = true;
-		snprintf(r->comm, sizeof(r->comm), "%s", source_comm(c->s, e->pid));
-	}
-	ran(c, e->cpu, e->time);
-	r->since = e->time;
-	r->pid = (int32_t)number(c, e, k->pid);
-	if (k->comm && !(k->comm->flags & FORMAT_DYNAMIC) && at < e->size)
-		snprintf(r->comm, sizeof(r->comm), "%.*s",
-			 (int)(k->comm->size < e->size - at ? k->comm->size : e->size - at),
-			 (const char *)e->data + at);
+	if (s->flags)
+		snprintf(label, sizeof(label), "not recorded");
+	else if (s->key == LOST_UNKNOWN)
+		snprintf(label, sizeof(label), "events lost");
 	else
-		snprintf(r->comm, sizeof(r->comm), "%s", source_comm(c->s, r->pid));
+		snprintf(label, sizeof(label), "%" PRIu64 " events lost", s->key);
+	introduce(c, GROUP_CPUS, (int32_t)s->cpu);
+	begin(c, 'X', GROUP_CPUS, (int32_t)s->cpu);
+	at(c, s->from);
+	fputs(",\"dur\":", c->out);
+	micros(c, s->to - s->from);
+	name(c, label, strlen(label));
+	fputs(",\"cname\":\"terrible\"}", c->out);
 }
 
-static void instant(struct chrome *c, const struct event *e)
+static void span(void *arg, const struct span *s)
 {
+	struct chrome *c = arg;
+	int32_t group, id;
+
+	switch (s->kind) {
+	case SPAN_RUNNING: ran(c, s); break;
+	case SPAN_LOST: lost(c, s); break;
+	case SPAN_IRQ:
+	case SPAN_SOFTIRQ:
+		introduce(c, GROUP_IRQS, (int32_t)s->cpu);
+		slice(c, GROUP_IRQS, (int32_t)s->cpu, s, model_span_name(c->model, s));
+		break;
+	case SPAN_CALL:
+	case SPAN_SYSCALL:
+	case SPAN_FAULT:
+		if (s->flags & SPAN_NO_TIME || (s->kind == SPAN_CALL && !s->key))
+			break;
+		task_track(c, s->pid, s->cpu, &group, &id);
+		slice(c, group, id, s, model_span_name(c->model, s));
+		break;
+	default: break;
+	}
+}
+
+static void half(struct chrome *c, char ph, uint32_t cpu, uint64_t time, const char *what)
+{
+	introduce(c, GROUP_CPUS, (int32_t)cpu);
+	begin(c, ph, GROUP_CPUS, (int32_t)cpu);
+	at(c, time);
+	name(c, what, strlen(what));
+	fprintf(c->out, ",\"cat\":\"%s\",\"id\":%" PRIu64 "%s}", what, c->flows,
+		ph == 'f' ? ",\"bp\":\"e\"" : "");
+}
+
+static void edge(void *arg, const struct edge *e)
+{
+	struct chrome *c = arg;
+	const char *what = e->kind == EDGE_WAKEUP ? "wakeup" : "ipc";
+
+	c->flows++;
+	half(c, 's', e->from_cpu, e->from_time, what);
+	half(c, 'f', e->to_cpu, e->to_time, what);
+}
+
+static void instant(void *arg, const struct event *e, uint64_t number)
+{
+	struct chrome *c = arg;
 	const char *event = source_event_name(c->s, e->type), *text;
-	struct track *t = task_track(c, e);
+	int32_t group, id;
 	size_t n;
 
-	if (!t)
-		return;
-	begin(c, 'i', t->group, t->id);
+	task_track(c, e->pid, e->cpu, &group, &id);
+	begin(c, 'i', group, id);
 	at(c, e->time);
 	name(c, event, strlen(event));
 	text = eventline_info(c->line, e, &n);
-	fprintf(c->out, ",\"s\":\"t\",\"args\":{\"cpu\":%u,\"text\":\"", e->cpu);
+	fprintf(c->out, ",\"s\":\"t\",\"args\":{\"cpu\":%u,\"number\":%" PRIu64 ",\"text\":\"",
+		e->cpu, number);
 	json_escape(c->out, text, n);
 	fputs("\"}}", c->out);
 }
 
-void chrome_event(struct chrome *c, const struct event *e)
+void chrome_event(struct chrome *c, const struct event *e, uint64_t number, bool show)
 {
-	const struct kind *k = kind_of(c, e->type);
-
-	if (e->cpu < c->nr_cpus && !c->cpus[e->cpu].seen) {
-		c->cpus[e->cpu].seen = true;
-		c->cpus[e->cpu].since = e->time;
-	}
-	if (e->time > c->last)
-		c->last = e->time;
-	switch (k->role) {
-	case ROLE_CALL: call(c, k, e); break;
-	case ROLE_RETURN: returned(c, k, e); break;
-	case ROLE_IRQ_ENTRY:
-	case ROLE_IRQ_EXIT: interrupt(c, k, e); break;
-	case ROLE_SWITCH:
-		switched(c, k, e); /* and it is an event of its task */
-	/* fallthrough */
-	default: instant(c, e); break;
-	}
+	model_event(c->model, e, number, show);
 }
 
 struct chrome *chrome_new(struct source *s, struct eventline *line, FILE *out)
 {
 	struct chrome *c = calloc(1, sizeof(*c));
+	struct model_counts *n = model_count(s);
 
-	if (!c)
-		return NULL;
-	*c = (struct chrome){.s = s, .out = out, .line = line, .nr_cpus = 1};
-	c->swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	for (size_t i = 0; i < s->nr_streams; i++)
-		if (s->streams[i].cpu >= c->nr_cpus && s->streams[i].cpu < 65536)
-			c->nr_cpus = s->streams[i].cpu + 1;
-	c->kinds = calloc(SOURCE_ID_FAST, sizeof(*c->kinds));
-	c->cpus = calloc(c->nr_cpus, sizeof(*c->cpus));
-	if (!c->kinds || !c->cpus) {
-		free(c->kinds);
-		free(c->cpus);
+	if (c) {
+		*c = (struct chrome){.s = s, .out = out, .line = line};
+		c->model = n ? model_new(s, &(struct model_options){.counts = n, .to = UINT64_MAX},
+					 &(struct model_sink){.arg = c,
+							      .span = span,
+							      .edge = edge,
+							      .mark = instant})
+			     : NULL;
+	}
+	free(n);
+	if (!c || !c->model) {
 		free(c);
 		return NULL;
 	}
@@ -427,24 +242,33 @@ struct chrome *chrome_new(struct source *s, struct eventline *line, FILE *out)
 	return c;
 }
 
-void chrome_end(struct chrome *c)
+int chrome_end(struct chrome *c)
 {
-	for (uint32_t i = 0; i < c->nr_cpus; i++)
-		if (c->cpus[i].known)
-			ran(c, i, c->last);
-	for (size_t i = 0; i < c->tracks.cap; i++) {
-		struct track *t = c->tracks.slots[i].value;
+	struct account a;
+	struct json j;
+	uint64_t calls;
+	int err;
 
-		if (!t)
-			continue;
-		while (t->nr)
-			close_top(c, t, c->last);
-		free(t->open);
-		free(t);
+	model_end(c->model);
+	const struct losses *l = model_losses(c->model, &calls);
+
+	err = account_make(&a, c->s, losses_at(l, 0), losses_nr(l), true, NULL, NULL);
+	fputs("\n],\n\"otherData\":", c->out);
+	if (!err) {
+		account_calls(&a, calls);
+		json_init(&j, c->out, false);
+		json_open(&j, NULL, '{');
+		account_json(&a, &j);
+		json_close(&j, '}');
+		account_free(&a);
+	} else {
+		fputs("{}", c->out);
 	}
-	fputs("\n]}\n", c->out);
+	fputs("}\n", c->out);
+	if (model_failed(c->model))
+		err = -ENOMEM;
 	idmap_free(&c->tracks);
-	free(c->kinds);
-	free(c->cpus);
+	model_free(c->model);
 	free(c);
+	return err;
 }

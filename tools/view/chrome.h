@@ -11,9 +11,9 @@ struct chrome;
 
 /* Writes the head. NULL: out of memory. */
 struct chrome *chrome_new(struct source *s, struct eventline *line, FILE *out);
-/* Events in the order of time. */
-void chrome_event(struct chrome *c, const struct event *e);
-/* Closes what is open and frees it. */
-void chrome_end(struct chrome *c);
+/* All events in the order of time; those that are not to be shown are followed all the same. */
+void chrome_event(struct chrome *c, const struct event *e, uint64_t number, bool show);
+/* Closes what is open and frees it. 0 or -ENOMEM. */
+int chrome_end(struct chrome *c);
 
 #endif

@@ -24,23 +24,28 @@ int export_events(struct source *s, const struct scan_choice *choice, enum expor
 	struct eventline *line = eventline_new(s);
 	struct chrome *chrome = NULL;
 	const struct event *e;
+	bool wanted;
 	int err = line && sc ? 0 : -ENOMEM;
 
 	if (!err && form == EXPORT_CHROME && !(chrome = chrome_new(s, line, out)))
 		err = -ENOMEM;
 	if (!err && form == EXPORT_CSV)
 		fputs(eventline_csv_head, out);
-	while (!err && (e = scan_next(sc))) {
+	while (!err && (e = scan_next_any(sc, &wanted))) {
+		if (chrome)
+			chrome_event(chrome, e, scan_number(sc), wanted);
+		if (!wanted)
+			continue;
 		switch (form) {
 		case EXPORT_CSV: eventline_csv(line, e, out); break;
-		case EXPORT_CHROME: chrome_event(chrome, e); break;
+		case EXPORT_CHROME: break;
 		case EXPORT_JSONL: json_line(line, e, out); break;
 		}
 		if (ferror(out))
 			break; /* who opened it finds out why */
 	}
-	if (chrome)
-		chrome_end(chrome);
+	if (chrome && chrome_end(chrome))
+		err = -ENOMEM;
 	eventline_free(line);
 	scan_close(sc);
 	return err;

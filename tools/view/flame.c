@@ -211,15 +211,15 @@ uint32_t flame_child(struct flame *f, uint32_t parent, const char *text, size_t 
 	return i;
 }
 
-void flame_weigh(struct flame *f, uint32_t node, uint64_t weight, bool other)
+void flame_weigh(struct flame *f, uint32_t node, uint64_t weight, uint64_t calls, bool other)
 {
 	if (other) {
 		f->node[node].other_self += weight;
 		f->compared = true;
 	} else {
 		f->node[node].self += weight;
-		f->node[node].calls++;
-		f->stacks++;
+		f->node[node].calls += calls;
+		f->stacks += calls;
 	}
 }
 
@@ -314,7 +314,7 @@ bool flame_choose(struct flame *f, const char *only, const char *without)
 	return (!only || f->only) && (!without || f->without);
 }
 
-bool flame_wanted(struct flame *f, const struct flame_frame *v, size_t n)
+bool flame_wanted(struct flame *f, const struct flame_frame *v, size_t n, uint64_t calls)
 {
 	bool wanted = !f->only, unwanted = false;
 
@@ -325,15 +325,16 @@ bool flame_wanted(struct flame *f, const struct flame_frame *v, size_t n)
 		wanted |= k->wanted;
 		unwanted = k->unwanted;
 	}
-	f->left_out += !wanted || unwanted;
+	f->left_out += !wanted || unwanted ? calls : 0;
 	return wanted && !unwanted;
 }
 
-void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other)
+void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight,
+	       uint64_t calls, bool other)
 {
 	uint32_t at = 0;
 
-	if ((f->only || f->without) && !flame_wanted(f, v, n))
+	if ((f->only || f->without) && !flame_wanted(f, v, n, calls))
 		return;
 	flame_prune(f);
 	for (size_t i = 0; i < n && !f->failed; i++)
@@ -341,7 +342,7 @@ void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t 
 	if (n > f->depth)
 		f->depth = n;
 	if (!f->failed)
-		flame_weigh(f, at, weight, other);
+		flame_weigh(f, at, weight, calls, other);
 }
 
 /* Frames say what they are in several dialects: BINARY`function (L4Re), `_[k]` and `_[i]` (perf), 0x and task/address. */
@@ -380,7 +381,16 @@ static int by_name(const void *a, const void *b, void *arg)
 	return c ? c : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static void sort_children(struct flame *f, uint32_t parent, uint32_t *v)
+static int by_total(const void *a, const void *b, void *arg)
+{
+	const struct flame *f = arg;
+	uint64_t x = f->node[*(const uint32_t *)a].total, y = f->node[*(const uint32_t *)b].total;
+
+	return x != y ? (x < y ? 1 : -1) : by_name(a, b, arg);
+}
+
+static void sort_children(struct flame *f, uint32_t parent, uint32_t *v,
+			  int (*order)(const void *, const void *, void *))
 {
 	size_t n = 0;
 
@@ -388,7 +398,7 @@ static void sort_children(struct flame *f, uint32_t parent, uint32_t *v)
 		v[n++] = c;
 	if (n < 2)
 		return;
-	qsort_r(v, n, sizeof(*v), by_name, f);
+	qsort_r(v, n, sizeof(*v), order, f);
 	f->node[parent].child = v[0];
 	for (size_t i = 0; i < n; i++)
 		f->node[v[i]].sibling = i + 1 < n ? v[i + 1] : 0;
@@ -403,6 +413,24 @@ void flame_finish(struct flame *f, uint64_t least)
 		for (size_t i = 0; i < f->nr; i++)
 			if (f->node[i].child && f->node[f->node[i].child].sibling &&
 			    f->node[i].total >= least)
-				sort_children(f, (uint32_t)i, v);
+				sort_children(f, (uint32_t)i, v, by_name);
 	free(v);
+}
+
+void flame_by_total(struct flame *f)
+{
+	uint32_t *v = malloc(f->nr * sizeof(*v));
+
+	for (size_t i = 0; v && i < f->nr; i++)
+		if (f->node[i].child)
+			sort_children(f, (uint32_t)i, v, by_total);
+	free(v);
+}
+
+void flame_turn(struct flame *f)
+{
+	for (size_t i = f->nr; i-- > 1;)
+		f->node[f->node[i].parent].calls += f->node[i].calls;
+	for (size_t i = 1; i < f->nr; i++)
+		f->node[i].self = f->node[i].total;
 }

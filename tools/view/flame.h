@@ -77,6 +77,7 @@ struct flame_style {
 	const char *unit; /* "samples", "ns" ... */
 	uint32_t width;	  /* of the drawing before a browser fits it to the window; 0: 1200 */
 	double min_px; /* narrower frames are left out of the drawing, and counted; default 0.1 */
+	bool all;      /* none is left out, however narrow */
 	bool icicle;   /* root on top */
 };
 
@@ -88,13 +89,18 @@ void flame_free(struct flame *f);
  * any. Before the first stack. False with a message if one of them is wrong.
  */
 bool flame_choose(struct flame *f, const char *only, const char *without);
-/* Add a stack, outermost frame first. `other`: it belongs to the trace compared with. */
-void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight, bool other);
+/* Add a stack that was seen `calls` times, outermost frame first. `other`: it belongs to the trace compared with. */
+void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight,
+	       uint64_t calls, bool other);
 /* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are told and skipped. Returns how many were. */
 size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
 			bool reverse, bool other);
 /* Sum up, and sort the children of nodes of at least `least`; call once, after the last add. */
 void flame_finish(struct flame *f, uint64_t least);
+/* Order siblings by their totals instead, the largest first. After flame_finish(). */
+void flame_by_total(struct flame *f);
+/* A tree with the innermost frames first: let each node have the calls of the stacks that pass it, and their time as its own. */
+void flame_turn(struct flame *f);
 /* The least total that is drawn at all in the style's width. */
 uint64_t flame_least(const struct flame *f, const struct flame_style *s);
 enum flame_kind flame_kind_of(const char *name, size_t bytes);

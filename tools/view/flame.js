@@ -44,6 +44,7 @@
 		if (meta.compared) {
 			const now = wOf(i) / total, was = meta.otherTotal ? otherOf(i) / meta.otherTotal : 0;
 			const d = now + was > 0 ? (now - was) / Math.max(now, was) : 0;
+			if (Math.abs(d) < 0.001) return "hsl(0,0%,86%)";
 			return `hsl(${d > 0 ? 25 : 215},75%,${Math.trunc(94 - 34 * Math.abs(d))}%)`;
 		}
 		const bytes = new TextEncoder().encode(nameOf(i));
@@ -86,7 +87,7 @@
 
 	function drawLegend() {
 		legend.textContent = "";
-		const kinds = meta.compared ? [["more", "hsl(25,75%,64%)"], ["less", "hsl(215,75%,64%)"]] : [];
+		const kinds = meta.compared ? [["more", "hsl(25,75%,64%)"], ["less", "hsl(215,75%,64%)"], ["equal", "hsl(0,0%,86%)"]] : [];
 		if (!meta.compared) {
 			const has = new Set();
 			for (let i = 0; i < count; i++) has.add(kindOf(i));

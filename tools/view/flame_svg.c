@@ -44,6 +44,8 @@ uint64_t flame_least(const struct flame *f, const struct flame_style *s)
 	uint64_t total = 0;
 	double px = s->min_px > 0 ? s->min_px : 0.1;
 
+	if (s->all)
+		return 0;
 	for (size_t i = 0; i < f->nr; i++)
 		total += f->node[i].self;
 	return (uint64_t)((double)total * px / (style_width(s) - 2 * SIDE)) / DETAIL;
@@ -115,6 +117,8 @@ static void put_js(const char *p, size_t n, FILE *out)
 	fputc('"', out);
 }
 
+#define FLAME_EQUAL 0.001 /* shares that differ by less of themselves are the same: grey */
+
 /*
  * Colours: kernel blue, user orange, told apart by all kinds of colour vision and in print by their lightness; inlined
  * frames paler, unknown grey. Neighbours differ a little by their name, so that edges are seen.
@@ -137,8 +141,11 @@ static void put_colour(const struct flame *f, const struct flame_node *k, FILE *
 		double was = f->node[0].other ? (double)k->other / (double)f->node[0].other : 0;
 		double d = now + was > 0 ? (now - was) / (now > was ? now : was) : 0;
 
-		fprintf(out, "hsl(%d,75%%,%d%%)", d > 0 ? 25 : 215,
-			(int)(94 - 34 * (d < 0 ? -d : d)));
+		if (d > -FLAME_EQUAL && d < FLAME_EQUAL)
+			fputs("hsl(0,0%,86%)", out);
+		else
+			fprintf(out, "hsl(%d,75%%,%d%%)", d > 0 ? 25 : 215,
+				(int)(94 - 34 * (d < 0 ? -d : d)));
 		return;
 	}
 	for (uint32_t i = 0; i < name->bytes; i++)
@@ -168,7 +175,7 @@ static void put_static(const struct flame *f, const struct flame_style *s, const
 {
 	double scale = (double)(style_width(s) - 2 * SIDE) /
 		       (double)(f->node[0].total ? f->node[0].total : 1);
-	double least = s->min_px > 0 ? s->min_px : 0.1;
+	double least = s->all ? 0 : s->min_px > 0 ? s->min_px : 0.1;
 
 	fputs("<g id=\"static\">\n", out);
 	for (size_t i = 0; i < b->n; i++) {
@@ -239,7 +246,7 @@ static void choose(const struct flame *f, const struct flame_style *s, struct bo
 		count[f->node[i].total ? 64 - __builtin_clzll(f->node[i].total) : 0]++;
 	while (bits > 0 && sum + count[bits] <= FRAMES_MAX)
 		sum += count[bits--];
-	if (bits > 0 && (uint64_t)1 << (bits - 1) >= least)
+	if (!s->all && bits > 0 && (uint64_t)1 << (bits - 1) >= least)
 		least = bits < 64 ? (uint64_t)1 << bits : UINT64_MAX;
 	layout(f, least, b);
 }

@@ -129,7 +129,7 @@ static bool line_wanted(struct flame *f, const char *line, uint32_t bytes)
 		v[n++] = (struct flame_frame){line + at, end - at, FLAME_AUTO};
 		at = end + 1;
 	}
-	return flame_wanted(f, v, n);
+	return flame_wanted(f, v, n, 1);
 }
 
 size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
@@ -166,7 +166,7 @@ size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const c
 				reverse ? add_line_reversed(f, p, len) : add_line(f, &path, p, len);
 
 			if (!f->failed)
-				flame_weigh(f, node, weight, other);
+				flame_weigh(f, node, weight, 1, other);
 		}
 		p = next;
 	}

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
-		const struct stacks_options *o, uint64_t weight, bool other)
+		const struct stacks_options *o, uint64_t weight, uint64_t calls, bool other)
 {
 	if (o->reverse) {
 		for (size_t i = group, k = s->n; i + 1 < k; i++) {
@@ -23,7 +23,7 @@ void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
 			s->v[k] = t;
 		}
 	}
-	flame_add(f, s->v, s->n, weight, other);
+	flame_add(f, s->v, s->n, weight, calls, other);
 }
 
 void stacks_release(struct stacks *s)
@@ -198,7 +198,7 @@ static void add_stack(struct capture *c, struct btb_names *names, const struct b
 		push_label(s, l);
 	}
 	if (s->n > group)
-		stacks_add(f, s, group, o, weight, other);
+		stacks_add(f, s, group, o, weight, 1, other);
 }
 
 static bool in_window(const struct stacks_options *o, uint64_t cpu, uint64_t time)

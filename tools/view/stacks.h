@@ -66,8 +66,8 @@ struct stack_frames {
 	struct flame_frame v[STACK_FRAMES_MAX];
 	size_t n;
 };
-/* Put frames behind `group` ones in reverse order if asked, and add. */
+/* Put frames behind `group` ones in reverse order if asked, and add; the stack was seen `calls` times. */
 void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
-		const struct stacks_options *o, uint64_t weight, bool other);
+		const struct stacks_options *o, uint64_t weight, uint64_t calls, bool other);
 
 #endif

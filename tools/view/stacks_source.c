@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/idmap.h"
+#include "model/calltree.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,27 +16,15 @@
 /*
  * Three kinds of trace have stacks in them, best first:
  *
- *	graph    funcgraph_entry and _exit: every call with its time. A call's own time is its duration less its
- *	         callees'; one stack per task, since calls go on across a task switch.
+ *	graph    funcgraph_entry and _exit: every call with its time, added up by the model's call tree.
  *	samples  kernel_stack and user_stack records: each stands for one look, user and kernel part of the same moment
  *	         are joined.
  *	function only that a function was entered, and from where: edges of two frames.
  */
-#define DEPTH_MAX 1024
-
 struct name {
 	uint32_t bytes;
 	bool known;
 	char text[];
-};
-
-struct call {
-	uint64_t func, start, children;
-};
-
-struct thread {
-	size_t depth;
-	struct call calls[DEPTH_MAX];
 };
 
 struct walk {
@@ -44,8 +33,9 @@ struct walk {
 	struct flame *f;
 	bool other;
 	struct stacks *out;
-	struct idmap names;   /* of struct name, by address */
-	struct idmap threads; /* of struct thread, by pid and cpu */
+	struct idmap names; /* of struct name, by address */
+	struct model *model;
+	struct calltree tree;
 	struct stack_frames frames;
 	enum flame_kind code; /* that was traced */
 	uint32_t entry, exit, kernel, user,
@@ -111,7 +101,10 @@ static void push_group(struct walk *w, const struct event *e)
 		if (w->o->by == STACKS_BY_CPU)
 			snprintf(text, sizeof(text), "cpu_%u", e->cpu);
 		else
-			snprintf(text, sizeof(text), "%s-%d", source_comm(w->s, e->pid), e->pid);
+			snprintf(text, sizeof(text), "%s-%d",
+				 w->model ? model_comm(w->model, e->pid)
+					  : source_comm(w->s, e->pid),
+				 e->pid);
 		*slot = make_name(text, true);
 	}
 	k = slot ? *slot : NULL;
@@ -131,68 +124,88 @@ static uint64_t named(struct walk *w, const struct event *e, const char *name)
 
 /* ---- graph ---- */
 
-/* The idle tasks all have pid 0: told apart by their CPU. */
-static struct thread *thread_of(struct walk *w, const struct event *e)
+/* What the stacks are told apart by; the kernel that has one stack per CPU runs for whom it runs. */
+static uint64_t group_of(void *arg, const struct model_stack *k)
 {
-	void **at = idmap_at(&w->threads, (uint64_t)(uint32_t)e->pid << 32 | (e->pid ? 0 : e->cpu));
+	const struct walk *w = arg;
 
-	if (at && !*at)
-		*at = calloc(1, sizeof(struct thread));
-	return at ? *at : NULL;
+	return 1 + (uint64_t)(w->o->by == STACKS_BY_CPU ? k->cpu : (uint32_t)k->pid);
 }
 
-static void graph_entry(struct walk *w, const struct event *e)
+static void on_enter(void *arg, struct model_stack *k, bool named)
 {
-	struct thread *t = thread_of(w, e);
-	uint64_t depth = named(w, e, "depth");
-
-	if (!t || depth >= DEPTH_MAX)
-		return;
-	if (depth < t->depth) {
-		w->out->open += t->depth - depth;
-		t->depth = depth;
-	}
-	/* Callers above that were entered before the trace began have no name. */
-	while (t->depth < depth)
-		t->calls[t->depth++] = (struct call){0};
-	t->calls[t->depth++] = (struct call){named(w, e, "func"), e->time, 0};
+	calltree_enter(&((struct walk *)arg)->tree, k, named);
 }
 
-static void graph_exit(struct walk *w, const struct event *e)
+static void on_span(void *arg, const struct span *s)
 {
-	struct thread *t = thread_of(w, e);
-	uint64_t depth = named(w, e, "depth"), func = named(w, e, "func"), time, group;
-	uint64_t called = named(w, e, "calltime"), returned = named(w, e, "rettime");
-	struct call *c;
+	struct walk *w = arg;
 
-	if (!t || depth >= DEPTH_MAX)
+	if (s->kind == SPAN_CALL)
+		calltree_call(&w->tree, s, model_stack(w->model));
+}
+
+/* The calls of one node: the frames above it are there already. */
+static void add_node(struct walk *w, uint32_t n, size_t frames, size_t group)
+{
+	const struct calltree_node *k = &w->tree.node[n];
+	struct stack_frames path;
+
+	if (!k->calls)
 		return;
-	if (t->depth <= depth || t->calls[depth].func != func) {
-		/* Its entry was not seen: it began before the trace, or only slow calls are told. */
-		while (t->depth <= depth)
-			t->calls[t->depth++] = (struct call){0};
-		t->calls[depth] = (struct call){
-			func, called, t->calls[depth].func ? 0 : t->calls[depth].children};
+	/* Turned round in place, so of a copy. */
+	path.n = frames;
+	memcpy(path.v, w->frames.v, frames * sizeof(path.v[0]));
+	stacks_add(w->f, w->o->reverse ? &path : &w->frames, group, w->o,
+		   w->o->samples ? k->calls : k->self, k->calls, w->other);
+	w->out->stacks += k->calls;
+}
+
+/* The whole tree, depth first. */
+static void add_tree(struct walk *w)
+{
+	struct calltree *t = &w->tree;
+	size_t group = w->o->by != STACKS_BY_NONE, depth = 0;
+
+	for (uint32_t n = t->node[0].child; n && !w->f->failed;) {
+		const struct calltree_node *k = &t->node[n];
+
+		w->frames.n = depth;
+		if (group && !depth)
+			push_group(w, &(struct event){.pid = (int32_t)(k->func - 1),
+						      .cpu = (uint32_t)(k->func - 1)});
+		else if (depth < STACK_FRAMES_MAX)
+			w->frames.v[w->frames.n++] =
+				k->func ? frame_of(w, k->func, w->code)
+					: (struct flame_frame){"[unknown]", 9, FLAME_UNKNOWN};
+		add_node(w, n, w->frames.n, group);
+		if (k->child && depth + 1 < STACK_FRAMES_MAX) {
+			n = k->child;
+			depth++;
+			continue;
+		}
+		while (n && !t->node[n].sibling) {
+			n = t->node[n].parent;
+			depth--;
+		}
+		n = n ? t->node[n].sibling : 0;
 	}
-	t->depth = depth + 1;
-	c = &t->calls[depth];
-	time = returned > called ? returned - called : e->time > c->start ? e->time - c->start : 0;
-	w->frames.n = 0;
-	push_group(w, e);
-	group = w->frames.n;
-	for (size_t i = 0; i <= depth && w->frames.n < STACK_FRAMES_MAX; i++)
-		if (t->calls[i].func)
-			w->frames.v[w->frames.n++] = frame_of(w, t->calls[i].func, w->code);
-	/* Also a call whose whole time is its callees' counts as a call. */
-	stacks_add(w->f, &w->frames, group, w->o,
-		   w->o->samples	? 1
-		   : time > c->children ? time - c->children
-					: 0,
-		   w->other);
-	w->out->stacks++;
-	if (depth)
-		t->calls[depth - 1].children += time;
-	t->depth = depth;
+	w->out->open += t->open;
+}
+
+/* Calls need their task's names and nothing else of the model. */
+static bool start_model(struct walk *w)
+{
+	struct model_options o = {.to = UINT64_MAX, .without = ~(1u << SPAN_CALL)};
+	struct model_sink sink = {.arg = w, .span = on_span, .enter = on_enter};
+	struct model_counts *n = model_count(w->s);
+
+	o.counts = n;
+	w->tree.group = w->o->by == STACKS_BY_NONE ? NULL : group_of;
+	w->tree.arg = w;
+	w->model = n && calltree_init(&w->tree) ? model_new(w->s, &o, &sink) : NULL;
+	free(n);
+	return w->model;
 }
 
 /* ---- samples ---- */
@@ -240,7 +253,7 @@ static void add_sample(struct walk *w, const struct event *e, const uint64_t *us
 			w->frames.v[w->frames.n++] = frame_of(w, w->pending[i], w->code);
 	w->have_pending = false;
 	if (w->frames.n > group) {
-		stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
+		stacks_add(w->f, &w->frames, group, w->o, 1, 1, w->other);
 		w->out->stacks++;
 	}
 }
@@ -285,7 +298,7 @@ static void edge(struct walk *w, const struct event *e)
 	group = w->frames.n;
 	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "parent_ip"), w->code);
 	w->frames.v[w->frames.n++] = frame_of(w, named(w, e, "ip"), w->code);
-	stacks_add(w->f, &w->frames, group, w->o, 1, w->other);
+	stacks_add(w->f, &w->frames, group, w->o, 1, 1, w->other);
 	w->out->stacks++;
 }
 
@@ -298,117 +311,119 @@ static uint32_t type_of(struct source *s, const char *name)
 	return k ? k->id : UINT32_MAX;
 }
 
-/* How many events of each type: says which kind of trace it is before it is walked. */
-static uint64_t *count_types(struct source *s)
-{
-	struct tally scan = {
-		.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t)),
-		.pids = pid_counts_new(),
-		.losses = losses_new(),
-	};
-
-	for (uint32_t i = 0; scan.by_type && scan.pids && scan.losses && i < s->nr_streams; i++) {
-		struct cursor *c = cursor_open(s, i);
-
-		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
-			cursor_tally(c, b, &scan);
-		cursor_close(c);
-	}
-	pid_counts_free(scan.pids);
-	losses_free(scan.losses);
-	return scan.by_type;
-}
-
 static void release(void *keep[2])
 {
 	struct walk *w = keep[1];
 
 	for (size_t i = 0; w && i < w->names.cap; i++)
 		free(w->names.slots[i].value);
-	if (w)
+	if (w) {
 		idmap_free(&w->names);
+		calltree_free(&w->tree);
+		model_free(w->model);
+	}
 	free(w);
 	source_close(keep[0]);
 }
 
-static void free_threads(struct walk *w)
+static bool has(const struct model_counts *n, uint32_t type)
 {
-	for (size_t i = 0; i < w->threads.cap; i++) {
-		struct thread *t = w->threads.slots[i].value;
-
-		if (!t)
-			continue;
-		w->out->open += t->depth;
-		free(t);
-	}
-	idmap_free(&w->threads);
+	return type < SOURCE_ID_FAST && n->by_type[type];
 }
 
-static bool has(const uint64_t *counts, uint32_t type)
+/* Which of the three kinds it is. False with a message: none. */
+static bool choose(struct walk *w, const struct model_counts *n, bool *graph, bool *samples)
 {
-	return type < SOURCE_ID_FAST && counts[type];
+	w->entry = type_of(w->s, "ftrace:funcgraph_entry");
+	w->exit = type_of(w->s, "ftrace:funcgraph_exit");
+	w->kernel = type_of(w->s, "ftrace:kernel_stack");
+	w->user = type_of(w->s, "ftrace:user_stack");
+	w->function = type_of(w->s, "ftrace:function");
+	*graph = has(n, w->exit);
+	*samples = has(n, w->kernel) || has(n, w->user);
+	w->out->unit = !*graph || w->o->samples ? "samples"
+		       : w->s->unit == CLOCK_NS ? "ns"
+						: "ticks";
+	if (*graph || *samples || has(n, w->function))
+		return true;
+	diag_error("%s: it has no stacks: no function_graph, no stack samples, no function events",
+		   w->s->path);
+	return false;
+}
+
+static void note_loss(struct losses *losses, const struct event *e)
+{
+	losses_add(losses,
+		   &(struct loss){
+			   .stream = e->stream, .from = e->time, .to = e->time, .lost = e->lost});
+}
+
+static int walk(struct walk *w, struct scan *sc, bool graph, bool samples, struct losses *losses)
+{
+	const struct event *e;
+
+	while ((e = scan_next(sc))) {
+		if (e->lost)
+			note_loss(losses, e);
+		if (graph)
+			model_event(w->model, e, MODEL_NO_EVENT, true);
+		else if (samples && (e->type == w->kernel || e->type == w->user))
+			sample(w, e);
+		else if (!samples && e->type == w->function)
+			edge(w, e);
+	}
+	flush_sample(w);
+	if (graph) {
+		model_end(w->model);
+		add_tree(w);
+	}
+	return graph && (w->tree.failed || model_failed(w->model)) ? -ENOMEM : 0;
+}
+
+static int settle_account(struct walk *w, struct losses *losses)
+{
+	const struct scan_choice *c = &w->o->choice;
+	uint64_t calls = 0;
+	int err = account_make(&w->out->account, w->s, losses_at(losses, 0), losses_nr(losses),
+			       scan_is_whole(c), scan_keep, (void *)c);
+
+	if (!err && w->model) {
+		model_losses(w->model, &calls);
+		account_calls(&w->out->account, calls);
+	}
+	return err;
 }
 
 int stacks_from_source(struct source *s, const struct stacks_options *o, struct flame *f,
 		       bool other, struct stacks *out)
 {
 	struct walk *w = calloc(1, sizeof(*w));
-	uint64_t *counts = count_types(s);
+	struct model_counts *counts = model_count(s);
 	struct losses *losses = losses_new();
-	const struct event *e;
-	struct scan *sc;
-	int err = 0;
+	struct scan *sc = w && counts && losses ? scan_open(s, &o->choice, NULL) : NULL;
+	bool graph = false, samples = false;
+	int err = sc ? 0 : -ENOMEM;
 
 	out->keep[1] = w;
 	out->release = release;
-	sc = w && counts && losses ? scan_open(s, &o->choice, NULL) : NULL;
-	if (!sc) {
-		free(counts);
-		losses_free(losses);
-		return -ENOMEM;
+	if (!err) {
+		w->s = s;
+		w->o = o;
+		w->f = f;
+		w->other = other;
+		w->out = out;
+		w->code = strcmp(s->info.uname, "process") ? FLAME_KERNEL : FLAME_USER;
+		err = choose(w, counts, &graph, &samples) ? 0 : -ENODATA;
 	}
-	w->s = s;
-	w->o = o;
-	w->f = f;
-	w->other = other;
-	w->out = out;
-	w->code = strcmp(s->info.uname, "process") ? FLAME_KERNEL : FLAME_USER;
-	w->entry = type_of(s, "ftrace:funcgraph_entry");
-	w->exit = type_of(s, "ftrace:funcgraph_exit");
-	w->kernel = type_of(s, "ftrace:kernel_stack");
-	w->user = type_of(s, "ftrace:user_stack");
-	w->function = type_of(s, "ftrace:function");
-	bool graph = has(counts, w->exit), samples = has(counts, w->kernel) || has(counts, w->user);
-
-	out->unit = graph && !o->samples ? "ns" : samples || !graph ? "samples" : "calls";
-	if (!graph && !samples && !has(counts, w->function)) {
-		diag_error("%s: it has no stacks: no function_graph, no stack samples, no function "
-			   "events",
-			   s->path);
-		err = -ENODATA;
-	}
-	while (!err && (e = scan_next(sc))) {
-		if (e->lost)
-			losses_add(losses, &(struct loss){.stream = e->stream,
-							  .from = e->time,
-							  .to = e->time,
-							  .lost = e->lost});
-		if (graph && e->type == w->entry)
-			graph_entry(w, e);
-		else if (graph && e->type == w->exit)
-			graph_exit(w, e);
-		else if (!graph && samples && (e->type == w->kernel || e->type == w->user))
-			sample(w, e);
-		else if (!graph && !samples && e->type == w->function)
-			edge(w, e);
-	}
-	flush_sample(w);
-	free_threads(w);
-	scan_close(sc);
-	free(counts);
+	if (!err && graph && !start_model(w))
+		err = -ENOMEM;
 	if (!err)
-		err = account_make(&out->account, s, losses_at(losses, 0), losses_nr(losses),
-				   scan_is_whole(&o->choice), scan_keep, (void *)&o->choice);
-	losses_free(losses);
+		err = walk(w, sc, graph, samples, losses);
+	if (!err)
+		err = settle_account(w, losses);
+	scan_close(sc);
+	if (losses)
+		losses_free(losses);
+	free(counts);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "view/eventline.h"
 #include "view/embed.h"
 #include "base/idmap.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +13,13 @@
 #include <string.h>
 
 /*
- * Events become lanes of numbers, and the script on the page (timeline.js) draws them:
+ * Spans and events of the model become lanes of numbers, and the script on the page (timeline.js) draws them:
  *
- *	cpu N    tasks   start, length, name, waited  from sched_switch; without any, from whose events came
- *	         irqs    start, length, name          from irq_handler_entry/exit, softirq_entry/exit
+ *	cpu N    tasks   start, length, name, waited  who ran; without switches, from whose events came
+ *	         irqs    start, length, name          interrupts and soft interrupts
  *	         marks   time, event, task, text      all other events
- *	task     calls   start, length, name, depth   from funcgraph_exit: calls go on across a task switch; those that
- *	                                              do not return, from funcgraph_entry to the end
+ *	         lost    start, end, events, cause    0: lost, events may be 0: not known; 1: not recorded
+ *	task     calls   start, length, name, depth   calls go on across a task switch; those that do not return, to the end
  *
  * Times are nanoseconds (or what the clock counts) from the first event on. Names are numbers into one table.
  */
@@ -35,14 +36,9 @@ struct numbers {
 /* A CPU or a task. */
 struct lane {
 	struct numbers tasks, irqs, marks, calls, lost;
-	struct numbers open; /* by depth, of calls that have not returned: when, function */
-	int32_t running;     /* pid */
-	uint64_t since;
-	uint64_t waited; /* of the running task, before it ran */
-	uint64_t irq_since;
-	uint32_t irq_name;
-	bool known, in_irq;
-	uint64_t last; /* time of its last event */
+	/* the task that was woken last and runs now: since when, how long it had waited */
+	int32_t woken_pid;
+	uint64_t woken_to, waited;
 	int64_t id;
 };
 
@@ -52,29 +48,13 @@ struct lanes {
 	size_t n, cap;
 };
 
-enum role {
-	ROLE_UNKNOWN,
-	ROLE_MARK,
-	ROLE_SWITCH,
-	ROLE_WAKEUP,
-	ROLE_IRQ_ENTRY,
-	ROLE_IRQ_EXIT,
-	ROLE_CALL_ENTRY,
-	ROLE_CALL,
-};
-
 struct timeline {
 	struct source *s;
+	struct model *model;
 	struct eventline *line;
 	struct lanes cpus, tasks;
-	uint8_t *roles;
-	uint64_t start, end, shown;
-	bool any, switches;
-	/* when a task was woken and has not run since; by pid, the newest wins */
-	struct woken {
-		int32_t pid;
-		uint64_t at;
-	} woken[4096];
+	uint32_t switch_type; /* shown as what it does, not as a mark */
+	uint64_t shown;
 	struct wordlist names;
 	bool failed;
 };
@@ -145,229 +125,92 @@ static uint32_t name_of(struct timeline *t, const char *s, size_t n)
 static uint32_t task_name(struct timeline *t, int32_t pid)
 {
 	char text[64];
-	int n = pid ? snprintf(text, sizeof(text), "%s-%d", source_comm(t->s, pid), pid)
+	int n = pid ? snprintf(text, sizeof(text), "%s-%d", model_comm(t->model, pid), pid)
 		    : snprintf(text, sizeof(text), "idle");
 
 	return name_of(t, text, (size_t)n);
 }
 
-static uint32_t function_name(struct timeline *t, uint64_t addr)
-{
-	struct symbol sym;
-	char text[32];
+/* ---- what the model tells ---- */
 
-	if (source_symbol(t->s, addr, &sym))
-		return name_of(t, sym.name, strlen(sym.name));
-	snprintf(text, sizeof(text), "0x%" PRIx64, addr);
-	return name_of(t, text, strlen(text));
+static uint64_t since_start(const struct timeline *t, uint64_t time)
+{
+	uint64_t start = model_start(t->model);
+
+	return time > start ? time - start : 0;
 }
 
-/* ---- events ---- */
-
-static enum role role_of(struct timeline *t, uint32_t type)
+static void ran(struct timeline *t, struct lane *c, const struct span *s)
 {
-	static const struct {
-		const char *name;
-		enum role role;
-	} known[] = {
-		{"sched_switch", ROLE_SWITCH},	      {"sched_wakeup", ROLE_WAKEUP},
-		{"sched_wakeup_new", ROLE_WAKEUP},    {"irq_handler_entry", ROLE_IRQ_ENTRY},
-		{"irq_handler_exit", ROLE_IRQ_EXIT},  {"softirq_entry", ROLE_IRQ_ENTRY},
-		{"softirq_exit", ROLE_IRQ_EXIT},      {"funcgraph_exit", ROLE_CALL},
-		{"funcgraph_entry", ROLE_CALL_ENTRY},
-	};
-	uint32_t slot = type < SOURCE_ID_FAST ? type : 0;
-	const char *name = source_event_name(t->s, type);
+	bool waited = c->woken_pid == s->pid && c->woken_to == s->from && s->pid;
 
-	if (t->roles[slot])
-		return t->roles[slot];
-	t->roles[slot] = ROLE_MARK;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(name, known[i].name))
-			t->roles[slot] = (uint8_t)known[i].role;
-	return t->roles[slot];
+	if (s->to > s->from)
+		put_item(t, &c->tasks, since_start(t, s->from), s->to - s->from,
+			 task_name(t, s->pid), waited ? c->waited : 0);
 }
 
-static struct woken *woken_of(struct timeline *t, int32_t pid)
+static void lost(struct timeline *t, struct lane *c, const struct span *s)
 {
-	return &t->woken[(uint32_t)pid % (sizeof(t->woken) / sizeof(t->woken[0]))];
+	put(t, &c->lost, since_start(t, s->from));
+	put(t, &c->lost, since_start(t, s->to));
+	put(t, &c->lost, s->key == LOST_UNKNOWN ? 0 : s->key);
+	put(t, &c->lost, s->flags != 0);
 }
-
-/* The task that ran until now is a slice; another one begins. */
-static void run(struct timeline *t, struct lane *c, int32_t pid, uint64_t now)
-{
-	struct woken *w = woken_of(t, pid);
-
-	if (c->known && now > c->since)
-		put_item(t, &c->tasks, c->since - t->start, now - c->since,
-			 task_name(t, c->running), c->waited);
-	c->waited = w->pid == pid && w->at && pid ? now - w->at : 0;
-	w->at = 0;
-	c->running = pid;
-	c->since = now;
-	c->known = true;
-}
-
-static void switched(struct timeline *t, struct lane *c, const struct event *e)
-{
-	uint64_t next = 0;
-
-	if (!c->known) { /* the task ran before the trace began */
-		c->known = true;
-		c->running = e->pid;
-		c->since = t->start;
-	}
-	source_field(t->s, e, "next_pid", &next);
-	run(t, c, (int32_t)next, e->time);
-}
-
-static void woke(struct timeline *t, const struct event *e)
-{
-	uint64_t pid;
-
-	if (source_field(t->s, e, "pid", &pid))
-		*woken_of(t, (int32_t)pid) = (struct woken){(int32_t)pid, e->time};
-}
-
-static void mark(struct timeline *t, struct lane *c, const struct event *e)
-{
-	const char *name = source_event_name(t->s, e->type), *text;
-	size_t n;
-
-	text = eventline_info(t->line, e, &n);
-	put_item(t, &c->marks, e->time - t->start, name_of(t, name, strlen(name)),
-		 task_name(t, e->pid), name_of(t, text, n));
-}
-
-/* What an interrupt is called: the name= of its text, or all of it. */
-static void irq_entry(struct timeline *t, struct lane *c, const struct event *e)
-{
-	size_t n;
-	const char *text = eventline_info(t->line, e, &n), *at = memmem(text, n, "name=", 5);
-
-	if (at) {
-		n -= (size_t)(at + 5 - text);
-		text = at + 5;
-	}
-	c->irq_name = name_of(t, text, n);
-	c->irq_since = e->time;
-	c->in_irq = true;
-}
-
-static void irq_exit(struct timeline *t, struct lane *c, const struct event *e)
-{
-	if (c->in_irq && e->time >= c->irq_since)
-		put_item(t, &c->irqs, c->irq_since - t->start, e->time - c->irq_since, c->irq_name,
-			 0);
-	c->in_irq = false;
-}
-
-#define CALL_LATE_NS 100000u /* behind its return, as a record may be */
-
-#define CALL_DEPTH_MAX 1000u /* beyond, a call that does not return is not drawn */
 
 /* The idle tasks all have pid 0: apart by CPU, behind all others. */
-static struct lane *calls_of(struct timeline *t, const struct event *e)
+static void called(struct timeline *t, const struct span *s)
 {
-	return lane_of(t, &t->tasks, e->pid ? e->pid : IDLE_LANES + (int64_t)e->cpu);
+	struct lane *k = lane_of(t, &t->tasks, s->pid ? s->pid : IDLE_LANES + (int64_t)s->cpu);
+	uint64_t from = since_start(t, s->from), to = since_start(t, s->to);
+	const char *name = model_span_name(t->model, s);
+
+	if (k && s->key && !(s->flags & SPAN_NO_TIME) && s->to >= model_start(t->model))
+		put_item(t, &k->calls, from, to - from, name_of(t, name, strlen(name)), s->depth);
 }
 
-/* A call begins, and calls as deep or deeper are over, seen to return or not. */
-static void calls(struct timeline *t, const struct event *e)
+static void span(void *arg, const struct span *s)
 {
-	struct lane *k = calls_of(t, e);
-	uint64_t func = 0, depth = 0;
-
-	if (!k || !source_field(t->s, e, "func", &func))
-		return;
-	source_field(t->s, e, "depth", &depth);
-	if (depth >= CALL_DEPTH_MAX)
-		return;
-	while (k->open.n < 2 * depth && !t->failed)
-		put(t, &k->open, 0);
-	k->open.n = 2 * depth;
-	put(t, &k->open, e->time);
-	put(t, &k->open, func);
-}
-
-/* Calls that do not return last until `at`. */
-static void calls_close(struct timeline *t, struct lane *k, uint64_t at)
-{
-	for (size_t d = 0; 2 * d + 1 < k->open.n; d++)
-		if (k->open.v[2 * d])
-			put_item(t, &k->calls, k->open.v[2 * d] - t->start, at - k->open.v[2 * d],
-				 function_name(t, k->open.v[2 * d + 1]), d);
-	k->open.n = 0;
-}
-
-static void called(struct timeline *t, const struct event *e)
-{
-	struct lane *k = calls_of(t, e);
-	uint64_t func = 0, from = 0, to = 0, depth = 0;
-
-	if (!k || !source_field(t->s, e, "func", &func))
-		return;
-	source_field(t->s, e, "calltime", &from);
-	source_field(t->s, e, "rettime", &to);
-	source_field(t->s, e, "depth", &depth);
-	if (k->open.n > 2 * depth)
-		k->open.n = 2 * depth;
-	if (to < from)
-		return;
-	/* The fields may count by another clock than the records, or by a worse idea of its rate: a return is recorded at once. */
-	if (e->time - to > CALL_LATE_NS) {
-		from += e->time - to;
-		to = e->time;
-	}
-	if (to < t->start)
-		return;
-	if (from < t->start) /* it began before the first event */
-		from = t->start;
-	put_item(t, &k->calls, from - t->start, to - from, function_name(t, func), depth);
-}
-
-/* A switch away from a task that is dead (prev_state is X or Z): its calls are over. */
-static void calls_of_dead(struct timeline *t, const struct event *e)
-{
-	struct lane *k = e->pid ? idmap_find(&t->tasks.by_id, (uint64_t)e->pid) : NULL;
-	uint64_t state = 0;
-
-	source_field(t->s, e, "prev_state", &state);
-	if (state & 0x30 && k)
-		calls_close(t, k, e->time);
-}
-
-static void take(struct timeline *t, const struct event *e)
-{
-	struct lane *c = lane_of(t, &t->cpus, e->cpu);
-	enum role role = role_of(t, e->type);
+	struct timeline *t = arg;
+	struct lane *c = lane_of(t, &t->cpus, s->cpu);
+	const char *name;
 
 	if (!c)
 		return;
-	if (e->lost) {
-		put(t, &c->lost, (c->last ? c->last : t->start) - t->start);
-		put(t, &c->lost, e->time - t->start);
-		put(t, &c->lost, e->lost == LOST_UNKNOWN ? 0 : e->lost);
-	}
-	/* Without switches: who was seen here last runs on. */
-	if (!t->switches && (!c->known || c->running != e->pid))
-		run(t, c, e->pid, e->time);
-	switch (role) {
-	case ROLE_SWITCH:
-		switched(t, c, e);
-		calls_of_dead(t, e);
+	switch (s->kind) {
+	case SPAN_RUNNING: ran(t, c, s); break;
+	case SPAN_WAKEUP:
+		c->woken_pid = s->pid;
+		c->woken_to = s->to;
+		c->waited = s->to - s->from;
 		break;
-	case ROLE_WAKEUP:
-		woke(t, e);
-		mark(t, c, e);
+	case SPAN_IRQ:
+	case SPAN_SOFTIRQ:
+		name = model_span_name(t->model, s);
+		put_item(t, &c->irqs, since_start(t, s->from), s->to - s->from,
+			 name_of(t, name, strlen(name)), 0);
 		break;
-	case ROLE_IRQ_ENTRY: irq_entry(t, c, e); break;
-	case ROLE_IRQ_EXIT: irq_exit(t, c, e); break;
-	case ROLE_CALL_ENTRY: calls(t, e); break;
-	case ROLE_CALL: called(t, e); break;
-	default: mark(t, c, e); break;
+	case SPAN_CALL: called(t, s); break;
+	case SPAN_LOST:
+		if (s->pid < 0)
+			lost(t, c, s);
+		break;
+	default: break;
 	}
-	c->last = e->time;
+}
+
+static void mark(void *arg, const struct event *e, uint64_t number)
+{
+	struct timeline *t = arg;
+	struct lane *c = e->type == t->switch_type ? NULL : lane_of(t, &t->cpus, e->cpu);
+	const char *name = source_event_name(t->s, e->type), *text;
+	size_t n;
+
+	(void)number;
+	if (!c)
+		return;
+	text = eventline_info(t->line, e, &n);
+	put_item(t, &c->marks, since_start(t, e->time), name_of(t, name, strlen(name)),
+		 task_name(t, e->pid), name_of(t, text, n));
 }
 
 /* ---- the page ---- */
@@ -410,7 +253,7 @@ static void put_lane(struct timeline *t, const struct lane *k, bool cpu, bool fi
 	else if (k->id >= IDLE_LANES)
 		snprintf(label, sizeof(label), "idle, cpu %" PRId64, k->id - IDLE_LANES);
 	else
-		snprintf(label, sizeof(label), "%s-%" PRId64, source_comm(t->s, (int32_t)k->id),
+		snprintf(label, sizeof(label), "%s-%" PRId64, model_comm(t->model, (int32_t)k->id),
 			 k->id);
 	fprintf(out, "%s{\"cpu\":%s,\"label\":", first ? "\n" : ",\n", cpu ? "true" : "false");
 	put_text(out, label);
@@ -455,9 +298,11 @@ static void put_page(struct timeline *t, const struct timeline_options *o,
 	      out);
 	fprintf(out,
 		"{\"start\":\"%" PRIu64 "\",\"span\":%" PRIu64 ",\"ns\":%s,\"left\":%" PRIu64
-		",\"events\":%" PRIu64 ",\n\"lanes\":[",
-		t->start, t->end - t->start, t->s->unit == CLOCK_NS ? "true" : "false", r->left_out,
-		r->events);
+		",\"events\":%" PRIu64 ",\"lost\":",
+		model_start(t->model), model_finish(t->model) - model_start(t->model),
+		t->s->unit == CLOCK_NS ? "true" : "false", r->left_out, r->events);
+	put_text(out, r->lost);
+	fputs(",\n\"lanes\":[", out);
 	if (t->cpus.n)
 		qsort(t->cpus.v, t->cpus.n, sizeof(struct lane *), by_id);
 	if (t->tasks.n)
@@ -478,7 +323,6 @@ static void lanes_free(struct lanes *l)
 		free(l->v[i]->irqs.v);
 		free(l->v[i]->marks.v);
 		free(l->v[i]->calls.v);
-		free(l->v[i]->open.v);
 		free(l->v[i]->lost.v);
 		free(l->v[i]);
 	}
@@ -491,38 +335,50 @@ static void timeline_free(struct timeline *t)
 	lanes_free(&t->cpus);
 	lanes_free(&t->tasks);
 	wordlist_free(&t->names);
-	free(t->roles);
+	model_free(t->model);
 	eventline_free(t->line);
 	free(t);
 }
 
 static struct timeline *timeline_new(struct source *s)
 {
+	const struct schema *k = source_schema_named(s, "sched_switch");
 	struct timeline *t = calloc(1, sizeof(*t));
+	struct model_counts *n = model_count(s);
 
-	if (!t)
-		return NULL;
-	t->s = s;
-	t->names.copies = true;
-	t->line = eventline_new(s);
-	t->roles = calloc(SOURCE_ID_FAST, 1);
-	t->switches = source_schema_named(s, "sched_switch") != NULL;
-	if (!t->line || !t->roles) {
-		timeline_free(t);
-		return NULL;
+	if (t) {
+		t->s = s;
+		t->names.copies = true;
+		t->line = eventline_new(s);
+		t->switch_type = k ? k->id : UINT32_MAX;
+		t->model = n ? model_new(s, &(struct model_options){.counts = n, .to = UINT64_MAX},
+					 &(struct model_sink){.arg = t, .span = span, .mark = mark})
+			     : NULL;
 	}
-	return t;
+	free(n);
+	if (t && t->line && t->model)
+		return t;
+	if (t)
+		timeline_free(t);
+	return NULL;
 }
 
-/* The first switch may come late, or never: then the trace does not tell who runs, but its events do. */
-static bool has_switches(struct timeline *t, struct scan *sc)
+/* What the page must say is missing. */
+static int tell_lost(struct timeline *t, const struct timeline_options *o, struct timeline_result *r)
 {
-	const struct event *e;
-	bool any = false;
+	uint64_t calls;
+	const struct losses *l = model_losses(t->model, &calls);
+	struct account a;
+	int err = account_make(&a, t->s, losses_at(l, 0), losses_nr(l),
+			       scan_is_whole(o->choice) && !r->left_out, scan_keep, (void *)o->choice);
 
-	for (int i = 0; t->switches && !any && i < 100000 && (e = scan_next(sc)); i++)
-		any = role_of(t, e->type) == ROLE_SWITCH;
-	return any;
+	if (err)
+		return err;
+	account_calls(&a, calls);
+	if (account_lost(&a))
+		account_text(&a, r->lost, sizeof(r->lost));
+	account_free(&a);
+	return 0;
 }
 
 int timeline_html(struct source *s, const struct timeline_options *o, FILE *out,
@@ -531,6 +387,7 @@ int timeline_html(struct source *s, const struct timeline_options *o, FILE *out,
 	struct scan *sc = scan_open(s, o->choice, NULL);
 	struct timeline *t = sc ? timeline_new(s) : NULL;
 	const struct event *e;
+	bool wanted;
 	int err = 0;
 
 	*r = (struct timeline_result){0};
@@ -538,27 +395,20 @@ int timeline_html(struct source *s, const struct timeline_options *o, FILE *out,
 		scan_close(sc);
 		return -ENOMEM;
 	}
-	t->switches = has_switches(t, sc);
-	scan_rewind(sc);
-	while (!t->failed && (e = scan_next(sc))) {
-		r->events++;
+	while (!t->failed && (e = scan_next_any(sc, &wanted))) {
+		r->events += wanted;
 		if (t->shown >= o->max) {
-			r->left_out++;
+			r->left_out += wanted;
 			continue;
 		}
-		if (!t->any)
-			t->start = e->time;
-		t->any = true;
-		take(t, e);
-		t->end = r->until = e->time;
+		model_event(t->model, e, scan_number(sc), wanted);
+		r->until = e->time;
 	}
-	for (size_t i = 0; i < t->tasks.n; i++)
-		calls_close(t, t->tasks.v[i], t->end);
-	/* Who runs at the end runs to the end. */
-	for (size_t i = 0; i < t->cpus.n; i++)
-		run(t, t->cpus.v[i], -1, t->end);
+	model_end(t->model);
 	r->shown = t->shown;
-	err = t->failed ? -ENOMEM : !t->any ? -ENODATA : 0;
+	err = t->failed || model_failed(t->model) ? -ENOMEM
+	      : !r->events			  ? -ENODATA
+						  : tell_lost(t, o, r);
 	if (!err)
 		put_page(t, o, r, out);
 	scan_close(sc);

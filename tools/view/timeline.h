@@ -18,6 +18,7 @@ struct timeline_result {
 	uint64_t shown;	   /* slices and marks */
 	uint64_t left_out; /* events behind the last that fitted */
 	uint64_t until;	   /* time of that one, if any was left out */
+	char lost[256];	   /* what the trace lost; "" if nothing is known to be */
 };
 
 /* 0, or a negative errno; -ENODATA: no event to show. */

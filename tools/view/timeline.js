@@ -160,11 +160,27 @@
 		g.fillStyle = ink;
 	}
 
+	/* Hatched, so that it is not taken for a task: red where events were lost, grey where nothing was recorded. */
 	function drawLost(g, l) {
-		g.fillStyle = "rgba(214,60,60,0.25)";
-		for (let i = 0; i < l.lost.length; i += 3) {
+		for (let i = 0; i < l.lost.length; i += STEP) {
 			const x0 = Math.max(LEFT, xOf(l.lost[i])), x1 = Math.min(width - RIGHT, xOf(l.lost[i + 1]));
-			if (x1 >= LEFT && x0 <= width) g.fillRect(x0, l.top, Math.max(1.5, x1 - x0), l.bottom - l.top);
+			if (x1 < LEFT || x0 > width) continue;
+			const w = Math.max(1.5, x1 - x0), h = l.bottom - l.top, colour = l.lost[i + 3] ? "130,130,130" : "200,40,40";
+			g.save();
+			g.beginPath();
+			g.rect(x0, l.top, w, h);
+			g.clip();
+			g.fillStyle = `rgba(${colour},0.15)`;
+			g.fillRect(x0, l.top, w, h);
+			g.strokeStyle = `rgba(${colour},0.8)`;
+			g.lineWidth = 1;
+			g.beginPath();
+			for (let x = x0 - h; x < x0 + w; x += 6) {
+				g.moveTo(x, l.top + h);
+				g.lineTo(x + h, l.top);
+			}
+			g.stroke();
+			g.restore();
 		}
 	}
 
@@ -203,7 +219,8 @@
 		drawOverview();
 		document.getElementById("about").textContent = `${data.events.toLocaleString("en")} events, ${amount(span)}; shown: ` +
 			`${stamp(from)} to ${stamp(to)} (${amount(to - from)})` +
-			(data.left ? `; ${data.left.toLocaleString("en")} later events are left out` : "");
+			(data.left ? `; ${data.left.toLocaleString("en")} later events are left out` : "") +
+			(data.lost ? `; lost: ${data.lost}` : "");
 	}
 
 	/* How busy all CPUs were, over the whole trace, and which part of it is shown. */
@@ -250,6 +267,12 @@
 	/* What is at a place of the canvas. */
 	function find(x, y) {
 		const t = tOf(x), near = 3 * (to - from) / (width - LEFT - RIGHT);
+		for (const l of data.lanes) {
+			if (!l.rows.length || y < l.top || y >= l.bottom || x < LEFT) continue;
+			for (let i = 0; i < l.lost.length; i += STEP)
+				if (l.lost[i] <= t && t <= Math.max(l.lost[i + 1], l.lost[i] + near / 2))
+					return { row: { kind: "lost", lane: l, list: l.lost }, at: i };
+		}
 		for (const l of data.lanes) for (const row of l.rows) {
 			if (y < row.top || y >= row.top + row.h || x < LEFT) continue;
 			let best = null;
@@ -270,6 +293,9 @@
 
 	function tell(hit) {
 		const v = hit.row.list, i = hit.at, where = hit.row.lane.label;
+		if (hit.row.kind === "lost")
+			return (v[i + 3] ? "not recorded" : v[i + 2] ? `${v[i + 2].toLocaleString("en")} events lost` : "events lost, not known how many") +
+				`  ${amount(v[i + 1] - v[i])}\n${where}, ${stamp(v[i])} to ${stamp(v[i + 1])}`;
 		if (hit.row.kind === "mark")
 			return `${names[v[i + 1]]}: ${names[v[i + 3]]}\n${where}, ${names[v[i + 2]]}, at ${stamp(v[i])}`;
 		let text = `${names[v[i + 2]]}  ${amount(v[i + 1])}\n${where}, ${stamp(v[i])} to ${stamp(v[i] + v[i + 1])}`;
@@ -316,7 +342,7 @@
 	lanes.addEventListener("mouseleave", () => { tip.style.display = "none"; });
 	lanes.addEventListener("dblclick", (e) => {
 		const hit = find(e.offsetX, e.offsetY);
-		if (!hit || hit.row.kind === "mark") return zoom(0.25, tOf(e.offsetX));
+		if (!hit || hit.row.kind === "mark" || hit.row.kind === "lost") return zoom(0.25, tOf(e.offsetX));
 		const a = hit.row.list[hit.at], w = Math.max(20, hit.row.list[hit.at + 1]);
 		show(a - w * 0.1, a + w * 1.1);
 	});
@@ -353,7 +379,7 @@
 
 	/* The next or the former item like the picked one. */
 	function step(way) {
-		if (!picked) return;
+		if (!picked || picked.row.kind === "lost") return;
 		const list = picked.row.list, nameAt = picked.row.kind === "mark" ? 1 : 2;
 		for (let i = picked.at + way * STEP; i >= 0 && i < list.length; i += way * STEP) {
 			if (list[i + nameAt] !== list[picked.at + nameAt]) continue;

@@ -142,6 +142,7 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 	st->bytes = t->nr_words * 2;
 	state_losses(s, t, (uint32_t)(st - s->streams));
 	t->task_stacks = !strcmp(t->meta.header[SEL4_KEY_STACKS].text, "THREAD");
+	s->cpu_stacks = !t->task_stacks;
 	t->stamped = h->count[WIRE_SEL4_TIMESTAMP] > 0;
 	t->first_time = first ? wire_sel4_get48(first->operand + 1) : 0;
 	if (t->stamped && t->meta.header[SEL4_KEY_CLOCK_HZ].number > 0)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* model.h -- what happened: spans on tracks, edges between them, and where the trace does not know. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "decode/source.h"
+
+/*
+ * Events go in, in the order of time; spans come out when they end. This is the only place that pairs events:
+ *
+ *   a task       is running on a CPU, ready to run, blocked, or it is not known which (sched_switch, sched_wakeup)
+ *   a CPU        serves interrupts and soft interrupts, which nest
+ *   a task       is in a system call; sends to another (IPC); a call of a function lasts from its entry to its return
+ *   pairs        that the user names: an event that begins, one that ends, a field that both share
+ *
+ *   M1  No span goes on through an interval in which its CPU lost events, nor outside of the time in which its CPU was
+ *       recorded: it is cut there (SPAN_CUT), and the rest is SPAN_LOST.
+ *   M2  A task that is off the CPU may be woken and run on any CPU, so a loss on any of them ends what is known of it.
+ *   M3  A span whose both ends were seen though events were lost in between is given as it is, with SPAN_UNSURE: it is
+ *       not longer than that.
+ *   M4  Of each task, running, ready, blocked and lost spans touch each other and cover the time from the beginning of the
+ *       window (or its birth) to the end (or its death) exactly.
+ */
+enum span_kind {
+	SPAN_RUNNING,
+	SPAN_READY,
+	SPAN_BLOCKED,
+	SPAN_LOST,   /* nothing is known of the task (task track), or of the CPU (task -1) */
+	SPAN_WAKEUP, /* from the last wakeup to being switched to */
+	SPAN_IRQ,
+	SPAN_SOFTIRQ,
+	SPAN_SYSCALL,
+	SPAN_FAULT,
+	SPAN_IPC,
+	SPAN_CALL,
+	SPAN_PAIR,
+	SPAN_KINDS,
+};
+
+enum {
+	SPAN_NO_BEGIN = 1, /* it began before what was seen */
+	SPAN_NO_END = 2,   /* it was going on when the window ended */
+	SPAN_CUT = 4,	   /* it was going on when events were lost */
+	SPAN_UNSURE = 8,   /* M3 */
+	SPAN_GUESS =
+		16, /* running: the trace has no switches; events of the task were seen here, one after another */
+	SPAN_NO_WAKE =
+		32, /* blocked, and then it ran: no wakeup was seen, part of the time it may have been ready */
+	SPAN_NO_TIME = 64, /* a call of which only the return was seen, and not when it began */
+};
+#define SPAN_WHOLE(flags) \
+	(!((flags) & (SPAN_NO_BEGIN | SPAN_NO_END | SPAN_CUT | SPAN_GUESS | SPAN_NO_TIME)))
+
+struct span {
+	enum span_kind kind;
+	uint32_t flags;
+	uint64_t from, to;
+	int32_t pid;  /* -1: of the CPU */
+	uint32_t cpu; /* where it ended */
+	int32_t prio; /* of the task, if known; else -1 */
+	uint32_t depth;
+	uint64_t key;	     /* function, interrupt, system call; blocked: prev_state */
+	uint32_t name;	     /* model_name(); calls: none, see model_span_name() */
+	uint64_t self;	     /* of a call: its own time */
+	uint64_t begin, end; /* numbers of the events; MODEL_NO_EVENT */
+};
+#define MODEL_NO_EVENT UINT64_MAX
+
+enum edge_kind {
+	EDGE_WAKEUP, /* from the waker to the task that is switched to */
+	EDGE_IPC,    /* from the sender to the receiver */
+};
+
+struct edge {
+	enum edge_kind kind;
+	int32_t from_pid, to_pid;
+	uint32_t from_cpu, to_cpu;
+	uint64_t from_time, to_time;
+	uint64_t from_event, to_event;
+};
+
+/* A call on a task's stack, while it is open. */
+struct model_frame {
+	uint64_t func; /* 0: its entry was not seen (yet) */
+	uint64_t from, children;
+	uint64_t event;
+	/* of callees that were seen before it had a name: see calls.c */
+	uint64_t early, early_from;
+	bool early_inside;
+	uint64_t cookie; /* for who listens */
+};
+
+struct model_stack {
+	struct model_frame *v;
+	uint32_t nr, cap;
+	uint64_t overrun; /* the largest that an exit told */
+	bool counted;	  /* ... and one told it */
+	int32_t pid;
+	uint32_t cpu;
+};
+
+/* Called as things end; any may be NULL. What they get is theirs until they return. */
+struct model_sink {
+	void *arg;
+	void (*span)(void *arg, const struct span *s);
+	void (*edge)(void *arg, const struct edge *e);
+	/* A call was entered: the last of the stack; or one that was not seen is known by now (`named`). Before that its
+	 * func is 0. A call that ends is told by span() with the stack still holding it, see model_stack(). */
+	void (*enter)(void *arg, struct model_stack *k, bool named);
+	/* An event that is part of no span. */
+	void (*mark)(void *arg, const struct event *e, uint64_t number);
+};
+
+struct model_pair {
+	const char *begin, *end; /* events: name or system:name */
+	const char *key;	 /* field of both; NULL: the task */
+};
+
+enum {
+	MODEL_HAS_SWITCH = 1,
+	MODEL_HAS_WAKEUP = 2,
+	MODEL_HAS_SCHED = 4, /* any of these */
+};
+
+struct model_counts {
+	uint64_t by_type[SOURCE_ID_FAST];
+	uint8_t has[]; /* by stream */
+};
+
+struct model_options {
+	uint64_t from, to; /* the window; 0 and UINT64_MAX: all */
+	const struct model_pair *pairs;
+	size_t nr_pairs;
+	const struct model_counts *counts; /* of the trace: model_count() */
+	uint32_t without;		   /* 1 << kind: not wanted, need not be followed */
+};
+
+struct model;
+
+/* NULL with a message: a pair names an event or a field that the trace has not; or out of memory. */
+struct model *model_new(struct source *s, const struct model_options *o,
+			const struct model_sink *sink);
+/* All events of all streams in the window, as a merge gives them; `number` is the event's in the trace. What ends with an
+ * event that is not to be shown (`show` false) is followed and not told. */
+void model_event(struct model *m, const struct event *e, uint64_t number, bool show);
+/* The window is over: what is open is given with SPAN_NO_END. */
+void model_end(struct model *m);
+void model_free(struct model *m);
+
+/* The stack whose last frame the call is that span() is just told of. */
+struct model_stack *model_stack(struct model *m);
+const char *model_name(const struct model *m, uint32_t name);
+/* "sched_switch"-like: what a reader calls this span. Valid until the model is freed. */
+const char *model_span_name(struct model *m, const struct span *s);
+const char *model_function(struct model *m, uint64_t addr);
+/* What the task was called last: from records of the scheduler, else from the trace's table. */
+const char *model_comm(struct model *m, int32_t pid);
+const char *span_kind_name(enum span_kind kind);
+/* Gaps met, for account_make(); calls that function_graph says it did not follow are in *calls. */
+const struct losses *model_losses(const struct model *m, uint64_t *calls);
+/* The window as it was: the first and the last time. */
+uint64_t model_start(const struct model *m);
+uint64_t model_finish(const struct model *m);
+bool model_failed(const struct model *m); /* out of memory */
+
+/* What is in the trace, counted without a walk by time. The caller frees it; NULL: out of memory. */
+struct model_counts *model_count(struct source *s);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* sched.c -- tasks that run, are ready or wait: from sched_switch and sched_wakeup, cut where events were lost. */
+#include "model/parts.h"
+
+#include <string.h>
+
+/* Bits of prev_state: what is left of a task that will not run again, and what it sleeps in. */
+#define STATE_DEAD  0x30u
+#define STATE_SLEEP 0xffu
+
+static void learn_comm(struct task *t, const char *text, uint32_t n)
+{
+	if (!n || !t->pid)
+		return;
+	n = n < COMM_MAX ? n : COMM_MAX;
+	memcpy(t->comm, text, n);
+	t->comm[n] = 0;
+}
+
+static void give_lost(struct model *m, const struct task *t, uint64_t from, uint64_t to)
+{
+	struct span s = {.kind = SPAN_LOST,
+			 .from = from,
+			 .to = to,
+			 .pid = t->pid,
+			 .cpu = t->cpu,
+			 .prio = t->prio,
+			 .begin = MODEL_NO_EVENT,
+			 .end = m->number};
+
+	if (to > from)
+		model_give(m, &s);
+}
+
+/* What the task did until now is a span: M1, M2. */
+static void leave(struct model *m, struct task *t, uint64_t now, uint32_t flags)
+{
+	static const enum span_kind kinds[] = {[TASK_RUNNING] = SPAN_RUNNING,
+					       [TASK_READY] = SPAN_READY,
+					       [TASK_BLOCKED] = SPAN_BLOCKED};
+	struct span s = {.from = t->since,
+			 .to = now,
+			 .pid = t->pid,
+			 .cpu = t->cpu,
+			 .prio = t->prio,
+			 .key = t->why,
+			 .flags = t->flags | flags,
+			 .begin = t->event,
+			 .end = m->number};
+	uint64_t cut;
+
+	if (t->state == TASK_UNSEEN || t->state == TASK_GONE || now < t->since)
+		return;
+	if (t->state == TASK_LOST) {
+		give_lost(m, t, t->since, now);
+		return;
+	}
+	s.kind = kinds[t->state];
+	if (t->state != TASK_RUNNING && model_lost(m, t->since, now, &cut)) {
+		s.to = cut;
+		s.flags = (s.flags & ~(uint32_t)SPAN_NO_END) | SPAN_CUT;
+		s.end = MODEL_NO_EVENT;
+		model_give(m, &s);
+		give_lost(m, t, cut, now);
+		return;
+	}
+	if (now > t->since || t->state == TASK_RUNNING)
+		model_give(m, &s);
+}
+
+static void become(struct model *m, struct task *t, struct cpu *c, enum task_state state,
+		   uint64_t now)
+{
+	t->state = state;
+	t->since = now;
+	t->event = m->number;
+	t->flags = 0;
+	t->cpu = c->id;
+	t->home = c;
+}
+
+/* Of a task that is seen for the first time: how it spent the window until now. */
+static void first_seen(struct task *t, struct cpu *c, enum task_state state)
+{
+	if (t->state != TASK_UNSEEN)
+		return;
+	t->state = state;
+	t->since = c->from;
+	t->event = MODEL_NO_EVENT;
+	t->flags = SPAN_NO_BEGIN;
+	t->cpu = c->id;
+}
+
+/* The task is found running on a CPU; since when is not known, or it is since the window began. */
+static void found(struct model *m, struct cpu *c, struct task *t, uint64_t since)
+{
+	if (!t)
+		return;
+	if (t->state == TASK_UNSEEN && since > c->from)
+		first_seen(t, c, TASK_LOST);
+	leave(m, t, since, t->state == TASK_RUNNING ? SPAN_CUT : 0);
+	if (t->home != c && t->home->running == t)
+		t->home->running = NULL;
+	become(m, t, c, TASK_RUNNING, since);
+	t->event = MODEL_NO_EVENT;
+	t->flags = SPAN_NO_BEGIN;
+	c->running = t;
+}
+
+void sched_seen(struct model *m, struct cpu *c, const struct event *e)
+{
+	struct task *t = model_task(m, c, e->pid);
+
+	if (c->switches) { /* the first event here: the task ran since the window began */
+		if (!c->running)
+			found(m, c, t, c->from);
+		return;
+	}
+	if (!t || c->running == t)
+		return;
+	if (c->running) {
+		leave(m, c->running, e->time, SPAN_GUESS);
+		c->running->state = TASK_GONE;
+	}
+	become(m, t, c, TASK_RUNNING, e->time);
+	t->flags = SPAN_GUESS;
+	c->running = t;
+}
+
+void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e)
+{
+	struct task *t = c->running;
+
+	if (t) {
+		leave(m, t, from > t->since ? from : t->since,
+		      SPAN_CUT | (c->switches ? 0 : SPAN_GUESS));
+		become(m, t, c, c->switches ? TASK_LOST : TASK_GONE,
+		       from > t->since ? from : t->since);
+		c->running = NULL;
+	}
+	if (c->switches)
+		found(m, c, model_task(m, c, e->pid), e->time);
+	c->any = true;
+}
+
+/* ---- sched_switch ---- */
+
+static void give_wakeup(struct model *m, struct cpu *c, struct task *t, uint64_t now)
+{
+	struct span s = {.kind = SPAN_WAKEUP,
+			 .from = t->woken,
+			 .to = now,
+			 .pid = t->pid,
+			 .cpu = c->id,
+			 .prio = t->prio,
+			 .begin = t->woken_event,
+			 .end = m->number};
+	struct edge g = {.kind = EDGE_WAKEUP,
+			 .from_pid = t->waker,
+			 .to_pid = t->pid,
+			 .from_cpu = t->woken_cpu,
+			 .to_cpu = c->id,
+			 .from_time = t->woken,
+			 .to_time = now,
+			 .from_event = t->woken_event,
+			 .to_event = m->number};
+	uint64_t cut;
+
+	t->is_woken = false;
+	if (model_lost(m, t->woken, now, &cut))
+		s.flags |= SPAN_UNSURE;
+	model_give(m, &s);
+	if (m->show && m->sink.edge)
+		m->sink.edge(m->sink.arg, &g);
+}
+
+static void switch_from(struct model *m, struct cpu *c, struct task *t, uint64_t state,
+			uint64_t now)
+{
+	if (c->running != t) { /* a switch was not seen, and no loss was told */
+		if (c->running) {
+			leave(m, c->running, c->last, SPAN_CUT);
+			become(m, c->running, c, TASK_LOST,
+			       c->last > c->running->since ? c->last : c->running->since);
+		}
+		found(m, c, t, now);
+	}
+	leave(m, t, now, 0);
+	become(m, t, c, TASK_READY, now);
+	t->why = state;
+	if (!t->pid)
+		t->state = TASK_GONE;
+	else if (state & STATE_DEAD)
+		t->state = TASK_GONE;
+	else if (state & STATE_SLEEP)
+		t->state = TASK_BLOCKED;
+	c->running = NULL;
+}
+
+static void switch_to(struct model *m, struct cpu *c, struct task *t, uint64_t now)
+{
+	first_seen(t, c, !t->pid ? TASK_UNSEEN : m->wakeups ? TASK_READY : TASK_LOST);
+	if (t->home != c && t->home->running == t)
+		t->home->running = NULL;
+	leave(m, t, now,
+	      t->state == TASK_BLOCKED	 ? SPAN_NO_WAKE
+	      : t->state == TASK_RUNNING ? SPAN_CUT
+					 : 0);
+	if (t->is_woken)
+		give_wakeup(m, c, t, now);
+	become(m, t, c, TASK_RUNNING, now);
+	c->running = t;
+}
+
+static void switched(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct task *prev = model_task(m, c, (int32_t)row_get(&r->a, e)),
+		    *next = model_task(m, c, (int32_t)row_get(&r->b, e));
+	const char *text;
+	uint32_t n;
+
+	if (!prev || !next)
+		return;
+	text = model_text(r, r->text, e, &n);
+	learn_comm(prev, text, n);
+	text = model_text(r, r->text2, e, &n);
+	learn_comm(next, text, n);
+	if (r->d.size)
+		prev->prio = (int32_t)row_get(&r->d, e);
+	switch_from(m, c, prev, row_get(&r->c, e), e->time);
+	if (r->e.size)
+		next->prio = (int32_t)row_get(&r->e, e);
+	switch_to(m, c, next, e->time);
+}
+
+/* VeridianOS tells both halves apart: whom the CPU leaves, and whom it takes. */
+static void switched_in(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));
+
+	if (!t || t == c->running)
+		return;
+	if (c->running)
+		switch_from(m, c, c->running, 0, e->time);
+	switch_to(m, c, t, e->time);
+}
+
+/* ---- sched_wakeup ---- */
+
+static void woken(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));
+	const char *text;
+	uint32_t n;
+
+	if (!t || !t->pid)
+		return;
+	text = model_text(r, r->text, e, &n);
+	learn_comm(t, text, n);
+	if (r->b.size)
+		t->prio = (int32_t)row_get(&r->b, e);
+	t->is_woken = true;
+	t->woken = e->time;
+	t->woken_event = m->number;
+	t->woken_cpu = c->id;
+	t->waker = e->pid;
+	if (r->class) { /* it is new: before, there was nothing */
+		if (t->state == TASK_UNSEEN || t->state == TASK_GONE)
+			become(m, t, c, TASK_READY, e->time);
+		return;
+	}
+	first_seen(t, c, TASK_BLOCKED);
+	if (t->state != TASK_BLOCKED && t->state != TASK_LOST)
+		return;
+	leave(m, t, e->time, 0);
+	become(m, t, c, TASK_READY, e->time);
+}
+
+static void named(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));
+	uint32_t n;
+	const char *text = model_text(r, r->text, e, &n);
+
+	if (t)
+		learn_comm(t, text, n);
+}
+
+/* ---- roles ---- */
+
+static const struct row_field *text_field(const struct role *r, const char *name)
+{
+	int i = r->type ? row_index(r->type, name) : -1;
+
+	return i < 0 ? NULL : &r->type->fields[i];
+}
+
+static void add(struct model *m, const struct schema *k,
+		void (*take)(struct model *, const struct role *, struct cpu *,
+			     const struct event *),
+		const char *const names[7])
+{
+	struct role *r = model_add_role(m, k->id);
+
+	if (!r)
+		return;
+	r->take = take;
+	r->is_mark = true;
+	r->a = row_number_of(m->s, k->id, names[0]);
+	r->b = row_number_of(m->s, k->id, names[1]);
+	r->c = row_number_of(m->s, k->id, names[2]);
+	r->d = row_number_of(m->s, k->id, names[3]);
+	r->e = row_number_of(m->s, k->id, names[4]);
+	r->text = text_field(r, names[5]);
+	r->text2 = text_field(r, names[6]);
+	r->class = !strcmp(k->name, "sched_wakeup_new");
+}
+
+void sched_roles(struct model *m, const struct schema *k)
+{
+	static const struct {
+		const char *name;
+		void (*take)(struct model *, const struct role *, struct cpu *,
+			     const struct event *);
+		const char *fields[7];
+	} known[] = {
+		{"sched_switch",
+		 switched,
+		 {"prev_pid", "next_pid", "prev_state", "prev_prio", "next_prio", "prev_comm",
+		  "next_comm"}},
+		{"sched_wakeup", woken, {"pid", "prio", "", "", "", "comm", ""}},
+		{"sched_wakeup_new", woken, {"pid", "prio", "", "", "", "comm", ""}},
+		{"sched_waking", named, {"pid", "", "", "", "", "comm", ""}},
+		{"sched_stat_runtime", named, {"pid", "", "", "", "", "comm", ""}},
+		{"sched_process_exit", named, {"pid", "", "", "", "", "comm", ""}},
+		{"sched_process_fork", named, {"child_pid", "", "", "", "", "child_comm", ""}},
+		{"sched_switch_in", switched_in, {"pid", "", "", "", "", "", ""}},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(k->name, known[i].name))
+			add(m, k, known[i].take, known[i].fields);
+}
+
+/* ---- the end ---- */
+
+static uint64_t end_of(const struct model *m, const struct cpu *c)
+{
+	return c->to < m->finish ? c->to : m->finish;
+}
+
+void sched_end(struct model *m)
+{
+	for (uint32_t i = 0; i < m->nr_cpus; i++) {
+		struct cpu *c = &m->cpus[i];
+
+		if (!c->running)
+			continue;
+		leave(m, c->running, end_of(m, c), SPAN_NO_END);
+		c->running->state = TASK_GONE;
+		c->running = NULL;
+	}
+	for (size_t i = 0; i < m->tasks.cap; i++) {
+		struct task *t = m->tasks.slots[i].value;
+
+		if (t)
+			leave(m, t, end_of(m, t->home), SPAN_NO_END);
+	}
+}
