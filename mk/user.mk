@@ -25,6 +25,12 @@ demo-user: $(B)/port/work-patch ## trace a process with the user port and print 
 	@echo "... all of it: trace-cmd report $(B)/port/work.dat"
 CHECK_FAST_DEPS += $(B)/x86_64/libfathom.a
 
+# A program that records more than its buffer holds (test/cli/losses.py).
+$(B)/port/full: test/port/full.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc -O2 $(USER_INC) $< $(B)/user/libfathom.a -o $@
+CHECK_FAST_DEPS += $(B)/port/full
+
 # A program that ends badly (test/port/crashes.py).
 $(B)/port/crashes: test/port/crashes.c $(B)/user/libfathom.a
 	@mkdir -p $(@D)

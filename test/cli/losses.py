@@ -115,15 +115,13 @@ with Traces() as t:
     check("text_head", got.get("lost") == 50 and causes(got) == {"overwritten": (50, True)}, got)
 
     # A process whose buffers were full: refused events are in no page.
-    work = os.path.join(TOP, "build/port/work-patch")
     path = t.path("full.dat")
-    subprocess.run([work], env={**os.environ, "FATHOM_TRACE": f"events=*,mode=discard,buffer_kb=12,out={path}"}, check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run([os.path.join(TOP, "build/port/full"), "100000"], check=True,
+                   env={**os.environ, "FATHOM_TRACE": f"events=full:*,mode=discard,buffer_kb=64,out={path}"})
     got = stat(path)
-    offered = 3 * 200  # job_begin, frame_alloc, job_end of each job; the rest is few
-    jobs = sum(e["count"] for e in got["types"] if e["name"] in ("job_begin", "job_end", "frame_alloc"))
-    check("process_refusals", got["lost"] >= offered - jobs > 0 and got["lost_is_exact"] and
-          causes(got) == {"refused: buffer full": (got["lost"], True)}, (got["lost"], offered - jobs, causes(got)))
+    ticks = sum(e["count"] for e in got["types"] if e["name"] == "tick")
+    check("process_refusals", got["lost"] == 100000 - ticks > 0 and got["lost_is_exact"] and
+          causes(got) == {"refused: buffer full": (got["lost"], True)}, (got["lost"], 100000 - ticks, causes(got)))
     check("process_clock", got["clock"] == "local" and got["unit"] == "ns", got["clock"])
     carried("process", path, "refused: buffer full")
 done()

@@ -50,11 +50,6 @@ void **idmap_at(struct idmap *m, uint64_t key)
 	return &s->value;
 }
 
-void *idmap_find(const struct idmap *m, uint64_t key)
-{
-	return m->cap ? probe(m, key)->value : NULL;
-}
-
 void idmap_free(struct idmap *m)
 {
 	free(m->slots);

@@ -19,8 +19,6 @@ struct idmap {
 void *idmap_find(const struct idmap *m, uint64_t key);
 /* Where the value of `key` goes: NULL stands there if it has none yet, and the caller must store one. NULL: no memory. */
 void **idmap_at(struct idmap *m, uint64_t key);
-/* The value of `key`, NULL if it has none; the map stays as it is. */
-void *idmap_find(const struct idmap *m, uint64_t key);
 void idmap_free(struct idmap *m);
 
 #endif

@@ -5,10 +5,12 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "model/learn.h"
 #include "view/summary.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool as_json, as_summary;
@@ -345,6 +347,19 @@ static int whole(struct source *s, const struct options *o, struct summary *out)
 	return err;
 }
 
+/* Tasks that are gone are not in the trace's table; those that are printed get the names that records hold. */
+static void learn_names(struct source *s, const struct options *o, const struct summary *m)
+{
+	size_t nr = as_json ? m->nr_pids : shown(m->nr_pids);
+	int32_t *pids = calloc(nr + 1, sizeof(*pids));
+
+	for (size_t i = 0; pids && i < nr; i++)
+		pids[i] = m->pids[i].pid;
+	if (pids && !as_summary)
+		model_learn_comms(s, pids, nr, o->no_index);
+	free(pids);
+}
+
 int cmd_stat(int argc, char **argv)
 {
 	struct options o;
@@ -365,6 +380,7 @@ int cmd_stat(int argc, char **argv)
 	}
 	err = scan_is_choosy(&o.choice) ? walk(s, &o, &m) : whole(s, &o, &m);
 	if (!err) {
+		learn_names(s, &o, &m);
 		if (as_json) {
 			print_json(s, &m);
 		} else if (as_summary) {

@@ -27,7 +27,7 @@
  *
  *   ftrace:function         ip, parent_ip                 a function was entered
  *   ftrace:funcgraph_entry  func, depth                   ... and its return will be told
- *   ftrace:funcgraph_exit   func, calltime, rettime, depth
+ *   ftrace:funcgraph_exit   func, calltime (0: not known), rettime, depth
  *   ftrace:kernel_stack     size, caller[]                the stack at the event before it on the CPU
  *   ftrace:print            ip, buf                       text
  *   sched:sched_switch      prev_comm, prev_pid, prev_state, next_comm, next_pid ...

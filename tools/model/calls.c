@@ -119,17 +119,18 @@ static void entry(struct model *m, const struct role *r, struct cpu *c, const st
 	if (k->nr == depth + 1) {
 		struct model_frame *f = &k->v[depth];
 
-		if (!f->func && f->event != MODEL_NO_EVENT &&
-		    !model_lost(m, f->from, e->time, &cut)) {
+		if (!f->func && f->entry_to_come && !model_lost(m, f->from, e->time, &cut)) {
 			name_frame(m, k, func);
 			f->event = m->number;
 			return;
 		}
 		drop(m, k, (uint32_t)depth, e->time, SPAN_CUT);
 	}
-	while (k->nr < depth)
-		if (!push(m, k, 0, e->time, m->number))
+	while (k->nr < depth) {
+		if (!push(m, k, 0, e->time, MODEL_NO_EVENT))
 			return;
+		k->v[k->nr - 1].entry_to_come = true;
+	}
 	push(m, k, func, e->time, m->number);
 }
 

@@ -151,7 +151,7 @@ void calltree_call(struct calltree *t, const struct span *s, struct model_stack 
 {
 	const struct model_frame *f = &k->v[k->nr - 1];
 	uint32_t n = node_of(f), apart = apart_of(f), parent = parent_of(t, k);
-	bool counts = !(s->flags & (SPAN_CUT | SPAN_NO_END)) && s->key;
+	bool counts = !(s->flags & (SPAN_CUT | SPAN_NO_END | SPAN_NO_TIME));
 
 	if (t->failed)
 		return;
@@ -164,13 +164,11 @@ void calltree_call(struct calltree *t, const struct span *s, struct model_stack 
 		unlink_node(t, apart);
 		move_below(t, apart, f->early_inside ? n : parent);
 	}
-	if (!counts || s->flags & SPAN_NO_TIME)
+	if (!counts) {
 		t->open++;
-	if (!counts)
 		return;
+	}
 	t->node[n].calls++;
-	if (s->flags & SPAN_NO_TIME)
-		return;
 	t->node[n].self += s->self;
 	t->node[n].total += s->to - s->from;
 }

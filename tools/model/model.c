@@ -463,7 +463,7 @@ struct model_counts *model_count(struct source *s)
 {
 	struct model_counts *n = calloc(1, sizeof(*n) + s->nr_streams);
 	struct tally scan = {.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t)),
-			    .losses = losses_new()};
+			     .losses = losses_new()};
 
 	for (uint32_t i = 0; n && scan.by_type && scan.losses && i < s->nr_streams; i++) {
 		struct cursor *c = s->streams[i].nr_blocks ? cursor_open(s, i) : NULL;

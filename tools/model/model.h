@@ -87,7 +87,8 @@ struct model_frame {
 	/* of callees that were seen before it had a name: see calls.c */
 	uint64_t early, early_from;
 	bool early_inside;
-	uint64_t cookie; /* for who listens */
+	bool entry_to_come; /* it has no name, and may get one by its entry */
+	uint64_t cookie;    /* for who listens */
 };
 
 struct model_stack {

@@ -91,6 +91,19 @@ static void first_seen(struct task *t, struct cpu *c, enum task_state state)
 	t->cpu = c->id;
 }
 
+/* It is seen elsewhere though it was running there: that it left was lost, and is not told yet. */
+static void displace(struct model *m, struct cpu *c, struct task *t)
+{
+	struct cpu *old = t->home;
+	uint64_t at = old->last > t->since ? old->last : t->since;
+
+	if (old == c || old->running != t)
+		return;
+	leave(m, t, at, SPAN_CUT);
+	become(m, t, old, TASK_LOST, at);
+	old->running = NULL;
+}
+
 /* The task is found running on a CPU; since when is not known, or it is since the window began. */
 static void found(struct model *m, struct cpu *c, struct task *t, uint64_t since)
 {
@@ -98,9 +111,8 @@ static void found(struct model *m, struct cpu *c, struct task *t, uint64_t since
 		return;
 	if (t->state == TASK_UNSEEN && since > c->from)
 		first_seen(t, c, TASK_LOST);
+	displace(m, c, t);
 	leave(m, t, since, t->state == TASK_RUNNING ? SPAN_CUT : 0);
-	if (t->home != c && t->home->running == t)
-		t->home->running = NULL;
 	become(m, t, c, TASK_RUNNING, since);
 	t->event = MODEL_NO_EVENT;
 	t->flags = SPAN_NO_BEGIN;
@@ -200,8 +212,7 @@ static void switch_from(struct model *m, struct cpu *c, struct task *t, uint64_t
 static void switch_to(struct model *m, struct cpu *c, struct task *t, uint64_t now)
 {
 	first_seen(t, c, !t->pid ? TASK_UNSEEN : m->wakeups ? TASK_READY : TASK_LOST);
-	if (t->home != c && t->home->running == t)
-		t->home->running = NULL;
+	displace(m, c, t);
 	leave(m, t, now,
 	      t->state == TASK_BLOCKED	 ? SPAN_NO_WAKE
 	      : t->state == TASK_RUNNING ? SPAN_CUT

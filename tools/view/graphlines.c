@@ -56,8 +56,24 @@ static __attribute__((noinline)) char *put_long(char *at, uint64_t ns)
 	return at + 3;
 }
 
-static inline char *put_duration(char *at, uint64_t ns)
+/* What is not known, or ticks of a length that is not: no unit. */
+static __attribute__((noinline)) char *put_odd(char *at, uint64_t ticks)
 {
+	char digits[24];
+	unsigned n = ticks == ITEM_NO_TIME ? 0 : out_digits(digits, ticks);
+
+	memset(at, ' ', 12);
+	at += n < 11 ? 11 - n : 0;
+	memcpy(at, digits, n);
+	at += n;
+	memcpy(at, "  |  ", 5);
+	return at + 5;
+}
+
+static inline char *put_duration(const struct writer *w, char *at, uint64_t ns)
+{
+	if (ns == ITEM_NO_TIME || w->source->unit != CLOCK_NS)
+		return put_odd(at, ns);
 	return ns < 1000000 ? put_short(at, (unsigned)ns) : put_long(at, ns);
 }
 
@@ -71,7 +87,7 @@ void print_graph_entry(struct writer *w, const struct printer *p, const struct i
 		return;
 	at = w->out->at;
 	if (i->leaf)
-		at = put_duration(at, i->value);
+		at = put_duration(w, at, i->value);
 	else
 		at = (char *)memcpy(at, "             |  ", 16) + 16;
 	at = put_indent(at, i->depth);
@@ -96,7 +112,7 @@ void print_graph_exit(struct writer *w, const struct printer *p, const struct it
 	(void)p;
 	if (!out_room(w->out, GRAPH_ROOM + 2u * i->depth))
 		return;
-	at = put_indent(put_duration(w->out->at, i->value), i->depth);
+	at = put_indent(put_duration(w, w->out->at, i->value), i->depth);
 	*at++ = '}';
 	w->out->at = at;
 }

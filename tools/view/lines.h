@@ -94,6 +94,8 @@ struct batch {
 #define LINE_HEAD_MAX 128u
 
 /* A thread that makes text. */
+#define ITEM_NO_TIME UINT64_MAX /* a duration that is not known */
+
 struct writer {
 	const struct report_options *o;
 	struct source *source;

@@ -242,8 +242,9 @@ static inline uint64_t graph_word(const struct reader *r, const struct printer *
 static inline uint64_t duration(const struct reader *r, const struct printer *p,
 				const uint8_t *data, uint32_t size)
 {
-	return graph_word(r, p, data, size, GRAPH_RETTIME) -
-	       graph_word(r, p, data, size, GRAPH_CALLTIME);
+	uint64_t called = graph_word(r, p, data, size, GRAPH_CALLTIME);
+
+	return called ? graph_word(r, p, data, size, GRAPH_RETTIME) - called : ITEM_NO_TIME;
 }
 
 static inline uint16_t graph_depth(const struct reader *r, const struct printer *p,

@@ -364,13 +364,15 @@ static struct timeline *timeline_new(struct source *s)
 }
 
 /* What the page must say is missing. */
-static int tell_lost(struct timeline *t, const struct timeline_options *o, struct timeline_result *r)
+static int tell_lost(struct timeline *t, const struct timeline_options *o,
+		     struct timeline_result *r)
 {
 	uint64_t calls;
 	const struct losses *l = model_losses(t->model, &calls);
 	struct account a;
 	int err = account_make(&a, t->s, losses_at(l, 0), losses_nr(l),
-			       scan_is_whole(o->choice) && !r->left_out, scan_keep, (void *)o->choice);
+			       scan_is_whole(o->choice) && !r->left_out, scan_keep,
+			       (void *)o->choice);
 
 	if (err)
 		return err;

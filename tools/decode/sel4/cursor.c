@@ -9,8 +9,12 @@
 
 /*
  * A block is a checkpoint of the index: its state is known, so a cursor may begin there. Open calls are followed only
- * from where the cursor began; a return whose call it has not seen gets the time of the place it began at.
+ * from where the cursor began, and not across a kernel entry or exit: when a return's call was, of which that is all that
+ * was seen, is not known, and its calltime is 0.
  */
+#define HEAD_WORDS \
+	65536u /* of one entry, before it is written; beyond, its time is not looked for */
+
 void sel4_cursor_seek(struct cursor *c, uint64_t block)
 {
 	struct sel4_cursor *k = (struct sel4_cursor *)c;
@@ -27,7 +31,7 @@ void sel4_cursor_seek(struct cursor *c, uint64_t block)
 	}
 	sel4_index_state(t->index, block, &k->state);
 	k->word = t->index->checkpoints[block].word;
-	k->began = sel4_time(t, &k->state, k->state.event);
+	k->head_end = 0;
 	k->pid = sel4_pid(t, k->state.tcb);
 }
 
@@ -85,7 +89,7 @@ static void function(struct sel4_cursor *k, struct sel4_event *e, uint64_t now)
 	}
 	k->state.depth--;
 	e->depth = k->state.depth > 0 ? (int32_t)k->state.depth : 0;
-	e->calltime = k->began;
+	e->calltime = 0;
 	if (k->calls.nr && --k->calls.nr < SEL4_CALLS_MAX)
 		e->calltime = k->calls.time[k->calls.nr];
 	e->rettime = now;
@@ -112,6 +116,35 @@ static void switch_stack(struct sel4_cursor *k, uint64_t from, uint64_t to)
 		*put = k->calls;
 	k->calls = get && get != put ? *get : (struct sel4_calls){.tcb = to};
 	k->state.depth = k->calls.depth;
+}
+
+/*
+ * The kernel runs before it writes its entry: what comes between an exit and the next entry belongs to that one, and has its
+ * time, not the time of the exit before. Looked up once for all such events in a row.
+ */
+static uint64_t head_time(struct sel4_cursor *k, uint64_t now)
+{
+	struct sel4_cursor ahead;
+
+	if (k->word >= k->head_end) {
+		ahead = *k;
+		k->head_known = false;
+		while (ahead.word < k->trace->nr_words && ahead.word - k->word < HEAD_WORDS) {
+			uint32_t type, words = step(&ahead, &type);
+			const uint16_t *w = k->trace->words + ahead.word;
+
+			if (type == WIRE_SEL4_KERNEL_ENTRY)
+				k->head_known = true;
+			if (type == WIRE_SEL4_KERNEL_ENTRY || type == WIRE_SEL4_KERNEL_EXIT)
+				break;
+			if (type == WIRE_SEL4_TIMESTAMP)
+				sel4_state_special(&ahead.state, type, w);
+			ahead.word += words;
+		}
+		k->head_end = ahead.word;
+		k->head_time = sel4_time(k->trace, &ahead.state, k->state.event);
+	}
+	return k->head_known ? k->head_time : now;
 }
 
 static void emit(struct sel4_cursor *k, const struct sel4_event *v, uint64_t word, uint64_t now,
@@ -194,6 +227,9 @@ bool sel4_cursor_next(struct cursor *c, struct event *e)
 			k->pid = sel4_pid(t, k->state.tcb);
 	}
 	now = sel4_time(t, &k->state, v.number);
+	if (v.type <= WIRE_SEL4_FUNC_EXIT && t->stamped && !k->state.entry_known &&
+	    t->index->head->count[WIRE_SEL4_KERNEL_ENTRY])
+		now = head_time(k, now);
 	if (v.type <= WIRE_SEL4_FUNC_EXIT)
 		function(k, &v, now);
 	v.vmid = k->state.vmid;

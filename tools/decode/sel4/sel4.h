@@ -66,7 +66,9 @@ struct sel4_cursor {
 	struct sel4_state state;
 	uint64_t word;
 	uint64_t gap_word; /* the gap whose cut words were given already */
-	uint64_t began;	   /* time where the walk began */
+	uint64_t head_end,
+		head_time; /* up to this word events have the time of the entry to come */
+	bool head_known;
 	int32_t pid;
 	const struct sel4_posting *posting; /* the next event is this one of a list */
 	uint32_t posting_type;
