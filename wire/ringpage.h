@@ -69,6 +69,25 @@ static inline uint32_t wire_header_delta(uint32_t word)
 #endif
 }
 
+/* The same of a machine of the other byte order, the word being read in its order. */
+static inline uint32_t wire_header_type_other(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word & 31;
+#else
+	return word >> WIRE_DELTA_BITS;
+#endif
+}
+
+static inline uint32_t wire_header_delta_other(uint32_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return word >> WIRE_TYPE_LEN_BITS;
+#else
+	return word & WIRE_DELTA_MAX;
+#endif
+}
+
 /* An absolute stamp has 59 bits; the rest comes from the time before it, which it may have carried over. */
 #define WIRE_STAMP_BITS 59
 static inline uint64_t wire_stamp_time(uint64_t before, uint64_t stamp)
@@ -87,21 +106,29 @@ struct wire_item {
 	uint32_t type; /* its type_len */
 };
 
+static inline uint32_t wire_page_word(const uint8_t *at, int other)
+{
+	uint32_t word = *(const uint32_t *)(const void *)at;
+
+	return other ? word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24
+		     : word;
+}
+
 /*
- * Step over the item at `at` of the page's data, which ends at `end`, and keep *time: 0, or -1 if it is damaged. Pages of
- * this machine's byte order only. Trusts nothing: `data` may be any bytes.
+ * Step over the item at `at` of the page's data, which ends at `end`, and keep *time: 0, or -1 if it is damaged. `other`:
+ * the page is of the other byte order than this machine's. Trusts nothing: `data` may be any bytes.
  */
-static inline int wire_page_step(const uint8_t *data, uint32_t at, uint32_t end, uint64_t *time,
-				 struct wire_item *item)
+static inline int wire_page_step_order(const uint8_t *data, uint32_t at, uint32_t end,
+				       uint64_t *time, struct wire_item *item, int other)
 {
 	uint32_t word, extra = 0, delta, room;
 
 	if (at >= end || at % 4 || end - at < 4)
 		return -1;
 	room = end - at;
-	word = *(const uint32_t *)(const void *)(data + at);
-	delta = wire_header_delta(word);
-	item->type = wire_header_type(word);
+	word = wire_page_word(data + at, other);
+	delta = other ? wire_header_delta_other(word) : wire_header_delta(word);
+	item->type = other ? wire_header_type_other(word) : wire_header_type(word);
 	item->data = 0;
 	item->bytes = 0;
 	if (item->type >= 1 && item->type <= WIRE_TYPE_DATA_MAX) {
@@ -117,7 +144,7 @@ static inline int wire_page_step(const uint8_t *data, uint32_t at, uint32_t end,
 	}
 	if (room < 8)
 		return -1;
-	extra = *(const uint32_t *)(const void *)(data + at + 4);
+	extra = wire_page_word(data + at + 4, other);
 	if (item->type == WIRE_TYPE_EXTEND || item->type == WIRE_TYPE_STAMP) {
 		uint64_t t = ((uint64_t)extra << WIRE_DELTA_BITS) + delta;
 
@@ -134,6 +161,12 @@ static inline int wire_page_step(const uint8_t *data, uint32_t at, uint32_t end,
 		item->data = data + at + 8;
 	}
 	return item->next <= end ? 0 : -1;
+}
+
+static inline int wire_page_step(const uint8_t *data, uint32_t at, uint32_t end, uint64_t *time,
+				 struct wire_item *item)
+{
+	return wire_page_step_order(data, at, end, time, item, 0);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c -- physical memory as a file: raw from address 0, or an ELF core; and a kernel's ELF file for its addresses. */
+/* image.c -- physical memory as a file: raw from some address on, or an ELF core; and a kernel's ELF file for its addresses. */
 #include "capture/image.h"
 #include "base/diag.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ static int map_file(struct image *im, const char *path)
 	if (fd < 0 || fstat(fd, &st)) {
 		diag_error("%s: %s", path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-		diag_error("%s: not a file with something in it", path);
+		diag_error("%s: is empty, or not a regular file", path);
 	} else {
 		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 
@@ -43,55 +44,67 @@ void image_close(struct image *im)
 	im->map = NULL;
 }
 
-static bool is_elf64(const struct image *im)
+static bool is_elf(const struct image *im)
 {
-	return im->bytes >= sizeof(Elf64_Ehdr) && !memcmp(im->map, ELFMAG, SELFMAG) &&
-	       im->map[EI_CLASS] == ELFCLASS64 && im->map[EI_DATA] == ELFDATA2LSB;
+	return im->bytes > EI_NIDENT && !memcmp(im->map, ELFMAG, SELFMAG);
 }
 
-/* The load segments; `virtual` says which address they are found by. */
+/* One program header; `virtual` says which address the segment is found by. */
+static void add_segment(struct image *im, const GElf_Phdr *p, bool virtual)
+{
+	if (p->p_type != PT_LOAD || !p->p_memsz || im->nr_segs > IMAGE_SEGMENTS_MAX)
+		return;
+	if (im->nr_segs == IMAGE_SEGMENTS_MAX) {
+		diag_warn("%s: only the first %d segments are read", im->path, IMAGE_SEGMENTS_MAX);
+		im->nr_segs++;
+		return;
+	}
+	if (!virtual && (p->p_offset > im->bytes || p->p_filesz > im->bytes - p->p_offset)) {
+		diag_at(im->path, p->p_offset, "a segment of %llu bytes reaches beyond the file",
+			(unsigned long long)p->p_filesz);
+		return;
+	}
+	im->seg[im->nr_segs++] =
+		(struct image_segment){virtual ? p->p_vaddr : p->p_paddr, p->p_paddr, p->p_offset,
+				       virtual ? p->p_memsz : p->p_filesz};
+}
+
+/* The load segments of an ELF file of either class and byte order. */
 static int load_segments(struct image *im, bool virtual)
 {
-	Elf64_Ehdr h;
+	Elf *elf = elf_version(EV_CURRENT) != EV_NONE
+			   ? elf_memory((char *)(uintptr_t)im->map, (size_t)im->bytes)
+			   : NULL;
+	size_t nr = 0;
+	GElf_Phdr p;
 
-	memcpy(&h, im->map, sizeof(h));
-	if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > im->bytes ||
-	    (uint64_t)h.e_phnum * sizeof(Elf64_Phdr) > im->bytes - h.e_phoff) {
-		diag_at(im->path, h.e_phoff, "program headers lie outside of the file");
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr)) {
+		diag_error("%s: not an ELF file that can be read: %s", im->path, elf_errmsg(-1));
+		elf_end(elf);
 		return -1;
 	}
-	for (uint32_t i = 0; i < h.e_phnum; i++) {
-		Elf64_Phdr p;
-
-		memcpy(&p, im->map + h.e_phoff + i * sizeof(p), sizeof(p));
-		if (p.p_type != PT_LOAD || !p.p_memsz)
-			continue;
-		if (im->nr_segs == IMAGE_SEGMENTS_MAX) {
-			diag_warn("%s: only the first %d segments are read", im->path,
-				  IMAGE_SEGMENTS_MAX);
-			break;
-		}
-		if (!virtual && (p.p_offset > im->bytes || p.p_filesz > im->bytes - p.p_offset)) {
-			diag_at(im->path, h.e_phoff + i * sizeof(p),
-				"a segment reaches beyond the file");
-			continue;
-		}
-		im->seg[im->nr_segs++] =
-			(struct image_segment){virtual ? p.p_vaddr : p.p_paddr, p.p_paddr,
-					       p.p_offset, virtual ? p.p_memsz : p.p_filesz};
-	}
+	im->big = im->map[EI_DATA] == ELFDATA2MSB;
+	im->long_bytes = im->map[EI_CLASS] == ELFCLASS32 ? 4 : 8;
+	for (size_t i = 0; i < nr; i++)
+		if (gelf_getphdr(elf, (int)i, &p))
+			add_segment(im, &p, virtual);
+		else
+			diag_at(im->path, 0, "program header %zu lies outside of the file", i);
+	elf_end(elf);
+	if (im->nr_segs > IMAGE_SEGMENTS_MAX)
+		im->nr_segs = IMAGE_SEGMENTS_MAX;
 	if (!im->nr_segs)
 		diag_error("%s: no memory in it", im->path);
 	return im->nr_segs ? 0 : -1;
 }
 
-int image_open(struct image *im, const char *path)
+int image_open(struct image *im, const char *path, uint64_t base)
 {
 	if (map_file(im, path))
 		return -1;
-	if (is_elf64(im))
+	if (is_elf(im))
 		return load_segments(im, false);
-	im->seg[0] = (struct image_segment){0, 0, 0, im->bytes};
+	im->seg[0] = (struct image_segment){base, base, 0, im->bytes};
 	im->nr_segs = 1;
 	return 0;
 }
@@ -100,8 +113,8 @@ int image_kernel(struct image *im, const char *path)
 {
 	if (map_file(im, path))
 		return -1;
-	if (!is_elf64(im)) {
-		diag_error("%s: not a 64-bit little-endian ELF file", path);
+	if (!is_elf(im)) {
+		diag_error("%s: not an ELF file", path);
 		return -1;
 	}
 	return load_segments(im, true);

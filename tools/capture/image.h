@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image.h -- physical memory as a file: raw from address 0, or an ELF core; and a kernel's ELF file for its addresses. */
+/* image.h -- physical memory as a file: raw from some address on, or an ELF core; and a kernel's ELF file for its addresses. */
 #ifndef CAPTURE_IMAGE_H
 #define CAPTURE_IMAGE_H
 
@@ -22,10 +22,13 @@ struct image {
 	uint64_t bytes;
 	struct image_segment seg[IMAGE_SEGMENTS_MAX];
 	uint32_t nr_segs;
+	/* of an ELF file */
+	bool big;
+	uint32_t long_bytes;
 };
 
-/* 0, or -1 with the reason told. */
-int image_open(struct image *im, const char *path);
+/* A raw image begins at physical address `base`. 0, or -1 with the reason told. */
+int image_open(struct image *im, const char *path, uint64_t base);
 /* The load segments of a kernel: virtual to physical. */
 int image_kernel(struct image *im, const char *path);
 void image_close(struct image *im);

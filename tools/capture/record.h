@@ -12,6 +12,7 @@ struct record_options {
 	const char *kernel;		     /* ELF file */
 	const char *qemu;		     /* boot `kernel` */
 	const char *image;		     /* a kernel's memory */
+	uint64_t base;			     /* physical address of its first byte, if it is raw */
 	const char *target;		     /* a live one, as in fathom mount, or a directory */
 	const char *tracer;		     /* for current_tracer; NULL: as it is */
 	char *const *command;		     /* runs while a target is recorded; NULL: none */

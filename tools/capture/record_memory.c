@@ -3,6 +3,7 @@
 #include "capture/image.h"
 #include "capture/names.h"
 #include "capture/record.h"
+#include "base/bytes.h"
 #include "base/diag.h"
 #include "wire/beacon.h"
 #include "wire/crc32.h"
@@ -64,16 +65,39 @@ static bool meta_is_good(const struct wire_beacon *b)
 	       b->meta_discards + 2 <= b->meta_bytes;
 }
 
-static bool beacon_is_good(const struct wire_beacon *b)
+/* A beacon of the other byte order, as this machine would have it. */
+static void beacon_swap(struct wire_beacon *b)
 {
-	struct wire_beacon copy = *b;
+	uint32_t *u32[] = {&b->bytes,	   &b->crc,	&b->nr_cpus,
+			   &b->page_bytes, &b->ns_mult, &b->ns_shift};
+	uint64_t *u64[] = {&b->self, &b->block, &b->block_bytes, &b->texts, &b->texts_bytes};
 
+	for (size_t i = 0; i < sizeof(u32) / sizeof(u32[0]); i++)
+		*u32[i] = __builtin_bswap32(*u32[i]);
+	for (size_t i = 0; i < sizeof(u64) / sizeof(u64[0]); i++)
+		*u64[i] = __builtin_bswap64(*u64[i]);
+	for (uint16_t *u = &b->ring_bytes; u <= &b->meta_discards; u++)
+		*u = __builtin_bswap16(*u);
+	for (size_t i = 0; i < WIRE_BEACON_CPUS; i++)
+		b->ring[i] = __builtin_bswap64(b->ring[i]);
+}
+
+/* The beacon at `p`, if it is one. */
+static bool beacon_is_good(struct recovery *r, const uint8_t *p)
+{
+	struct wire_beacon copy, *b = &r->b;
+
+	memcpy(&copy, p, sizeof(copy));
 	copy.crc = 0;
+	memcpy(b, p, sizeof(*b));
+	if (r->c->big)
+		beacon_swap(b);
 	return b->bytes == sizeof(*b) && fathom_crc32(0, &copy, sizeof(copy)) == b->crc &&
 	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && b->page_bytes == WIRE_PAGE_BYTES &&
 	       b->self >= b->block && b->self - b->block < b->block_bytes && meta_is_good(b) &&
-	       index_shift(b) + b->pos_index_bits < 48 && b->pos_index_bits < 32 &&
-	       b->slot_page_bits < 32;
+	       index_shift(b) + b->pos_index_bits < 8 * r->c->long_bytes - 1 &&
+	       b->pos_index_bits < 32 && b->pos_word_bits < 32 &&
+	       b->slot_page_bits + b->pos_count_bits + 1u < 8 * r->c->long_bytes;
 }
 
 /* Every page of the image may begin with a beacon. */
@@ -90,8 +114,7 @@ static int find_beacon(struct recovery *r)
 
 			if (memcmp(p, WIRE_BEACON_MAGIC, sizeof(r->b.magic)))
 				continue;
-			memcpy(&r->b, p, sizeof(r->b));
-			if (beacon_is_good(&r->b)) {
+			if (beacon_is_good(r, p)) {
 				r->at = s->at + off;
 				return 0;
 			}
@@ -103,12 +126,20 @@ static int find_beacon(struct recovery *r)
 	return -1;
 }
 
-static uint64_t word(const uint8_t *p, uint32_t bytes)
+/* A number of the target. */
+static uint64_t word(const struct recovery *r, const uint8_t *p, uint32_t bytes)
 {
-	uint64_t v = 0;
+	switch (bytes) {
+	case 2: return get_u16(p, r->c->big);
+	case 4: return get_u32(p, r->c->big);
+	default: return get_u64(p, r->c->big);
+	}
+}
 
-	memcpy(&v, p, bytes);
-	return v;
+/* One of the type `long`: positions, slots, counters and addresses. */
+static uint64_t longword(const struct recovery *r, const uint8_t *p)
+{
+	return word(r, p, r->c->long_bytes);
 }
 
 /* The head of the CPU's ring, with all the members that are read. NULL if the image does not have it. */
@@ -122,26 +153,28 @@ static const uint8_t *find_head(const struct recovery *r, uint32_t cpu)
 		b->reader_end,	  b->reader_left,    b->reader_time,	  b->reader_lost,
 		b->reader_next,	  b->part_mark,	     b->part_at,	  b->part_time,
 	};
-	const uint8_t *at = target(r, b->ring[cpu], 8);
+	const uint8_t *at = target(r, b->ring[cpu], r->c->long_bytes);
 
 	for (size_t i = 0; i < sizeof(member) / sizeof(member[0]); i++)
 		if (member[i] + 8 > b->ring_bytes)
 			at = NULL;
-	return at ? target(r, word(at, 8), b->ring_bytes) : NULL;
+	return at ? target(r, longword(r, at), b->ring_bytes) : NULL;
 }
 
-static void read_reader(const struct wire_beacon *b, const uint8_t *p, struct head *h)
+static void read_reader(const struct recovery *r, const uint8_t *p, struct head *h)
 {
-	h->page = (uint32_t)word(p + b->reader_page, 4);
-	h->from = (uint32_t)word(p + b->reader_at, 4);
-	h->end = (uint32_t)word(p + b->reader_end, 4);
-	h->left = (uint32_t)word(p + b->reader_left, 4);
-	h->time = word(p + b->reader_time, 8);
-	h->lost = word(p + b->reader_lost, 8);
-	h->next = word(p + b->reader_next, 8);
-	h->part_mark = word(p + b->part_mark, 8);
-	h->part_at = (uint32_t)word(p + b->part_at, 4);
-	h->part_time = word(p + b->part_time, 8);
+	const struct wire_beacon *b = &r->b;
+
+	h->page = (uint32_t)word(r, p + b->reader_page, 4);
+	h->from = (uint32_t)word(r, p + b->reader_at, 4);
+	h->end = (uint32_t)word(r, p + b->reader_end, 4);
+	h->left = (uint32_t)word(r, p + b->reader_left, 4);
+	h->time = word(r, p + b->reader_time, 8);
+	h->lost = word(r, p + b->reader_lost, 8);
+	h->next = word(r, p + b->reader_next, 8);
+	h->part_mark = longword(r, p + b->part_mark);
+	h->part_at = (uint32_t)word(r, p + b->part_at, 4);
+	h->part_time = word(r, p + b->part_time, 8);
 }
 
 static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
@@ -156,20 +189,20 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 			   r->image.path, cpu);
 		return -1;
 	}
-	h->commit = word(p + b->ring_commit, 8);
-	h->slots = word(p + b->ring_slots, 8);
-	h->pages = word(p + b->ring_pages, 8);
-	h->meta = word(p + b->ring_meta, 8);
-	h->nr_pages = (uint32_t)word(p + b->ring_nr_pages, 4);
-	h->max_pages = (uint32_t)word(p + b->ring_max_pages, 4);
-	read_reader(b, p, h);
+	h->commit = longword(r, p + b->ring_commit);
+	h->slots = longword(r, p + b->ring_slots);
+	h->pages = longword(r, p + b->ring_pages);
+	h->meta = longword(r, p + b->ring_meta);
+	h->nr_pages = (uint32_t)word(r, p + b->ring_nr_pages, 4);
+	h->max_pages = (uint32_t)word(r, p + b->ring_max_pages, 4);
+	read_reader(r, p, h);
 	r->c->cpus[cpu].counted = true;
-	st->overwritten = word(p + b->ring_overwritten, 8);
-	st->full = word(p + b->ring_full, 8);
-	st->nested = word(p + b->ring_nested, 8);
-	st->too_big = word(p + b->ring_too_big, 8);
+	st->overwritten = longword(r, p + b->ring_overwritten);
+	st->full = longword(r, p + b->ring_full);
+	st->nested = longword(r, p + b->ring_nested);
+	st->too_big = longword(r, p + b->ring_too_big);
 	if (!h->nr_pages || h->nr_pages > h->max_pages || h->max_pages >> b->pos_index_bits ||
-	    !target(r, h->slots, h->nr_pages * 8ull) ||
+	    !target(r, h->slots, (uint64_t)h->nr_pages * r->c->long_bytes) ||
 	    !target(r, h->pages, (h->max_pages + 1ull) * WIRE_PAGE_BYTES) ||
 	    !target(r, h->meta, (h->max_pages + 1ull) * b->meta_bytes)) {
 		diag_error("%s: the ring of cpu %u makes no sense: %u of %u pages", r->image.path,
@@ -180,11 +213,13 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 }
 
 /* Is the page of this slot before (-1) or at (0) the commit position, or not written yet (1)? */
-static int slot_order(const struct wire_beacon *b, uint64_t slot, uint32_t index, uint64_t commit)
+static int slot_order(const struct recovery *r, uint64_t slot, uint32_t index, uint64_t commit)
 {
+	const struct wire_beacon *b = &r->b;
 	unsigned lap_shift = index_shift(b) + b->pos_index_bits;
 	unsigned slot_shift = b->slot_page_bits + b->pos_count_bits + 1u;
-	uint64_t mask = ~0ull >> lap_shift, half = (mask >> 1) + 1;
+	uint64_t mask = ~0ull >> (64 - 8 * r->c->long_bytes) >> lap_shift;
+	uint64_t half = (mask >> 1) + 1;
 	uint64_t ahead = ((slot >> slot_shift) - (commit >> lap_shift) + half) & mask;
 	uint32_t at = index_of(b, commit);
 
@@ -193,20 +228,28 @@ static int slot_order(const struct wire_beacon *b, uint64_t slot, uint32_t index
 	return index < at ? -1 : index > at;
 }
 
+static uint64_t in_order(const struct recovery *r, uint64_t v)
+{
+	return r->c->big ? __builtin_bswap64(v) : v;
+}
+
 /* [start, end) of a page's data as a page of its own, with the number of events missed before it, if there is room. */
 static void add_part(struct recovery *r, uint32_t cpu, const struct wire_page *from, uint32_t start,
 		     uint32_t end, uint64_t time, uint64_t missed)
 {
-	struct wire_page page = {.time = time, .commit = end - start};
+	struct wire_page page = {.time = in_order(r, time)};
+	uint64_t commit = end - start;
 
 	memcpy(page.data, from->data + start, end - start);
 	if (missed) {
-		page.commit |= WIRE_COMMIT_MISSED;
+		commit |= WIRE_COMMIT_MISSED;
 		if (end - start + 8 <= WIRE_PAGE_DATA) {
-			page.commit |= WIRE_COMMIT_STORED;
+			commit |= WIRE_COMMIT_STORED;
+			missed = in_order(r, missed);
 			memcpy(page.data + (end - start), &missed, 8);
 		}
 	}
+	page.commit = in_order(r, commit);
 	recording_pages(r->out, cpu, &page, sizeof(page));
 }
 
@@ -229,7 +272,7 @@ static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e,
 		return;
 	}
 	for (at = e->start; at < e->end; at = item.next) {
-		if (wire_page_step(e->page.data, at, e->end, &time, &item)) {
+		if (wire_page_step_order(e->page.data, at, e->end, &time, &item, r->c->big)) {
 			r->bad++;
 			return;
 		}
@@ -273,11 +316,12 @@ static void add_held(struct recovery *r, uint32_t cpu, const struct head *h)
 static void add_slot(struct recovery *r, uint32_t cpu, struct head *h, uint32_t index)
 {
 	const struct wire_beacon *b = &r->b;
-	const uint8_t *at = target(r, h->slots + index * 8ull, 8);
-	uint64_t slot = at ? word(at, 8) : 0;
+	const uint8_t *at =
+		target(r, h->slots + (uint64_t)index * r->c->long_bytes, r->c->long_bytes);
+	uint64_t slot = at ? longword(r, at) : 0;
 	uint32_t page = (uint32_t)(slot & ((1ull << b->slot_page_bits) - 1));
 	uint64_t read = slot >> b->slot_page_bits & ((1ull << b->pos_count_bits) - 1);
-	int order = slot_order(b, slot, index, h->commit);
+	int order = slot_order(r, slot, index, h->commit);
 
 	if ((slot >> (b->slot_page_bits + b->pos_count_bits) & 1) || order > 0)
 		return; /* handed to the reader, or not written yet */
@@ -288,11 +332,11 @@ static void add_slot(struct recovery *r, uint32_t cpu, struct head *h, uint32_t 
 		r->bad++;
 		return;
 	}
-	uint64_t first = word(m + b->meta_first, 8), missed = word(m + b->meta_missed, 8);
+	uint64_t first = word(r, m + b->meta_first, 8), missed = word(r, m + b->meta_missed, 8);
 	uint32_t words = (uint32_t)(h->commit & ((1ull << b->pos_word_bits) - 1));
 
-	e.end = order < 0 ? (uint32_t)word(m + b->meta_used, 4) : words * 4;
-	e.time = e.page.time;
+	e.end = order < 0 ? (uint32_t)word(r, m + b->meta_used, 4) : words * 4;
+	e.time = in_order(r, e.page.time);
 	if (slot == h->part_mark) {
 		e.start = h->part_at;
 		e.time = h->part_time;
@@ -302,7 +346,7 @@ static void add_slot(struct recovery *r, uint32_t cpu, struct head *h, uint32_t 
 		missed += first + read - h->next;
 	if (e.end > e.start)
 		add_extent(r, cpu, &e, missed);
-	h->next = first + word(m + b->meta_entries, 2) - word(m + b->meta_discards, 2);
+	h->next = first + word(r, m + b->meta_entries, 2) - word(r, m + b->meta_discards, 2);
 }
 
 static int read_ring(struct recovery *r, uint32_t cpu)
@@ -330,7 +374,7 @@ static void read_formats(struct recovery *r)
 	uint64_t at = 0;
 
 	while (p && at + 4 <= r->b.texts_bytes) {
-		uint64_t n = word(p + at, 4);
+		uint64_t n = word(r, p + at, 4);
 		const char *text = (const char *)p + at + 4, *eol;
 		char system[64];
 
@@ -391,8 +435,11 @@ int record_memory(const struct record_options *o, const char *image, struct capt
 		return -1;
 	r->c = c;
 	r->out = out;
-	if (!image_open(&r->image, image) && !image_kernel(&r->kernel, o->kernel))
+	if (!image_open(&r->image, image, o->base) && !image_kernel(&r->kernel, o->kernel)) {
+		c->big = r->kernel.big;
+		c->long_bytes = r->kernel.long_bytes;
 		err = recover(r, o);
+	}
 	image_close(&r->image);
 	image_close(&r->kernel);
 	free(r);

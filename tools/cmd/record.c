@@ -33,6 +33,8 @@ static const char usage_text[] =
 	"  -h, --help            this text\n"
 	"with --target:\n"
 	"  -p, --tracer NAME     current_tracer meanwhile; events then only those given with -e\n"
+	"with --from-memory:\n"
+	"      --base ADDRESS    physical address of a raw image's first byte (0)\n"
 	"with --qemu:\n"
 	"  -r, --run COMMAND     a line for the kernel's shell; may be given several times\n"
 	"  -s, --smp N           CPUs of the guest (4)\n"
@@ -48,6 +50,7 @@ enum {
 	OPT_TARGET,
 	OPT_VIA,
 	OPT_JSON,
+	OPT_BASE,
 };
 
 static const struct option options[] = {
@@ -66,6 +69,7 @@ static const struct option options[] = {
 	{"time", required_argument, NULL, 't'},
 	{"kernel", required_argument, NULL, 'k'},
 	{"json", no_argument, NULL, OPT_JSON},
+	{"base", required_argument, NULL, OPT_BASE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -81,6 +85,17 @@ static bool number(const char *s, unsigned max, unsigned *out)
 	}
 	*out = (unsigned)v;
 	return true;
+}
+
+static bool address(const char *s, uint64_t *out)
+{
+	char *end;
+
+	*out = strtoull(s, &end, 0);
+	if (*s && !*end)
+		return true;
+	diag_error("--base: '%s' is not an address", s);
+	return false;
 }
 
 /* `demo` lies beside this program: build/fathom, build/demo/L6/kernel.elf. */
@@ -120,6 +135,7 @@ static bool parse(int argc, char **argv, struct record_options *o)
 		case OPT_MEMORY: o->image = optarg; break;
 		case OPT_TARGET: o->target = optarg; break;
 		case OPT_JSON: o->json = true; break;
+		case OPT_BASE: good = address(optarg, &o->base); break;
 		case OPT_VIA:
 			o->by_memory = !strcmp(optarg, "memory");
 			good = o->by_memory || !strcmp(optarg, "line");

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* tools_capture.c -- recordings and where they come from: the file at every moment, hostile 9P targets, memory images of every kind. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/p9.h"
+#include "capture/record.h"
+#include "decode/source.h"
+#include "harness.h"
+#include "lib/image_make.h"
+#include "lib/p9_target.h"
+#include "wire/p9.h"
+#include "wire/recording.h"
+
+static char dir[] = "/tmp/fathom-capture-XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][128];
+	static unsigned turn;
+	char *to = path[turn++ % 4];
+
+	if (!strchr(dir, 'X'))
+		return snprintf(to, 128, "%s/%s", dir, name), to;
+	if (!mkdtemp(dir))
+		abort();
+	return snprintf(to, 128, "%s/%s", dir, name), to;
+}
+
+static void put_file(const char *path, const void *bytes, size_t n)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
+		abort();
+	close(fd);
+}
+
+/* ---- the file of a recording ---- */
+
+static void one_page(uint8_t *page, uint32_t n)
+{
+	struct image_make m = {.longs = 8};
+
+	memset(page, 0, 4096);
+	image_put(&m, page, 1000 * n, 8);
+	image_put(&m, page + 8, image_record(&m, page + 16, 0, 3, 1, n), 8);
+}
+
+static void some_capture(struct capture *c)
+{
+	struct image_make m = {.longs = 8};
+	uint8_t texts[4096];
+	struct wire_beacon b;
+
+	capture_init(c);
+	capture_set_cpus(c, 2);
+	image_texts(&m, texts, &b);
+	capture_format(c, "test", strchr((char *)texts + 4, '\n') + 1, b.texts_bytes - 4 - 5);
+	c->cpus[1].stats = (struct wire_stats){.nested = 3, .full = 5, .overwritten = 7, .read = 2};
+	c->cpus[1].counted = true;
+	strcpy(c->ended, "as planned");
+	bytes_text(&c->cmdlines, "1 one\n");
+}
+
+static uint64_t events_of(struct source *s)
+{
+	uint64_t n = 0;
+	struct event e;
+
+	for (uint32_t i = 0; i < s->nr_streams; i++) {
+		struct cursor *c = cursor_open(s, i);
+
+		while (cursor_next(c, &e))
+			n++;
+		cursor_close(c);
+	}
+	return n;
+}
+
+TEST(a_recording_opens_at_every_moment)
+{
+	const char *path = in_dir("r.dat");
+	struct recording r;
+	struct capture c;
+	struct source *s;
+	uint8_t page[4096];
+
+	some_capture(&c);
+	REQUIRE(!recording_open(&r, path));
+	CHECK(access(path, F_OK)); /* nothing is seen before it can be opened */
+	REQUIRE(!recording_begin(&r, &c));
+	for (uint32_t i = 0; i < 20; i++) {
+		one_page(page, i + 1);
+		CHECK_EQ(recording_page(&r, i % 2, page, i % 3 ? 4096 : 40), 0);
+		REQUIRE(!source_open(path, NULL, &s));
+		CHECK_EQ(events_of(s), i + 1);
+		CHECK_STR(s->info.ended, "the recorder was killed");
+		CHECK_EQ(s->damage_total, 0);
+		source_close(s);
+	}
+	CHECK_EQ(recording_end(&r, &c), 0);
+	CHECK_EQ(recording_close(&r), 0);
+	REQUIRE(!source_open(path, NULL, &s));
+	CHECK_EQ(events_of(s), 20);
+	CHECK_STR(s->info.ended, "as planned");
+	CHECK_STR(source_comm(s, 1), "one");
+	/* Each counter under its own name, and none for the CPU that was not asked. */
+	CHECK(strstr(s->info.cpustat, "CPU: 1\n"));
+	CHECK(!strstr(s->info.cpustat, "CPU: 0\n"));
+	CHECK(strstr(s->info.cpustat, "\noverrun: 7\n"));
+	CHECK(strstr(s->info.cpustat, "\ncommit overrun: 3\n"));
+	CHECK(strstr(s->info.cpustat, "\ndropped events: 5\n"));
+	source_close(s);
+	capture_free(&c);
+}
+
+TEST(a_cut_recording_shows_the_rest)
+{
+	const char *path = in_dir("r.dat"), *cut = in_dir("cut.dat");
+	struct recording r;
+	struct capture c;
+	struct source *s;
+	uint8_t page[4096], *bytes;
+	struct stat st;
+	int fd;
+
+	some_capture(&c);
+	REQUIRE(!recording_open(&r, path) && !recording_begin(&r, &c));
+	for (uint32_t i = 0; i < 3; i++) {
+		one_page(page, i + 1);
+		recording_page(&r, 0, page, 4096);
+	}
+	fd = open(path, O_RDONLY);
+	REQUIRE(!fstat(fd, &st));
+	bytes = malloc((size_t)st.st_size);
+	REQUIRE(read(fd, bytes, (size_t)st.st_size) == st.st_size);
+	close(fd);
+	for (uint32_t off = 1; off < 8000; off += 501) {
+		put_file(cut, bytes, (size_t)st.st_size - off);
+		REQUIRE(!source_open(cut, NULL, &s));
+		CHECK_EQ(events_of(s), off <= 4112 ? 2 : 1);
+		CHECK(s->damage_total > 0);
+		source_close(s);
+	}
+	/* A record that is damaged is passed over. */
+	memset(bytes + st.st_size - 2 * 4112, 0, 8);
+	put_file(cut, bytes, (size_t)st.st_size);
+	REQUIRE(!source_open(cut, NULL, &s));
+	CHECK_EQ(events_of(s), 2);
+	CHECK(s->damage_total > 0);
+	source_close(s);
+	free(bytes);
+	recording_close(&r);
+	capture_free(&c);
+}
+
+/* ---- hostile targets ---- */
+
+static int count_entry(void *arg, const char *name, const struct p9_stat *st)
+{
+	(void)st;
+	*(size_t *)arg += strlen(name);
+	return 0;
+}
+
+/* What a stat or a listing says of the target's answers: an errno. */
+static int ask(const uint8_t *answers, size_t bytes, bool list)
+{
+	struct p9_target t;
+	struct p9_stat st;
+	int err = -ENOTCONN;
+	size_t sum = 0;
+	struct p9 *c;
+
+	p9_target_start(&t, answers, bytes, 10000);
+	c = p9_attach(t.pair[0], "target");
+	if (c) {
+		err = list ? p9_list(c, "x", count_entry, &sum) : p9_stat(c, "x", &st);
+		p9_close(c);
+	}
+	p9_target_end(&t);
+	return err;
+}
+
+/* Rversion with the largest messages, Rattach, Rwalk of one name. */
+static size_t greet(uint8_t *p, uint32_t msize)
+{
+	static const uint8_t rest[] = {20, 0, 0, 0, 105, 0, 0,	0x80, 0, 0, 0,	 0, 1, 0,
+				       0,  0, 0, 0, 0,	 0, 22, 0,    0, 0, 111, 0, 0, 1,
+				       0,  0, 0, 0, 0,	 0, 0,	0,    0, 0, 0,	 0, 0, 0};
+	static const uint8_t version[] = {19, 0, 0, 0,	 101, 0xff, 0xff, 0,   0,  0,
+					  0,  6, 0, '9', 'P', '2',  '0',  '0', '0'};
+
+	memcpy(p, version, sizeof(version));
+	wire_p9_put(p + 7, msize, 4);
+	memcpy(p + sizeof(version), rest, sizeof(rest));
+	return sizeof(version) + sizeof(rest);
+}
+
+#define STAT_FIXED 41u /* of a stat behind its size, up to the name */
+
+/* The last stat of the largest answer claims to be shorter than its fixed part; its name would lie behind the message. */
+TEST(p9_stat_that_is_shorter_than_its_fixed_part)
+{
+	static uint8_t p[1 << 17];
+	static const uint8_t opened[] = {24, 0, 0, 0, 113, 0, 0, 0x80, 0, 0, 0, 0,
+					 1,  0, 0, 0, 0,   0, 0, 0,    0, 0, 0, 0};
+	size_t at = greet(p, 65536), size = 65536;
+	uint8_t *read;
+
+	memcpy(p + at, opened, sizeof(opened));
+	read = p + at + sizeof(opened);
+	wire_p9_put(read, (uint32_t)size, 4);
+	read[4] = 117;
+	wire_p9_put(read + 7, (uint32_t)size - 11, 4);
+	/* One long stat, so that the next one ends with the message. */
+	wire_p9_put(read + 11, (uint32_t)(size - 11 - 2 - 2 - STAT_FIXED), 2);
+	wire_p9_put(read + size - STAT_FIXED - 2, 2, 2);
+	wire_p9_put(read + size - 2, 255, 2);
+	CHECK_EQ(ask(p, at + sizeof(opened) + size, true), -EPROTO);
+}
+
+TEST(p9_message_larger_than_agreed)
+{
+	static uint8_t p[1 << 18];
+	size_t at = greet(p, 8192);
+
+	wire_p9_put(p + at, 200000, 4);
+	p[at + 4] = 125;
+	CHECK_EQ(ask(p, at + 200000, false), -EIO);
+	wire_p9_put(p + at, 8193, 4);
+	CHECK_EQ(ask(p, at + 8193, false), -EIO);
+}
+
+/* ---- memory images ---- */
+
+static int recover(const struct image_make *m, uint64_t base, struct capture *c, const char *out)
+{
+	struct record_options o = {
+		.output = out, .image = in_dir("image"), .kernel = in_dir("elf")};
+	uint8_t elf[1024];
+	size_t n = image_kernel_elf(m, elf);
+	int status;
+
+	put_file(o.image, m->bytes, sizeof(m->bytes));
+	put_file(o.kernel, elf, n);
+	o.base = base;
+	capture_init(c);
+	return record_run(&o, c, &status);
+}
+
+/* Every event is there once, in order, and the missing ones stand where they are missing. */
+static void check_image(const char *path, uint32_t events)
+{
+	uint64_t n, seen = 0, lost = 0, value = 0;
+	struct source *s;
+	struct cursor *c;
+	struct event e;
+
+	REQUIRE(!source_open(path, NULL, &s));
+	c = cursor_open(s, 0);
+	while (cursor_next(c, &e)) {
+		REQUIRE(source_field(s, &e, "n", &n));
+		lost += e.lost;
+		CHECK_EQ(n, value + e.lost);
+		value = n + 1;
+		seen++;
+	}
+	CHECK_EQ(seen, events);
+	CHECK_EQ(lost, 5);
+	CHECK_EQ(s->damage_total, 0);
+	CHECK(strstr(s->info.cpustat, "\noverrun: 11\n"));
+	CHECK(strstr(s->info.cpustat, "\ndropped events: 12\n"));
+	CHECK(strstr(s->info.cpustat, "\ncommit overrun: 13\n"));
+	cursor_close(c);
+	source_close(s);
+}
+
+TEST(memory_of_every_kind)
+{
+	static struct image_make m;
+
+	for (int kind = 0; kind < 4; kind++) {
+		struct capture c;
+		uint32_t events;
+
+		m.big = kind & 1;
+		m.longs = kind & 2 ? 4 : 8;
+		events = image_make(&m);
+		CHECK_EQ(recover(&m, kind * 0x40000000ull, &c, in_dir("m.dat")), 0);
+		check_image(in_dir("m.dat"), events);
+		CHECK_EQ(c.nr_formats, 1);
+		CHECK(strstr((char *)c.kallsyms.data, "c0000010 T work\n"));
+		capture_free(&c);
+	}
+}
+
+/* Addresses that lead out of the block, one member at a time: nothing crashes, and what can be read is. */
+TEST(memory_that_leads_nowhere)
+{
+	static struct image_make m;
+	static const uint64_t values[] = {
+		0, 1, ~0ull, IMAGE_VIRT + IMAGE_BYTES - 4096 - 8, 0xc0000ff8, IMAGE_VIRT - 8};
+
+	m.longs = 8;
+	for (unsigned member = 0; member < 30; member++)
+		for (unsigned v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+			struct capture c;
+
+			image_make(&m);
+			image_put(&m, m.bytes + 3 * 4096 + IMAGE_HEAD + 8 * member, values[v], 8);
+			recover(&m, 0, &c, in_dir("m.dat"));
+			capture_free(&c);
+		}
+	for (unsigned slot = 0; slot < 3; slot++) {
+		struct capture c;
+
+		image_make(&m);
+		image_put(&m, m.bytes + 3 * 4096 + IMAGE_SLOTS + 8 * slot, 3 + slot, 8);
+		image_put(&m, m.bytes + 4096 + offsetof(struct wire_beacon, block_bytes),
+			  5 * 4096 + 8 * slot, 8);
+		image_seal(&m);
+		recover(&m, 0, &c, in_dir("m.dat"));
+		capture_free(&c);
+	}
+}
+
+/* ARM and RISC-V mark code and data by symbols that are no names. */
+TEST(mapping_symbols_are_no_names)
+{
+	static struct image_make m = {.longs = 8};
+	static const char *const marks[] = {"$x", "$d", "$d.1", "$xrv"}, *const names[] = {"$y",
+											   "x$"};
+	uint8_t elf[1024];
+	struct capture c;
+
+	for (unsigned i = 0; i < 6; i++) {
+		size_t n = image_kernel_elf(&m, elf);
+
+		strcpy((char *)elf + n - 31, i < 4 ? marks[i] : names[i - 4]);
+		put_file(in_dir("elf"), elf, n);
+		capture_init(&c);
+		CHECK_EQ(capture_kallsyms(&c, in_dir("elf")), i < 4 ? -1 : 0);
+		capture_free(&c);
+	}
+}
+
+TEST(nothing_is_left)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	CHECK(strchr(dir, 'X') || !system(command));
+}
+
+TEST_MAIN
