@@ -15,6 +15,7 @@ struct wire_common {
 enum wire_flags {
 	WIRE_FLAG_IRQS_OFF = 0x01,
 	WIRE_FLAG_NOSUPPORT = 0x02,
+	WIRE_FLAG_RESCHED_LAZY = 0x02, /* since Linux 6.13, and with PREEMPT_RT before */
 	WIRE_FLAG_NEED_RESCHED = 0x04,
 	WIRE_FLAG_HARDIRQ = 0x08,
 	WIRE_FLAG_SOFTIRQ = 0x10,

@@ -178,7 +178,7 @@ static void graph_context(struct fathom_text *t, const struct fathom_graph *g,
 	}
 	if (options & FATHOM_TEXT_LATENCY) {
 		fathom_text_char(t, ' ');
-		fathom_text_flags(t, e->flags, e->preempt_count);
+		fathom_text_flags(t, g->view, e);
 		fathom_text_str(t, " | ");
 	}
 }

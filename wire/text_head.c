@@ -16,27 +16,54 @@ void fathom_text_header_tracer(struct fathom_text *t, const char *tracer)
 }
 
 /* The art of the flags column; with tgid it stands ten further to the right. */
-static void text_art(struct fathom_text *t, int tgid)
+static void text_art(struct fathom_text *t, int tgid, int rt)
 {
 	static const char *const art[] = {
 		"  _-----=> irqs-off/BH-disabled", " / _----=> need-resched",
 		"| / _---=> hardirq/softirq",	   "|| / _--=> preempt-depth",
 		"||| / _-=> migrate-disable",	   "|||| /     delay",
 	};
+	static const char *const rt_art[] = {
+		"  _-------=> irqs-off/BH-disabled", " / _------=> need-resched",
+		"| / _-----=> need-resched-lazy",    "|| / _----=> hardirq/softirq",
+		"||| / _---=> preempt-depth",	     "|||| / _--=> preempt-lazy-depth",
+		"||||| / _-=> migrate-disable",	     "|||||| /     delay",
+	};
+	uint32_t nr = rt ? sizeof(rt_art) / sizeof(rt_art[0]) : sizeof(art) / sizeof(art[0]);
 
-	for (uint32_t i = 0; i < sizeof(art) / sizeof(art[0]); i++) {
-		fathom_text_printf(t, "#%*s%s\n", tgid ? 40 : 30, "", art[i]);
-	}
+	for (uint32_t i = 0; i < nr; i++)
+		fathom_text_printf(t, "#%*s%s\n", tgid ? 40 : 30, "", rt ? rt_art[i] : art[i]);
 }
 
-static void text_columns(struct fathom_text *t, int tgid, int irqs)
+static void text_columns(struct fathom_text *t, int tgid, int irqs, int rt)
 {
-	const char *flags = irqs ? "|||||" : " ";
+	const char *flags = irqs ? rt ? "|||||||" : "|||||" : " ";
 
 	fathom_text_printf(t, "#           TASK-PID  %s%s  TIMESTAMP  FUNCTION\n",
 			   tgid ? "     TGID    CPU#  " : "   CPU#  ", flags);
-	fathom_text_printf(t, "#              | |    %s%s     |         |\n",
-			   tgid ? "       |       |   " : "     |   ", flags);
+	fathom_text_printf(t, "#              | |    %s%s%s     |         |\n",
+			   tgid ? "       |       |   " : "     |   ", flags,
+			   irqs && rt ? " " : "");
+}
+
+static void text_latency_columns_rt(struct fathom_text *t)
+{
+	static const char *const art[] = {
+		"#                    _--------=> CPU#            ",
+		"#                   / _-------=> irqs-off/BH-disabled",
+		"#                  | / _------=> need-resched    ",
+		"#                  || / _-----=> need-resched-lazy",
+		"#                  ||| / _----=> hardirq/softirq ",
+		"#                  |||| / _---=> preempt-depth   ",
+		"#                  ||||| / _--=> preempt-lazy-depth",
+		"#                  |||||| / _-=> migrate-disable ",
+		"#                  ||||||| /     delay           ",
+		"#  cmd     pid     |||||||| time  |   caller     ",
+		"#     \\   /        ||||||||  \\    |    /       ",
+	};
+
+	for (uint32_t i = 0; i < sizeof(art) / sizeof(art[0]); i++)
+		text_line(t, art[i]);
 }
 
 static void text_latency_columns(struct fathom_text *t)
@@ -83,6 +110,7 @@ void fathom_text_header(struct fathom_text *t, const struct fathom_text_view *vi
 {
 	int tgid = (view->options & FATHOM_TEXT_RECORD_TGID) != 0;
 	int irqs = (view->options & FATHOM_TEXT_IRQ_INFO) != 0;
+	int rt = view->columns == FATHOM_TEXT_FLAGS_RT;
 
 	fathom_text_header_tracer(t, head->tracer);
 	if (!(view->options & FATHOM_TEXT_CONTEXT_INFO))
@@ -91,7 +119,9 @@ void fathom_text_header(struct fathom_text *t, const struct fathom_text_view *vi
 		if (!head->entries)
 			return;
 		fathom_text_header_banner(t, view, head);
-		if (!(view->options & FATHOM_TEXT_VERBOSE))
+		if (!(view->options & FATHOM_TEXT_VERBOSE) && rt)
+			text_latency_columns_rt(t);
+		else if (!(view->options & FATHOM_TEXT_VERBOSE))
 			text_latency_columns(t);
 		return;
 	}
@@ -100,6 +130,6 @@ void fathom_text_header(struct fathom_text *t, const struct fathom_text_view *vi
 	fathom_text_printf(t, "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
 			   head->entries, head->written, view->nr_cpus);
 	if (irqs)
-		text_art(t, tgid);
-	text_columns(t, tgid, irqs);
+		text_art(t, tgid, rt);
+	text_columns(t, tgid, irqs, rt);
 }

@@ -15,17 +15,22 @@ const char *fathom_text_comm(int32_t pid, const char *comm)
 	return comm ? comm : "<...>";
 }
 
-static char text_flag_irqs(uint8_t flags)
+static char text_flag_irqs(uint8_t columns, uint8_t flags)
 {
 	if (flags & WIRE_FLAG_IRQS_OFF)
 		return flags & WIRE_FLAG_BH_OFF ? 'D' : 'd';
 	if (flags & WIRE_FLAG_BH_OFF)
 		return 'b';
-	return flags & WIRE_FLAG_NOSUPPORT ? 'X' : '.';
+	return columns == FATHOM_TEXT_FLAGS && flags & WIRE_FLAG_NOSUPPORT ? 'X' : '.';
 }
 
-static char text_flag_resched(uint8_t flags)
+static char text_flag_resched(uint8_t columns, uint8_t flags)
 {
+	if (columns == FATHOM_TEXT_FLAGS_LAZY && flags & WIRE_FLAG_RESCHED_LAZY) {
+		if (flags & WIRE_FLAG_NEED_RESCHED)
+			return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'B' : 'b';
+		return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'L' : 'l';
+	}
 	if (flags & WIRE_FLAG_NEED_RESCHED)
 		return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'N' : 'n';
 	return flags & WIRE_FLAG_PREEMPT_RESCHED ? 'p' : '.';
@@ -45,16 +50,20 @@ static char text_depth(uint8_t depth)
 	return depth ? "0123456789abcdef"[depth & 15] : '.';
 }
 
-void fathom_text_flags(struct fathom_text *t, uint8_t flags, uint8_t preempt_count)
+void fathom_text_flags(struct fathom_text *t, const struct fathom_text_view *view,
+		       const struct fathom_text_entry *e)
 {
-	char c[5];
+	int rt = view->columns == FATHOM_TEXT_FLAGS_RT;
 
-	c[0] = text_flag_irqs(flags);
-	c[1] = text_flag_resched(flags);
-	c[2] = text_flag_context(flags);
-	c[3] = text_depth(preempt_count & 15);
-	c[4] = text_depth(preempt_count >> 4);
-	fathom_text_bytes(t, c, 5);
+	fathom_text_char(t, text_flag_irqs(view->columns, e->flags));
+	fathom_text_char(t, text_flag_resched(view->columns, e->flags));
+	if (rt)
+		fathom_text_char(t, e->flags & WIRE_FLAG_RESCHED_LAZY ? 'L' : '.');
+	fathom_text_char(t, text_flag_context(e->flags));
+	fathom_text_char(t, text_depth(e->preempt_count & 15));
+	if (rt)
+		fathom_text_char(t, text_depth(e->lazy_count));
+	fathom_text_char(t, text_depth(e->preempt_count >> 4));
 }
 
 static uint64_t text_usecs(uint64_t ns)
@@ -121,7 +130,7 @@ static void text_prefix_normal(struct fathom_text *t, const struct fathom_text_v
 	fathom_text_u64(t, e->cpu, 3, '0');
 	fathom_text_str(t, "] ");
 	if (view->options & FATHOM_TEXT_IRQ_INFO)
-		fathom_text_flags(t, e->flags, e->preempt_count);
+		fathom_text_flags(t, view, e);
 	fathom_text_char(t, ' ');
 	if (view->plain_clock)
 		fathom_text_u64(t, e->time, 12, ' ');
@@ -166,7 +175,7 @@ static void text_prefix_latency(struct fathom_text *t, const struct fathom_text_
 		return;
 	}
 	fathom_text_printf(t, "%8.8s-%-7d %3u", fathom_text_comm(e->pid, e->comm), e->pid, e->cpu);
-	fathom_text_flags(t, e->flags, e->preempt_count);
+	fathom_text_flags(t, view, e);
 	if (view->plain_clock)
 		fathom_text_printf(t, " %4lld: ", since);
 	else
@@ -222,6 +231,8 @@ void fathom_text_symbol(struct fathom_text *t, uint32_t options,
 		fathom_text_str(t, sym->name);
 	if (sym->name && options & FATHOM_TEXT_SYM_OFFSET)
 		fathom_text_printf(t, "+0x%llx/0x%llx", sym->offset, sym->size);
+	if (sym->name && options & FATHOM_TEXT_SYM_OFFSET && sym->module && *sym->module)
+		fathom_text_printf(t, " [%s]", sym->module);
 	if (options & FATHOM_TEXT_SYM_ADDR)
 		fathom_text_printf(t, " <%0*llx>", 2 * (int)sizeof(uintptr_t), sym->address);
 }

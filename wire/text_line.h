@@ -48,10 +48,18 @@ enum fathom_text_option {
 	(FATHOM_TEXT_PRINT_PARENT | FATHOM_TEXT_ANNOTATE | FATHOM_TEXT_CONTEXT_INFO | \
 	 FATHOM_TEXT_IRQ_INFO | FATHOM_TEXT_GRAPH_DEFAULT)
 
+/* What the flags column shows: the meaning of bit 0x02 has changed, and PREEMPT_RT has columns of its own. */
+enum fathom_text_columns {
+	FATHOM_TEXT_FLAGS,	/* Linux 6.1, Fathom: `dNh2.`, X without support of irq flags */
+	FATHOM_TEXT_FLAGS_LAZY, /* since 6.13: the bit is NEED_RESCHED_LAZY */
+	FATHOM_TEXT_FLAGS_RT,	/* PREEMPT_RT before that: `dN.h2..`, with lazy columns */
+};
+
 /* How a whole trace is shown. */
 struct fathom_text_view {
 	uint32_t options; /* enum fathom_text_option */
 	uint32_t nr_cpus;
+	uint8_t columns;     /* enum fathom_text_columns */
 	uint8_t plain_clock; /* the clock does not count nanoseconds: counter, uptime, x86-tsc */
 	uint64_t start;	     /* when the buffer was last cleared: latency columns count from here */
 };
@@ -64,6 +72,7 @@ struct fathom_text_entry {
 	uint32_t cpu;
 	uint8_t flags;	       /* enum wire_flags */
 	uint8_t preempt_count; /* as in struct wire_common */
+	uint8_t lazy_count;    /* FATHOM_TEXT_FLAGS_RT: common_preempt_lazy_count */
 	uint64_t time;
 	uint64_t next_time; /* of the entry printed next; `time` if there is none */
 	uint64_t index;	    /* of the entry, from 0: verbose shows it */
@@ -71,8 +80,9 @@ struct fathom_text_entry {
 
 /* The name Linux shows for a task: `<idle>`, `<XXX>`, `<...>` or comm itself. */
 const char *fathom_text_comm(int32_t pid, const char *comm);
-/* The five characters `dNh2.`. */
-void fathom_text_flags(struct fathom_text *t, uint8_t flags, uint8_t preempt_count);
+/* The characters `dNh2.` of the flags column, as view->columns says. */
+void fathom_text_flags(struct fathom_text *t, const struct fathom_text_view *view,
+		       const struct fathom_text_entry *e);
 /* Nanoseconds as `%5lu.%06lu`, rounded to microseconds as Linux's lines do. */
 void fathom_text_time(struct fathom_text *t, uint64_t ns);
 /* The mark of a duration in ns: `$ @ * # ! +` or blank. */
@@ -87,6 +97,7 @@ struct fathom_text_symbol {
 	uint64_t address;
 	uint64_t offset; /* of address into the symbol */
 	uint64_t size;
+	const char *module; /* shown with the offset; NULL or "": of the kernel itself */
 };
 /* What fathom_text_lookup (format.h) knows of an address. */
 void fathom_text_symbol_at(struct fathom_text_symbol *sym, uintptr_t at);

@@ -84,7 +84,7 @@ WRONG = [
     ('"%s", __print_symbolic_u64(REC->ud, { 9876543210123ULL, "big" }, { 2, "two" })', "big"),
     ('"%s %s", __print_symbolic(REC->c, { -5, "minus" }, { 2, "x" }), __print_symbolic(REC->sa, { -2, "small" }, { 254, "x" })', "minus small"),
     ('"%s", __print_flags(REC->a, "|", { 1, "x" }, { 0, "always" }, { 4, "y" })', "x|always|y|0x80"),
-    ('"%s", __print_dynamic_array(darr, 4)', "7 8 9"),
+    ('"%s", __print_dynamic_array(darr, 4)', "{0x7,0x8,0x9}"),
     ('"%s", __print_hex_dump("p: ", 0, 16, 1, REC->uuid, 16, 1)', "p: 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................"),
     ('"%llu.%09u", __print_ns_to_secs(REC->ud), __print_ns_without_secs(REC->ud)', "9876.543210123"),
     ('"%u %u", ((u32 *)__get_dynamic_array(darr))[1], *(u32 *)__get_dynamic_array(darr)', "8 7"),

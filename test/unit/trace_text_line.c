@@ -72,6 +72,7 @@ TEST(line_names_and_clocks)
 
 TEST(line_flags)
 {
+	const struct fathom_text_view view = {0};
 	static const struct {
 		uint8_t flags, preempt;
 		const char *text;
@@ -85,7 +86,40 @@ TEST(line_flags)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fathom_text_init(&t, buf, sizeof(buf));
-		fathom_text_flags(&t, cases[i].flags, cases[i].preempt);
+		fathom_text_flags(&t, &view,
+				  &(struct fathom_text_entry){.flags = cases[i].flags,
+							      .preempt_count = cases[i].preempt});
+		CHECK_STR(fathom_text_cstr(&t), cases[i].text);
+	}
+}
+
+/* Bit 0x02 has had two meanings; PREEMPT_RT has two columns more. */
+TEST(line_flags_of_newer_kernels)
+{
+	static const struct {
+		uint8_t columns, flags, preempt, lazy;
+		const char *text;
+	} cases[] = {
+		{FATHOM_TEXT_FLAGS_LAZY, 0x02, 0, 0, ".l..."},
+		{FATHOM_TEXT_FLAGS_LAZY, 0x03, 1, 0, "dl.1."},
+		{FATHOM_TEXT_FLAGS_LAZY, 0x22, 0, 0, ".L..."},
+		{FATHOM_TEXT_FLAGS_LAZY, 0x06, 0, 0, ".b..."},
+		{FATHOM_TEXT_FLAGS_LAZY, 0x26, 0, 0, ".B..."},
+		{FATHOM_TEXT_FLAGS_LAZY, 0x24, 0, 0, ".N..."},
+		{FATHOM_TEXT_FLAGS_RT, 0x02, 0x12, 3, "..L.231"},
+		{FATHOM_TEXT_FLAGS_RT, 0x25, 0, 0, "dN....."},
+	};
+	struct fathom_text t;
+	char buf[16];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct fathom_text_view view = {.columns = cases[i].columns};
+
+		fathom_text_init(&t, buf, sizeof(buf));
+		fathom_text_flags(&t, &view,
+				  &(struct fathom_text_entry){.flags = cases[i].flags,
+							      .preempt_count = cases[i].preempt,
+							      .lazy_count = cases[i].lazy});
 		CHECK_STR(fathom_text_cstr(&t), cases[i].text);
 	}
 }
@@ -102,13 +136,18 @@ TEST(line_marks_are_strictly_above)
 
 TEST(line_symbols)
 {
-	struct fathom_text_symbol f = {"vfs_write", 0xffffffff81234560, 0, 0x30};
-	struct fathom_text_symbol p = {NULL, 0x1234, 0, 0};
+	struct fathom_text_symbol f = {"vfs_write", 0xffffffff81234560, 0, 0x30, NULL};
+	struct fathom_text_symbol p = {NULL, 0x1234, 0, 0, NULL};
 	struct fathom_text_switch s = {131, 129, 0, 120, 0, 49, 0, "rt-task"};
 
 	fathom_text_init(&t, buf, sizeof(buf));
 	fathom_text_function(&t, FATHOM_TEXT_DEFAULT, &f, &p);
 	CHECK_STR(fathom_text_cstr(&t), "vfs_write <-0x00001234");
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_text_symbol(&t, FATHOM_TEXT_SYM_OFFSET,
+			   &(struct fathom_text_symbol){"ext4_alloc_inode", 0x1234, 0x23, 0x1b0,
+							"ext4"});
+	CHECK_STR(fathom_text_cstr(&t), "ext4_alloc_inode+0x23/0x1b0 [ext4]");
 	fathom_text_init(&t, buf, sizeof(buf));
 	fathom_text_frame(&t, FATHOM_TEXT_SYM_OFFSET | FATHOM_TEXT_SYM_ADDR, &f);
 	CHECK_STR(fathom_text_cstr(&t), " => vfs_write+0x0/0x30 <ffffffff81234560>\n");

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +220,18 @@ bool source_symbol(struct source *s, uint64_t addr, struct symbol *out)
 {
 	source_want_names(s);
 	return symbols_find(s->symbols, addr, ALIAS_FIRST, out);
+}
+
+uint32_t source_kernel(const struct source *s)
+{
+	const char *p = s->info.uname;
+	unsigned major, minor;
+
+	if (!strncmp(p, "Linux ", 6))
+		p += 6 + strcspn(p + 6, " ");
+	return sscanf(p, " %u.%u", &major, &minor) == 2 && major < 1000 && minor < 1000
+		       ? major * 1000 + minor
+		       : 0;
 }
 
 const char *source_comm(struct source *s, int32_t pid)

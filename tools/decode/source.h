@@ -394,6 +394,8 @@ void source_want_names(struct source *s);
 /* Load s->texts. */
 void source_want_texts(struct source *s);
 bool source_symbol(struct source *s, uint64_t addr, struct symbol *out);
+/* The version of the Linux that was traced: 6017 for 6.17; 0 if it is not Linux or not known. */
+uint32_t source_kernel(const struct source *s);
 /* "<idle>" for 0, "<...>" if not known: never NULL. */
 const char *source_comm(struct source *s, int32_t pid);
 /* The thread group; -1 if not known. */

@@ -183,7 +183,7 @@ static bool call_array(struct compiler *c, bool dynamic, uint8_t *type)
 	}
 	if (!compiler_expect(c, ',') || !number_argument(c))
 		return false;
-	emit(c, (struct insn){OP_ARRAY, 0, c->trace_cmd, 0, 0}, 3, 1);
+	emit(c, (struct insn){OP_ARRAY, 0, c->trace_cmd && !dynamic, 0, 0}, 3, 1);
 	*type = TYPE_STRING;
 	return compiler_expect(c, ')');
 }

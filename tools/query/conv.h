@@ -38,4 +38,7 @@ void conv_char(struct out *o, const struct conv *c, char v);
 void conv_pointer(struct out *o, const struct conv *c, const struct value *v, uint8_t type,
 		  const struct expr_record *r);
 
+/* "ENOMEM" for 12, as Linux's %pe says; NULL: there is none (errnames.c). */
+const char *errnames_find(uint64_t number);
+
 #endif

@@ -31,5 +31,6 @@ void expr_env_of(struct expr_env *env, struct source *s)
 				 .printk = env_printk,
 				 .arg = s,
 				 .swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
-				 .long_bytes = (uint8_t)s->long_bytes};
+				 .long_bytes = (uint8_t)s->long_bytes,
+				 .kernel = source_kernel(s)};
 }

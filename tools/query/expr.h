@@ -129,6 +129,8 @@ struct value {
 struct expr_env {
 	/* Name of the symbol at the address, its offset and size; NULL if not known. */
 	const char *(*symbol)(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size);
+	/* Its module, "" if it is the kernel's own. */
+	const char *(*module)(void *arg, uint64_t addr);
 	/* The address of a symbol; false if there is none of the name. */
 	bool (*address)(void *arg, const char *name, uint64_t *addr);
 	const char *(*comm)(void *arg, int32_t pid);
@@ -136,6 +138,8 @@ struct expr_env {
 	void *arg;
 	bool swap;	    /* the trace's byte order is not ours */
 	uint8_t long_bytes; /* of the traced kernel: 4 or 8 */
+	uint32_t kernel;    /* Linux 6.17 is 6017; 0: not Linux, or not known */
+	uint32_t hz;	    /* its ticks per second; 0: not known */
 };
 
 struct source;

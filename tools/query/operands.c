@@ -114,6 +114,9 @@ static const struct {
 	{"VMSCAN_THROTTLE_ISOLATED", 1, false},
 	{"VMSCAN_THROTTLE_NOPROGRESS", 2, false},
 	{"VMSCAN_THROTTLE_CONGESTED", 3, false},
+	{"DUMP_PREFIX_NONE", 0, true},
+	{"DUMP_PREFIX_ADDRESS", 1, true},
+	{"DUMP_PREFIX_OFFSET", 2, true},
 	{"true", 1, false},
 };
 
@@ -143,8 +146,8 @@ static uint64_t constant_value(const struct compiler *c, const struct token *t)
 			return constants[i].value;
 	if (!c->in_table && symbol_address(c, t, &address))
 		return address;
-	/* libtraceevent lets an entry of a table that it cannot tell never match. */
-	return c->trace_cmd && c->in_table ? UINT64_MAX : 0;
+	/* An entry of a table whose value the trace does not tell matches nothing: the number is shown. */
+	return c->in_table ? UINT64_MAX : 0;
 }
 
 static bool compile_sizeof(struct compiler *c, uint8_t *type)

@@ -6,7 +6,7 @@
 
 /* Text made aside, to be padded by the conversion's width. */
 struct aside {
-	char s[128];
+	char s[256];
 	unsigned n;
 };
 
@@ -47,9 +47,11 @@ static void aside_out(struct out *o, const struct conv *c, const struct aside *a
 
 static void symbol(struct out *o, const struct conv *c, uint64_t addr, const struct expr_record *r)
 {
-	uint64_t offset = 0, size = 0;
+	/* %pB is of a return address, which may stand behind its function: Linux looks the call up. */
+	uint64_t offset = 0, size = 0, back = c->ext[0] == 'B' && !(c->flags & CONV_LIBC);
 	const char *name =
-		r->env->symbol ? r->env->symbol(r->env->arg, addr, &offset, &size) : NULL;
+		r->env->symbol ? r->env->symbol(r->env->arg, addr - back, &offset, &size) : NULL;
+	const char *module = name && r->env->module ? r->env->module(r->env->arg, addr - back) : "";
 	bool with_offset = c->ext[0] == 'S' || c->ext[0] == 'F' || c->ext[0] == 'B';
 	struct aside a = {.n = 0};
 
@@ -60,11 +62,16 @@ static void symbol(struct out *o, const struct conv *c, uint64_t addr, const str
 		put(&a, name, (unsigned)strnlen(name, 100));
 		if (with_offset) {
 			put(&a, "+0x", 3);
-			put_hex(&a, offset, 1, false);
+			put_hex(&a, offset + back, 1, false);
 			if (!(c->flags & CONV_LIBC)) {
 				put(&a, "/0x", 3);
 				put_hex(&a, size, 1, false);
 			}
+		}
+		if (*module && !(c->flags & CONV_LIBC)) {
+			put(&a, " [", 2);
+			put(&a, module, (unsigned)strnlen(module, 60));
+			put_char(&a, ']');
 		}
 	}
 	aside_out(o, c, &a);
@@ -325,6 +332,12 @@ void conv_pointer(struct out *o, const struct conv *c, const struct value *v, ui
 	struct aside a = {.n = 0};
 
 	if (!(type & TYPE_BYTES)) {
+		if (c->ext[0] == 'e' && !(c->flags & CONV_LIBC) && errnames_find(0 - v->n)) {
+			put_char(&a, '-');
+			put(&a, errnames_find(0 - v->n), (unsigned)strlen(errnames_find(0 - v->n)));
+			aside_out(o, c, &a);
+			return;
+		}
 		if (c->ext[0] && strchr("SsFfB", c->ext[0])) {
 			symbol(o, c, v->n, r);
 			return;

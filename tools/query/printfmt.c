@@ -380,17 +380,35 @@ bool printfmt_field(const struct printfmt *p, const struct format_field *f, stru
 	return false;
 }
 
-/* The next word of a binary trace_printk(): 4-byte values stand at multiples of 4, 8-byte ones too. */
-static bool word(struct expr_record *r, uint32_t *at, uint8_t size, uint64_t *v)
+/* The next value of a binary trace_printk(): small ones stand at multiples of their size, 8-byte ones at multiples of 4. */
+static bool word(struct expr_record *r, uint32_t *at, uint8_t stored, uint64_t *v)
 {
-	uint8_t stored = size == 8 ? 8 : 4;
+	uint32_t align = stored == 8 ? 4 : stored;
 
-	*at = (*at + 3) & ~3u;
+	*at = (*at + align - 1) & ~(align - 1);
 	if (*at > r->size || stored > r->size - *at)
 		return false;
 	*v = expr_load(r->data + *at, stored, r->env->swap);
 	*at += stored;
 	return true;
+}
+
+/* How many bytes were stored. Before 6.14 Linux stored %hd and %hhd as short and char. */
+static uint8_t stored_bytes(const struct conv *c, const struct expr_env *env)
+{
+	if (c->conv == 'p')
+		return env->long_bytes == 4 ? 4 : 8;
+	if (c->conv == 'c')
+		return 1;
+	if (c->size >= 4)
+		return c->size;
+	return env->kernel >= 6014 ? 4 : c->size;
+}
+
+/* Of %p, these letters need nothing but the address; of others what it points at was printed when it was recorded. */
+static bool is_stored_text(const struct conv *c)
+{
+	return c->conv == 's' || (c->conv == 'p' && c->ext[0] && !strchr("SsFfxKe", c->ext[0]));
 }
 
 static bool binary_conv(struct conv *c, struct expr_record *r, uint32_t *at, struct out *o)
@@ -409,15 +427,16 @@ static bool binary_conv(struct conv *c, struct expr_record *r, uint32_t *at, str
 			return false;
 		c->prec = star((int32_t)n);
 	}
-	if (c->conv == 's' || (c->conv == 'p' && c->ext[0] && !strchr("SsFfBx", c->ext[0]))) {
-		/* A string, or what another pointer points at, was printed when it was recorded. */
+	if (is_stored_text(c)) {
 		uint32_t left = *at < r->size ? r->size - *at : 0;
 
 		v.s = left ? (const char *)r->data + *at : "";
 		v.len = (uint32_t)strnlen(v.s, left);
 		*at += v.len + 1;
+		if (c->conv == 'p') /* its width was used up, by a bitmap or by padding */
+			c->width = c->prec = -1;
 		c->conv = 's';
-	} else if (!word(r, at, c->conv == 'p' ? r->env->long_bytes : c->size, &v.n)) {
+	} else if (!word(r, at, stored_bytes(c, r->env), &v.n)) {
 		return false;
 	}
 	convert(o, c, &v, type, r);

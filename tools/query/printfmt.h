@@ -36,7 +36,7 @@ bool printfmt_field(const struct printfmt *p, const struct format_field *f, stru
 
 /*
  * A format string whose arguments come from binary words, as trace_printk() stores them: values lie behind each other
- * in the record from `offset`, 4 or 8 bytes each as its conversion says, strings in place.
+ * in the record from `offset`, as many bytes each as the traced kernel stores for its conversion, strings in place.
  */
 void printfmt_binary(const char *fmt, struct expr_record *r, uint32_t offset,
 		     enum printfmt_dialect dialect, struct out *o);

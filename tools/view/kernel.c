@@ -139,6 +139,8 @@ static struct fathom_text_entry entry_of(struct kernel_view *k)
 		e.flags = k->data[2];
 		e.preempt_count = k->data[3];
 	}
+	if (k->lazy_count)
+		e.lazy_count = (uint8_t)kernel_number(k, k->lazy_count);
 	return e;
 }
 

@@ -45,6 +45,8 @@ struct kernel_view {
 	struct fathom_text_banner banner;
 	struct fathom_graph graph;
 	bool draws_graph;
+	bool blk_classic;
+	const struct format_field *lazy_count; /* of PREEMPT_RT; NULL: none */
 	bool message_only; /* the event being printed shows its message without the function */
 	char *tracer;
 	char *release;
@@ -70,6 +72,12 @@ void kernel_header(struct kernel_view *k);
 /* kernel_events.c */
 void kernel_choose(struct kernel_view *k, struct kernel_event *t);
 uint64_t kernel_number(const struct kernel_view *k, const struct format_field *f);
+/* kernel_linux.c: what Linux does not print by print fmt. */
+void kernel_print_probe(struct kernel_view *k, const struct kernel_event *e);
+void kernel_print_synthetic(struct kernel_view *k, const struct kernel_event *e);
+void kernel_print_syscall(struct kernel_view *k, const struct kernel_event *e);
+bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size);
+void kernel_print_blk(struct kernel_view *k);
 void kernel_symbol(struct kernel_view *k, uint64_t addr);
 struct expr_record kernel_record(struct kernel_view *k);
 /* Text of the layouts in wire/, written straight into the output. */

@@ -50,7 +50,7 @@ static struct fathom_text_symbol symbol_of(struct kernel_view *k, uint64_t addr)
 {
 	const struct lookup_symbol *s = lookup_symbol(&k->lookup, addr);
 
-	return (struct fathom_text_symbol){s->name, addr, s->offset, s->size};
+	return (struct fathom_text_symbol){s->name, addr, s->offset, s->size, s->module};
 }
 
 void kernel_symbol(struct kernel_view *k, uint64_t addr)
@@ -330,27 +330,11 @@ static void print_fields(struct kernel_view *k, const struct kernel_event *e)
 static void print_unknown(struct kernel_view *k, const struct kernel_event *e)
 {
 	(void)e;
-	out_printf(&k->out, "Unknown type %u\n", k->event.type);
-}
-
-/* sys_enter_openat prints as sys_openat(dfd: ..., ...), its exit as sys_openat -> 0x3. */
-static void print_syscall_enter(struct kernel_view *k, const struct kernel_event *e)
-{
-	bool first = true;
-
-	out_printf(&k->out, "sys_%s(", e->schema->name + strlen("sys_enter_"));
-	for (uint32_t i = e->format->nr_common; i < e->format->nr_fields; i++) {
-		const struct format_field *f = &e->format->fields[i];
-
-		if (!strcmp(f->name, "__syscall_nr"))
-			continue;
-		out_printf(&k->out, "%s", first ? "" : ", ");
-		if (k->view.options & FATHOM_TEXT_VERBOSE)
-			out_printf(&k->out, "%s ", f->type);
-		out_printf(&k->out, "%s: %llx", f->name, (unsigned long long)kernel_number(k, f));
-		first = false;
+	if (kernel_is_blk(k, k->event.type, k->event.size)) {
+		kernel_print_blk(k);
+		return;
 	}
-	out_str(&k->out, ")\n");
+	out_printf(&k->out, "Unknown type %u\n", k->event.type);
 }
 
 static void print_syscall_exit(struct kernel_view *k, const struct kernel_event *e)
@@ -431,9 +415,25 @@ static const struct kernel_kind {
 	 KERNEL_OTHER,
 	 {"seqnum", "context", "timer_latency"},
 	 3},
-	{"syscalls", "sys_enter_*", print_syscall_enter, NULL, KERNEL_OTHER, {"__syscall_nr"}, 1},
+	{"syscalls", "sys_enter_*", kernel_print_syscall, NULL, KERNEL_OTHER, {"__syscall_nr"}, 1},
 	{"syscalls", "sys_exit_*", print_syscall_exit, NULL, KERNEL_OTHER, {"ret"}, 1},
 };
+
+/* Probes and synthetic events may be of any system: their fields tell. */
+static void choose_dynamic(struct kernel_event *t)
+{
+	const struct format_field *ip = format_field(t->format, "__probe_ip"),
+				  *func = format_field(t->format, "__probe_func"),
+				  *ret = format_field(t->format, "__probe_ret_ip");
+
+	if (ip || (func && ret)) {
+		t->print = kernel_print_probe;
+		t->field[0] = ip ? ip : func;
+		t->field[1] = ip ? NULL : ret;
+	} else if (!strcmp(t->schema->system, "synthetic")) {
+		t->print = kernel_print_synthetic;
+	}
+}
 
 static bool kind_fits(const struct kernel_kind *n, struct kernel_event *t)
 {
@@ -464,10 +464,16 @@ void kernel_choose(struct kernel_view *k, struct kernel_event *t)
 			t->raw = kinds[i].raw;
 			t->kind = kinds[i].kind;
 		}
-	if (!t->print || t->print == print_format) {
+	if (!t->print)
+		choose_dynamic(t);
+	if (!t->print || t->print == print_format || t->print == kernel_print_probe ||
+	    t->print == kernel_print_synthetic || t->print == kernel_print_syscall) {
 		t->fmt = printfmt_new_env(t->format, t->format->print_fmt,
 					  strlen(t->format->print_fmt), k->lookup.env.long_bytes,
 					  PRINTFMT_KERNEL, &k->lookup.env);
-		t->print = t->fmt && !printfmt_error(t->fmt) ? print_format : print_fields;
+		if (!t->fmt || printfmt_error(t->fmt))
+			t->print = t->print == kernel_print_syscall ? t->print : print_fields;
+		else if (!t->print)
+			t->print = print_format;
 	}
 }

@@ -66,24 +66,25 @@ static bool set_option(struct kernel_view *k, const char *s, size_t n)
 		}
 	if (is_word(name, len, "display-graph"))
 		k->draws_graph = !off;
+	if (is_word(name, len, "blk_classic"))
+		k->blk_classic = !off;
 	for (size_t i = 0; i < sizeof(recording) / sizeof(recording[0]); i++)
 		if (is_word(name, len, recording[i]))
 			return true;
 	return false;
 }
 
-static bool set_options(struct kernel_view *k, const char *text, bool strict)
+static void set_options(struct kernel_view *k, const char *text, bool strict)
 {
 	while (*text) {
 		size_t n = strcspn(text, ", +\n\t");
 
-		if (n && !set_option(k, text, n) && strict) {
-			diag_error("'%.*s' is not a trace option", (int)n, text);
-			return false;
-		}
+		/* Newer kernels have more of them; what this one does not know changes nothing here. */
+		if (n && !set_option(k, text, n) && strict)
+			diag_warn("'%.*s' is not a trace option that is known here, and is ignored",
+				  (int)n, text);
 		text += n + (text[n] != 0);
 	}
-	return true;
 }
 
 static bool is_latency(const char *tracer)
@@ -263,6 +264,23 @@ static void settle_clock(struct kernel_view *k)
 		k->view.start = m->nr_heap ? m->keys[m->heap[0]] : 0;
 }
 
+/* What bit 0x02 of the flags means, and whether there are lazy columns. */
+static void settle_columns(struct kernel_view *k)
+{
+	const struct source *s = k->source;
+	const struct format *f = s->nr_schemas ? source_format(k->source, s->schemas[0].id) : NULL;
+
+	k->lazy_count = f ? format_field(f, "common_preempt_lazy_count") : NULL;
+	if (k->lazy_count)
+		k->view.columns = FATHOM_TEXT_FLAGS_RT;
+	else if (k->lookup.env.kernel >= 6013)
+		k->view.columns = FATHOM_TEXT_FLAGS_LAZY;
+	if (!strcmp(k->tracer, "blk") && k->blk_classic)
+		k->view.options &= ~FATHOM_TEXT_CONTEXT_INFO;
+	else
+		k->blk_classic = false;
+}
+
 bool kernel_settle(struct kernel_view *k)
 {
 	const struct source_info *info = &k->source->info;
@@ -275,10 +293,11 @@ bool kernel_settle(struct kernel_view *k)
 	k->view.nr_cpus = info->nr_cpus;
 	if (is_latency(k->tracer))
 		k->view.options |= FATHOM_TEXT_LATENCY;
-	if (info->options && !set_options(k, info->options, false))
-		return false;
-	if (k->o->trace_options && !set_options(k, k->o->trace_options, true))
-		return false;
+	if (info->options)
+		set_options(k, info->options, false);
+	if (k->o->trace_options)
+		set_options(k, k->o->trace_options, true);
+	settle_columns(k);
 	if (!strcmp(k->tracer, "function_graph")) {
 		k->draws_graph = true;
 	} else if (k->draws_graph && is_latency(k->tracer)) {
@@ -313,6 +332,32 @@ static const char osnoise_head[] =
 	"   "
 	"|      |      |      |      |\n";
 
+static const char osnoise_head_rt[] =
+	"#                                _-------=> irqs-off\n"
+	"#                               / _------=> need-resched\n"
+	"#                              | / _-----=> need-resched-lazy\n"
+	"#                              || / _----=> hardirq/softirq\n"
+	"#                              ||| / _---=> preempt-depth\n"
+	"#                              |||| / _--=> preempt-lazy-depth\n"
+	"#                              ||||| / _-=> migrate-disable\n"
+	"#                              |||||| /                                               "
+	"MAX\n"
+	"#                              ||||| /                                             SINGLE "
+	" "
+	"    Interference counters:\n"
+	"#                              |||||||               RUNTIME      NOISE  %% OF CPU  NOISE "
+	" "
+	"  +-----------------------------+\n"
+	"#           TASK-PID      CPU# |||||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US "
+	" "
+	"   HW    NMI    IRQ   SIRQ THREAD\n"
+	"#              | |         |   |||||||      |           |             |    |            | "
+	" "
+	"    |      |      |      |      |\n";
+
+static const char blk_head[] = "# DEV   CPU TIMESTAMP     PID ACT FLG\n"
+			       "#  |     |     |           |   |   |\n";
+
 static const char timerlat_head[] = "#                                _-----=> irqs-off\n"
 				    "#                               / _----=> need-resched\n"
 				    "#                              | / _---=> hardirq/softirq\n"
@@ -325,6 +370,16 @@ static const char timerlat_head[] = "#                                _-----=> i
 				    "#              | |         |   |||||      |         |         "
 				    "         |                       |\n";
 
+/* Of tracers with columns of their own. */
+static const char *tracer_head(const struct kernel_view *k)
+{
+	if (*k->tracer == 'b')
+		return k->blk_classic ? blk_head : "";
+	if (*k->tracer == 't')
+		return timerlat_head;
+	return k->view.columns == FATHOM_TEXT_FLAGS_RT ? osnoise_head_rt : osnoise_head;
+}
+
 void kernel_header(struct kernel_view *k)
 {
 	struct fathom_text t = kernel_text(k, 8192);
@@ -334,8 +389,7 @@ void kernel_header(struct kernel_view *k)
 	} else if (!strcmp(k->tracer, "osnoise") || !strcmp(k->tracer, "timerlat") ||
 		   !strcmp(k->tracer, "blk")) {
 		fathom_text_header_tracer(&t, k->tracer);
-		if (*k->tracer != 'b')
-			fathom_text_str(&t, *k->tracer == 'o' ? osnoise_head : timerlat_head);
+		fathom_text_str(&t, tracer_head(k));
 	} else {
 		fathom_text_header(&t, &k->view, &k->head);
 	}

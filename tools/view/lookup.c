@@ -108,6 +108,11 @@ static void names_free(struct lookup_names *t)
 	free(t);
 }
 
+static const char *env_module(void *arg, uint64_t addr)
+{
+	return lookup_symbol(arg, addr)->module;
+}
+
 static const char *env_symbol(void *arg, uint64_t addr, uint64_t *offset, uint64_t *size)
 {
 	const struct lookup_symbol *s = lookup_symbol(arg, addr);
@@ -155,12 +160,14 @@ bool lookup_init(struct lookup *l, struct source *s, bool trace_cmd)
 	l->names = calloc(1, sizeof(*l->names));
 	l->env = (struct expr_env){
 		.symbol = env_symbol,
+		.module = env_module,
 		.address = env_address,
 		.comm = env_comm,
 		.printk = env_printk,
 		.arg = l,
 		.swap = s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
 		.long_bytes = s->long_bytes == 4 ? 4 : 8,
+		.kernel = source_kernel(s),
 	};
 	return l->places && l->symbols && l->names;
 }
@@ -214,20 +221,26 @@ static void make_room(struct lookup *l)
 const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr)
 {
 	const struct kept_name *name = NULL;
+	const char *module = "";
 	struct lookup_symbol *out;
 	struct symbol sym;
 
 	if (l->nr == LOOKUP_MAX || l->nr * 2 > l->mask)
 		make_room(l);
-	if (find(l, addr, &sym))
+	if (find(l, addr, &sym)) {
+		const struct kept_name *m = *sym.module ? kept(l->names, sym.module) : NULL;
+
+		module = m ? m->text : "";
 		name = kept(l->names, sym.name);
+	}
 	out = &l->symbols[l->nr];
-	*out = (struct lookup_symbol){.addr = addr};
+	*out = (struct lookup_symbol){.addr = addr, .module = ""};
 	if (name) {
 		out->name = name->text;
 		out->len = name->len;
 		out->id = name->id;
 		out->offset = sym.offset;
+		out->module = module;
 		out->size = sym.size == UINT64_MAX ? 0 : sym.size;
 	}
 	place(l, l->nr++);

@@ -18,6 +18,7 @@ struct lookup_symbol {
 	uint32_t len;
 	uint32_t id; /* the same for equal names, at whatever addresses; 0: not known */
 	uint64_t offset, size;
+	const char *module; /* "": of the kernel itself */
 };
 
 /* A trace meets some thousand addresses, again and again; if there are more, all are forgotten then. */

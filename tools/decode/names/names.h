@@ -36,6 +36,7 @@ size_t symbols_take_kallsyms(struct symbols *t, char *memory, size_t at, size_t 
 /* Ask this before the table: for formats that find names in another way (ELF files, per task). Any thread may call it. */
 void symbols_ask(struct symbols *t, bool (*ask)(void *arg, uint64_t addr, struct symbol *out),
 		 void *arg);
+/* What lies behind a module's last data belongs to no one (ALIAS_FIRST): its code may have been freed. */
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out);
 size_t symbols_count(const struct symbols *t);
 /* The i-th by address; false past the end. */

@@ -20,7 +20,8 @@ struct entry {
 	uint32_t name; /* offset and the flags below */
 };
 
-#define NAME_MASK   0x3fffffffu
+#define NAME_MASK   0x1fffffffu
+#define NAME_DATA   0x20000000u /* of a module, and not code: what lies behind it is not its */
 #define NAME_MODULE 0x40000000u /* it is followed by its module's */
 #define NAME_SKIP   0x80000000u /* trace-cmd does not take it: absolute, or ARM's mapping symbols */
 
@@ -40,7 +41,7 @@ struct symbols {
 	void *ask_arg;
 };
 
-#define POOL_MAX (1u << 30)
+#define POOL_MAX (1u << 29)
 
 struct symbols *symbols_new(void)
 {
@@ -211,7 +212,7 @@ static bool kallsyms_line(struct symbols *t, char *p, char *end)
 	at = (uint32_t)(name - t->pool);
 	if (open) {
 		end[-1] = 0;
-		at |= NAME_MODULE;
+		at |= NAME_MODULE | (strchr("bBdDrR", type) ? NAME_DATA : 0);
 	}
 	if (*name == '$' || type == 'a' || type == 'A')
 		at |= NAME_SKIP;
@@ -452,6 +453,8 @@ bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, st
 	while (i && t->e[i - 1].addr == t->e[i].addr)
 		i--;
 	fill(t, i, addr, out);
+	if (out->offset && t->e[i].name & NAME_DATA)
+		return false;
 	return !out->size || out->offset < out->size || !t->e[i].size;
 }
 

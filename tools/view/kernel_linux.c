@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_linux.c -- records that the kernel does not print by their print fmt: probes, synthetic events, blk, system calls. */
+#include "view/kernel.h"
+#include "base/bytes.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- probes ---- */
+
+enum {
+	PROBE_IP,     /* __probe_ip, or __probe_func of a return probe */
+	PROBE_RETURN, /* __probe_ret_ip */
+};
+
+static bool is_kernel(const struct kernel_view *k, uint64_t addr)
+{
+	return addr >> (k->lookup.env.long_bytes == 4 ? 31 : 63);
+}
+
+/* Code of the kernel by name; of a process as a number. */
+static void put_place(struct kernel_view *k, uint64_t addr, bool offset)
+{
+	uint32_t options = k->view.options;
+
+	if (!is_kernel(k, addr)) {
+		out_printf(&k->out, "0x%llx", (unsigned long long)addr);
+		return;
+	}
+	k->view.options &= ~FATHOM_TEXT_SYM_OFFSET;
+	k->view.options |= offset ? FATHOM_TEXT_SYM_OFFSET : 0;
+	kernel_symbol(k, addr);
+	k->view.options = options;
+}
+
+/* The arguments: the print fmt's text behind the place that it begins with. */
+static void put_arguments(struct kernel_view *k, const struct kernel_event *e)
+{
+	struct expr_record r = kernel_record(k);
+	size_t from = out_len(&k->out);
+	char *start, *close;
+
+	printfmt_run(e->fmt, &r, &k->out);
+	start = k->out.base + from;
+	close = out_len(&k->out) > from && *start == '('
+			? memchr(start, ')', (size_t)(k->out.at - start))
+			: NULL;
+	if (!close)
+		return;
+	memmove(start, close + 1, (size_t)(k->out.at - close - 1));
+	k->out.at -= close + 1 - start;
+}
+
+void kernel_print_probe(struct kernel_view *k, const struct kernel_event *e)
+{
+	out_printf(&k->out, "%s: (", e->schema->name);
+	if (e->field[PROBE_RETURN]) {
+		put_place(k, kernel_number(k, e->field[PROBE_RETURN]), true);
+		out_str(&k->out, " <- ");
+		put_place(k, kernel_number(k, e->field[PROBE_IP]), false);
+	} else {
+		put_place(k, kernel_number(k, e->field[PROBE_IP]), true);
+	}
+	out_char(&k->out, ')');
+	put_arguments(k, e);
+	out_char(&k->out, '\n');
+}
+
+/* Fields divided by blanks; the print fmt, which is for other readers, has commas. */
+void kernel_print_synthetic(struct kernel_view *k, const struct kernel_event *e)
+{
+	struct expr_record r = kernel_record(k);
+	char *at, *found, comma[128];
+	size_t from;
+
+	out_printf(&k->out, "%s: ", e->schema->name);
+	from = out_len(&k->out);
+	printfmt_run(e->fmt, &r, &k->out);
+	at = k->out.base + from;
+	for (uint32_t i = e->format->nr_common + 1; i < e->format->nr_fields; i++) {
+		size_t n =
+			(size_t)snprintf(comma, sizeof(comma), ", %s=", e->format->fields[i].name);
+
+		found = n < sizeof(comma) ? memmem(at, (size_t)(k->out.at - at), comma, n) : NULL;
+		if (!found)
+			continue;
+		memmove(found, found + 1, (size_t)(k->out.at - found - 1));
+		k->out.at--;
+		at = found + 1;
+	}
+	out_char(&k->out, '\n');
+}
+
+/* ---- blk: a record of its own, without a format file ---- */
+
+enum {
+	BLK_SECTOR = 16,
+	BLK_BYTES = 24,
+	BLK_ACTION = 28,
+	BLK_DEVICE = 36,
+	BLK_ERROR = 44,
+	BLK_PDU = 46,
+	BLK_FIXED = 48,
+};
+
+enum {
+	BLK_TC_WRITE = 1 << 1,
+	BLK_TC_FLUSH = 1 << 2,
+	BLK_TC_SYNC = 1 << 3,
+	BLK_TC_PC = 1 << 9,
+	BLK_TC_AHEAD = 1 << 11,
+	BLK_TC_META = 1 << 12,
+	BLK_TC_DISCARD = 1 << 13,
+	BLK_TC_FUA = 1 << 15,
+};
+
+#define BLK_CGROUP  0x100u
+#define BLK_MESSAGE (1u << 26 | 2u) /* a notification with text */
+
+struct blk {
+	uint64_t sector;
+	uint32_t bytes, action, device;
+	uint16_t error;
+	const uint8_t *pdu;
+	uint32_t pdu_bytes;
+	const char *comm;
+};
+
+/* Linux gives it the number behind user_stack's, and no format file. */
+bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size)
+{
+	const struct schema *stack = source_schema_named(k->source, "ftrace:user_stack");
+
+	return stack && type == stack->id + 1 && !source_schema(k->source, type) &&
+	       size >= BLK_FIXED;
+}
+
+static struct blk blk_of(const struct kernel_view *k)
+{
+	const uint8_t *p = k->data;
+	bool big = k->source->big_endian;
+	struct blk b = {
+		.sector = get_u64(p + BLK_SECTOR, big),
+		.bytes = get_u32(p + BLK_BYTES, big),
+		.action = get_u32(p + BLK_ACTION, big),
+		.device = get_u32(p + BLK_DEVICE, big),
+		.error = get_u16(p + BLK_ERROR, big),
+		.comm = fathom_text_comm(k->event.pid, tasks_comm(k->source->tasks, k->event.pid)),
+	};
+	uint32_t at = BLK_FIXED + (b.action & BLK_CGROUP ? 8 : 0);
+	uint32_t left = at < k->event.size ? k->event.size - at : 0;
+
+	b.pdu = p + (left ? at : 0);
+	b.pdu_bytes = get_u16(p + BLK_PDU, big);
+	if (b.action & BLK_CGROUP)
+		b.pdu_bytes = b.pdu_bytes > 8 ? b.pdu_bytes - 8 : 0;
+	b.pdu_bytes = b.pdu_bytes < left ? b.pdu_bytes : left;
+	return b;
+}
+
+static void blk_flags(const struct blk *b, char out[10])
+{
+	uint32_t tc = b->action >> 16;
+	unsigned n = 0;
+
+	if ((b->action & ~BLK_CGROUP) == BLK_MESSAGE) {
+		memcpy(out, "N", 2);
+		return;
+	}
+	if (tc & BLK_TC_FLUSH)
+		out[n++] = 'F';
+	out[n++] = tc & BLK_TC_DISCARD ? 'D' : tc & BLK_TC_WRITE ? 'W' : b->bytes ? 'R' : 'N';
+	if (tc & BLK_TC_FUA)
+		out[n++] = 'F';
+	if (tc & BLK_TC_AHEAD)
+		out[n++] = 'A';
+	if (tc & BLK_TC_SYNC)
+		out[n++] = 'S';
+	if (tc & BLK_TC_META)
+		out[n++] = 'M';
+	out[n] = 0;
+}
+
+/* "254,0    Q  WS ", with CPU, time and task in front if the option blk_classic leaves the columns to it. */
+static void blk_action(struct kernel_view *k, const struct blk *b, const char *action)
+{
+	char flags[10];
+
+	blk_flags(b, flags);
+	out_printf(&k->out, "%3u,%-3u ", b->device >> 20, b->device & 0xfffff);
+	if (k->blk_classic)
+		out_printf(&k->out, "%2u %5llu.%09llu %5d ", k->event.cpu,
+			   (unsigned long long)(k->event.time / 1000000000),
+			   (unsigned long long)(k->event.time % 1000000000), k->event.pid);
+	out_printf(&k->out, "%2s %3s ", action, flags);
+}
+
+static uint64_t big_number(const struct blk *b, uint32_t at)
+{
+	return b->pdu_bytes >= at + 8 ? get_u64(b->pdu + at, true) : 0;
+}
+
+static void blk_command(struct kernel_view *k, const struct blk *b)
+{
+	out_char(&k->out, '(');
+	for (uint32_t i = 0; i < b->pdu_bytes; i++)
+		out_printf(&k->out, "%s%02x", i ? " " : "", b->pdu[i]);
+	out_str(&k->out, ") ");
+}
+
+static void blk_generic(struct kernel_view *k, const struct blk *b)
+{
+	if (b->action >> 16 & BLK_TC_PC) {
+		out_printf(&k->out, "%u ", b->bytes);
+		blk_command(k, b);
+	} else if (b->bytes >> 9) {
+		out_printf(&k->out, "%llu + %u ", (unsigned long long)b->sector, b->bytes >> 9);
+	}
+	out_printf(&k->out, "[%s]\n", b->comm);
+}
+
+static void blk_with_error(struct kernel_view *k, const struct blk *b)
+{
+	if (b->action >> 16 & BLK_TC_PC)
+		blk_command(k, b);
+	else if (b->bytes >> 9)
+		out_printf(&k->out, "%llu + %u ", (unsigned long long)b->sector, b->bytes >> 9);
+	else
+		out_printf(&k->out, "%llu ", (unsigned long long)b->sector);
+	out_printf(&k->out, "[%d]\n", (int16_t)b->error);
+}
+
+static void blk_plug(struct kernel_view *k, const struct blk *b)
+{
+	out_printf(&k->out, "[%s]\n", b->comm);
+}
+
+static void blk_unplug(struct kernel_view *k, const struct blk *b)
+{
+	out_printf(&k->out, "[%s] %llu\n", b->comm, (unsigned long long)big_number(b, 0));
+}
+
+static void blk_split(struct kernel_view *k, const struct blk *b)
+{
+	out_printf(&k->out, "%llu / %llu [%s]\n", (unsigned long long)b->sector,
+		   (unsigned long long)big_number(b, 0), b->comm);
+}
+
+static void blk_remap(struct kernel_view *k, const struct blk *b)
+{
+	uint32_t from = b->pdu_bytes >= 4 ? get_u32(b->pdu, true) : 0;
+
+	out_printf(&k->out, "%llu + %u <- (%u,%u) %llu\n", (unsigned long long)b->sector,
+		   b->bytes >> 9, from >> 20, from & 0xfffff, (unsigned long long)big_number(b, 8));
+}
+
+void kernel_print_blk(struct kernel_view *k)
+{
+	static const struct {
+		const char *letter, *word;
+		void (*print)(struct kernel_view *k, const struct blk *b);
+	} acts[] = {
+		{NULL, NULL, NULL},
+		{"Q", "queue", blk_generic},
+		{"M", "backmerge", blk_generic},
+		{"F", "frontmerge", blk_generic},
+		{"G", "getrq", blk_generic},
+		{"S", "sleeprq", blk_generic},
+		{"R", "requeue", blk_with_error},
+		{"D", "issue", blk_generic},
+		{"C", "complete", blk_with_error},
+		{"P", "plug", blk_plug},
+		{"U", "unplug_io", blk_unplug},
+		{"UT", "unplug_timer", blk_unplug},
+		{"I", "insert", blk_generic},
+		{"X", "split", blk_split},
+		{"B", "bounce", blk_generic},
+		{"A", "remap", blk_remap},
+	};
+	struct blk b = blk_of(k);
+	uint32_t what = b.action & 0xffff & ~BLK_CGROUP;
+	bool words = k->view.options & FATHOM_TEXT_VERBOSE;
+
+	if ((b.action & ~BLK_CGROUP) == BLK_MESSAGE) {
+		blk_action(k, &b, words ? "message" : "m");
+		out_bytes(&k->out, (const char *)b.pdu, strnlen((const char *)b.pdu, b.pdu_bytes));
+		out_char(&k->out, '\n');
+	} else if (!what || what >= sizeof(acts) / sizeof(acts[0])) {
+		out_printf(&k->out, "Unknown action %x\n", what);
+	} else {
+		blk_action(k, &b, words ? acts[what].word : acts[what].letter);
+		acts[what].print(k, &b);
+	}
+}
+
+/* ---- system calls ---- */
+
+/* Since 6.19 what a pointer pointed at is kept as __NAME_val behind the arguments. */
+static const struct format_field *kept_value(const struct kernel_event *e, const char *name)
+{
+	char kept[80];
+
+	snprintf(kept, sizeof(kept), "__%s_val", name);
+	return format_field(e->format, kept);
+}
+
+static void put_kept(struct kernel_view *k, const struct value *v, bool binary, uint64_t whole)
+{
+	uint32_t printable = 0;
+
+	if (!binary) {
+		out_str(&k->out, " \"");
+		out_bytes(&k->out, v->s, strnlen(v->s, v->len));
+		out_char(&k->out, '"');
+		return;
+	}
+	out_str(&k->out, " (");
+	for (uint32_t i = 0; i < v->len; i++) {
+		out_printf(&k->out, "%s%02x", i ? ":" : "", (uint8_t)v->s[i]);
+		printable += isprint((unsigned char)v->s[i]) != 0;
+	}
+	out_str(&k->out, v->len < whole ? ", ...)" : ")");
+	if (!printable)
+		return;
+	out_str(&k->out, " \"");
+	for (uint32_t i = 0; i < v->len; i++)
+		out_char(&k->out, isprint((unsigned char)v->s[i]) ? v->s[i] : '.');
+	out_char(&k->out, '"');
+}
+
+/* Is it kept as bytes with a length, or as a string? The print fmt says: an array, or "%s" of a string. */
+static bool is_binary(const struct kernel_event *e, const struct format_field *kept)
+{
+	char array[120];
+
+	snprintf(array, sizeof(array), "__print_dynamic_array(%s,", kept->name);
+	return strstr(e->format->print_fmt, array) != NULL;
+}
+
+static void put_argument(struct kernel_view *k, const struct kernel_event *e, uint32_t i)
+{
+	const struct format_field *f = &e->format->fields[i], *kept = kept_value(e, f->name);
+	struct expr_record r = kernel_record(k);
+	unsigned long long v = kernel_number(k, f);
+
+	if (k->view.options & FATHOM_TEXT_VERBOSE)
+		out_printf(&k->out, "%s ", f->type);
+	/* Newer kernels write 0x where it makes a difference. */
+	out_printf(&k->out, k->lookup.env.kernel >= 6019 && v > 9 ? "%s: 0x%llx" : "%s: %llx",
+		   f->name, v);
+	if (kept) {
+		struct value text =
+			expr_dynamic(&r, kept->offset, (kept->flags & FORMAT_REL_LOC) != 0);
+		uint64_t whole = i + 1 < e->format->nr_fields
+					 ? kernel_number(k, &e->format->fields[i + 1])
+					 : 0;
+
+		put_kept(k, &text, is_binary(e, kept), whole);
+	}
+}
+
+#define O_CREAT_FLAG 0x40u
+
+/* openat has a form of its own: flags by name, and a mode only if it creates. */
+static bool put_openat(struct kernel_view *k, const struct kernel_event *e)
+{
+	const struct format_field *dfd = format_field(e->format, "dfd"),
+				  *name = format_field(e->format, "filename"),
+				  *flags = format_field(e->format, "flags"),
+				  *kept = format_field(e->format, "__filename_val");
+	struct expr_record r = kernel_record(k);
+	size_t from;
+	char *start, *at;
+
+	if (strcmp(e->schema->name, "sys_enter_openat") || !dfd || !name || !flags || !kept ||
+	    !e->fmt || printfmt_error(e->fmt) || k->view.options & FATHOM_TEXT_VERBOSE)
+		return false;
+	out_printf(&k->out, "dfd: %llu, filename: %llu", (unsigned long long)kernel_number(k, dfd),
+		   (unsigned long long)kernel_number(k, name));
+	/* The print fmt's text from the string on is the same but for the mode. */
+	from = out_len(&k->out);
+	printfmt_run(e->fmt, &r, &k->out);
+	start = k->out.base + from;
+	at = memmem(start, (size_t)(k->out.at - start), " \"", 2);
+	if (at) {
+		memmove(start, at, (size_t)(k->out.at - at));
+		k->out.at -= at - start;
+	}
+	at = memmem(start, (size_t)(k->out.at - start), ", mode: ", 8);
+	if (at && !(kernel_number(k, flags) & O_CREAT_FLAG))
+		k->out.at = at;
+	return true;
+}
+
+/* sys_enter_openat prints as sys_openat(dfd: ..., ...), its exit as sys_openat -> 0x3. */
+void kernel_print_syscall(struct kernel_view *k, const struct kernel_event *e)
+{
+	bool first = true, done;
+
+	out_printf(&k->out, "sys_%s(", e->schema->name + strlen("sys_enter_"));
+	done = put_openat(k, e);
+	for (uint32_t i = e->format->nr_common; !done && i < e->format->nr_fields; i++) {
+		const struct format_field *f = &e->format->fields[i];
+
+		if (!strncmp(f->name, "__", 2)) /* __syscall_nr, and what pointers pointed at */
+			continue;
+		out_str(&k->out, first ? "" : ", ");
+		put_argument(k, e, i);
+		first = false;
+	}
+	out_str(&k->out, ")\n");
+}
