@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""sql.py -- fathom sql: rows equal what fathom query lists; constraints, spans, errors, the loadable extension."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from checks import TOP
+from tracedata import Traces, check, done, fathom
+
+EXTENSION = os.path.join(TOP, "build/fathom_sqlite")
+
+
+def sql(path, query, *args):
+    rc, out, err = fathom("sql", "--json", *args, path, query)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def events(path, kind=None):
+    rc, out, err = fathom("query", "-j", *(("--type", kind) if kind else ()), path)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def rows_are_events(path):
+    want = [(e["n"], e["time"], e["cpu"], e["pid"], e["event"]) for e in events(path)]
+    got = [(r["n"], r["time"], r["cpu"], r["pid"], r["name"]) for r in
+           sql(path, "select n, time, cpu, pid, system, name from event order by time, n")]
+    check("every_event", sorted(got) == sorted(want), f"{len(got)} of {len(want)}")
+    switches = events(path, "sched_switch")
+    got = sql(path, "select * from sched_switch order by n")
+    same = [all(r[k] == v for k, v in e["fields"].items()) and r["n"] == e["n"] for r, e in zip(got, switches)]
+    check("every_field", len(got) == len(switches) and all(same), got[:1])
+
+
+def constraints(path):
+    switches = events(path, "sched_switch")
+    mid = switches[len(switches) // 2]["time"]
+    pid = switches[3]["fields"]["next_pid"]
+    cases = (
+        (f"time >= {mid}", lambda e: e["time"] >= mid), (f"time < {mid}", lambda e: e["time"] < mid),
+        (f"time = {mid}", lambda e: e["time"] == mid), (f"time between {mid - 1000000} and {mid}",
+                                                        lambda e: mid - 1000000 <= e["time"] <= mid),
+        ("cpu = 1", lambda e: e["cpu"] == 1), ("cpu <> 1", lambda e: e["cpu"] != 1), ("cpu = 99", lambda e: False),
+        (f"next_pid = {pid}", lambda e: e["fields"]["next_pid"] == pid),
+        (f"next_pid > {pid}.5", lambda e: e["fields"]["next_pid"] > pid),
+        (f"next_pid = '{pid}'", lambda e: e["fields"]["next_pid"] == pid),
+        ("next_pid < 'abc'", lambda e: True), ("next_pid = null", lambda e: False), ("time > -5", lambda e: True),
+        ("next_comm = 'ping'", lambda e: e["fields"]["next_comm"] == "ping"),
+        ("next_comm <> 'ping'", lambda e: e["fields"]["next_comm"] != "ping"),
+        ("next_comm = 'PING' collate nocase", lambda e: e["fields"]["next_comm"] == "ping"),
+        ("next_comm like 'p%' and cpu = 0", lambda e: e["fields"]["next_comm"].startswith("p") and e["cpu"] == 0),
+        ("prev_prio = next_prio", lambda e: e["fields"]["prev_prio"] == e["fields"]["next_prio"]),
+        (f"next_pid in ({pid}, 0)", lambda e: e["fields"]["next_pid"] in (pid, 0)),
+    )
+    for text, keep in cases:
+        got = sql(path, f"select count(*) c from sched_switch where {text}")[0]["c"]
+        want = sum(map(keep, switches))
+        check("where_" + "_".join(text.split()[:2]).replace("'", "") + f"_{len(text)}", got == want, (text, got, want))
+    per = collections.Counter(e["event"] for e in events(path))
+    got = {r["name"]: r["c"] for r in sql(path, "select name, count(*) c from event group by name")}
+    check("group_by_name", got == dict(per), got)
+    join = sql(path, "select count(*) c from sched_wakeup w join sched_switch s on s.next_pid = w.pid and s.time > w.time "
+                     "and s.time < w.time + 100000")[0]["c"]
+    woken = events(path, "sched_wakeup")
+    want = sum(1 for w in woken for s in switches if s["fields"]["next_pid"] == w["fields"]["pid"] and
+               w["time"] < s["time"] < w["time"] + 100000)
+    check("join", join == want, (join, want))
+
+
+def model(path):
+    r = sql(path, "select count(*) n, avg(duration) mean, max(duration) max from span where kind = 'wakeup'")[0]
+    text = subprocess.run(["trace-cmd", "report", "-w", path], capture_output=True, text=True).stdout
+    last = [line for line in text.splitlines() if "Average wakeup latency" in line]
+    mean = float(last[0].split(":")[1].split()[0]) if last else -1
+    check("wakeups_as_trace_cmd", last and abs(r["mean"] / 1000 - mean) < 0.001, (r, last))
+    e = sql(path, "select count(*) n, max(latency) max from wakeup")[0]
+    check("edges_are_the_wakeups", (e["n"], e["max"]) == (r["n"], r["max"]), (e, r))
+    tasks = sql(path, "select pid, comm, events from task")
+    want = collections.Counter(e["pid"] for e in events(path))
+    check("tasks", {t["pid"]: t["events"] for t in tasks} == dict(want), tasks[:3])
+
+
+def wrong(path):
+    for name, query, want in (
+        ("column", "select nex_pid from sched_switch", "did you mean next_pid?"),
+        ("table", "select 1 from sched_swich", "did you mean sched_switch?"),
+        ("syntax", "select next_pid frm sched_switch", "syntax error"),
+    ):
+        rc, out, err = fathom("sql", path, query)
+        check("wrong_" + name, rc == 1 and want in err and "\n" + query + "\n" in err and "^" in err, err)
+    rc, out, err = fathom("sql", path, "delete from sched_switch")
+    check("read_only", rc == 1 and "may not be modified" in err, err)
+
+
+def other_ways(path):
+    rc, out, err = fathom("sql", "--csv", path, "select 'a,\"b' x, 1 y")
+    check("csv", out == 'x,y\n"a,""b",1\n', out)
+    r = subprocess.run([os.environ.get("FATHOM", os.path.join(TOP, "build/fathom")), "sql", "--csv", path],
+                       input="select 1 a;\nselect\n2 b;\n", capture_output=True, text=True)
+    check("standard_input", r.stdout == "a\n1\nb\n2\n", r.stdout + r.stderr)
+    if not os.path.exists(EXTENSION + ".so"):
+        print("skip extension: build/fathom_sqlite.so is made by `make check`")
+        return
+    query = f"select fathom_open('{path}'); select count(*) from sched_switch; select count(*) from span;"
+    r = subprocess.run(["sqlite3", "-cmd", f".load {EXTENSION}"], input=query, capture_output=True, text=True)
+    here = [sql(path, f"select count(*) c from {t}")[0]["c"] for t in ("sched_switch", "span")]
+    check("extension_in_sqlite3", list(map(int, r.stdout.split()))[1:] == here, r.stdout + r.stderr)
+    program = ("import sqlite3, sys; d = sqlite3.connect(':memory:'); d.enable_load_extension(True); "
+               "d.load_extension(sys.argv[1]); d.execute('select fathom_open(?)', (sys.argv[2],)); "
+               "print(d.execute('select count(*) from sched_switch').fetchone()[0])")
+    r = subprocess.run(["/usr/bin/python3", "-c", program, EXTENSION, path], capture_output=True, text=True)
+    check("extension_in_python", r.stdout.strip() == str(here[0]), r.stdout + r.stderr)
+    with tempfile.TemporaryDirectory() as d:
+        bad = os.path.join(d, "none")
+        r = subprocess.run(["sqlite3", "-cmd", f".load {EXTENSION}"], input=f"select fathom_open('{bad}');",
+                           capture_output=True, text=True)
+        check("extension_no_file", "No such file" in r.stderr, r.stderr)
+
+
+with Traces() as t:
+    path = next(p for p in t.files if os.path.basename(p).startswith("events_v6"))
+    rows_are_events(path)
+    constraints(path)
+    model(path)
+    wrong(path)
+    other_ways(path)
+done()

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* sql.c -- the tables of a trace: which there are, and all of them as a file. */
+#include "sql/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tables {
+	struct sql q; /* first */
+	struct sql_event_type all;
+	struct span_table spans, wakeups;
+	struct small_table small[SMALL_KINDS];
+};
+
+void sql_word(struct sql *q, const char *name)
+{
+	if (!(q->nr_names & (q->nr_names - 1))) {
+		char **more =
+			realloc(q->names, sizeof(*more) * (q->nr_names ? q->nr_names * 2 : 1));
+
+		if (!more)
+			return;
+		q->names = more;
+	}
+	q->names[q->nr_names] = strdup(name);
+	q->nr_names += q->names[q->nr_names] != NULL;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	const struct schema *const *a = x, *const *b = y;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+static bool is_taken(const char *name)
+{
+	static const char *const ours[] = {"event", "span", "wakeup",	"task",
+					   "cpu",   "type", "function", "loss"};
+	size_t i;
+
+	for (i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (!strcmp(ours[i], name))
+			return true;
+	return false;
+}
+
+static void add_type(struct sql *q, const struct schema *s, bool alone)
+{
+	struct sql_event_type *t = &q->types[q->nr_types++];
+	char *full = sqlite3_mprintf("%s_%s", s->system, s->name);
+
+	*t = (struct sql_event_type){q, s};
+	if (alone && !is_taken(s->name)) {
+		sqlite3_create_module(q->db, s->name, &sql_event_module, t);
+		sql_word(q, s->name);
+	}
+	if (full) {
+		sqlite3_create_module(q->db, full, &sql_event_module, t);
+		sql_word(q, full);
+	}
+	sqlite3_free(full);
+}
+
+static bool add_types(struct sql *q)
+{
+	size_t nr = q->source->nr_schemas, i;
+	const struct schema **sorted = malloc(sizeof(*sorted) * (nr + 1));
+
+	q->types = calloc(nr + 1, sizeof(*q->types));
+	if (!sorted || !q->types) {
+		free(sorted);
+		return false;
+	}
+	for (i = 0; i < nr; i++)
+		sorted[i] = &q->source->schemas[i];
+	qsort(sorted, nr, sizeof(*sorted), by_name);
+	for (i = 0; i < nr; i++) {
+		bool before = i && !strcmp(sorted[i - 1]->name, sorted[i]->name);
+		bool after = i + 1 < nr && !strcmp(sorted[i + 1]->name, sorted[i]->name);
+
+		add_type(q, sorted[i], !before && !after);
+	}
+	free(sorted);
+	return true;
+}
+
+struct sql *sql_new(sqlite3 *db, struct source *s, const struct scan_choice *c)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+	int i;
+
+	if (!t)
+		return NULL;
+	t->q = (struct sql){.db = db, .source = s, .choice = *c};
+	if (!add_types(&t->q)) {
+		sql_free(&t->q);
+		return NULL;
+	}
+	t->all.q = t->spans.q = t->wakeups.q = &t->q;
+	t->wakeups.edges = true;
+	sqlite3_create_module(db, "event", &sql_event_module, &t->all);
+	sqlite3_create_module(db, "span", &sql_span_module, &t->spans);
+	sqlite3_create_module(db, "wakeup", &sql_span_module, &t->wakeups);
+	for (i = 0; i < SMALL_KINDS; i++) {
+		t->small[i] = (struct small_table){&t->q, (enum small_kind)i};
+		sqlite3_create_module(db, sql_small_names[i], &sql_small_module, &t->small[i]);
+		sql_word(&t->q, sql_small_names[i]);
+	}
+	sql_word(&t->q, "event");
+	sql_word(&t->q, "span");
+	sql_word(&t->q, "wakeup");
+	return &t->q;
+}
+
+void sql_free(struct sql *q)
+{
+	size_t i;
+
+	if (!q)
+		return;
+	for (i = 0; i < q->nr_names; i++)
+		free(q->names[i]);
+	free(q->names);
+	free(q->types);
+	free(q);
+}
+
+/* How many letters to change, drop or add; `most` or more is as good as never. */
+static size_t distance(const char *a, const char *b, size_t most)
+{
+	size_t n = strlen(a), m = strlen(b), row[64], i, k;
+
+	if (n >= 64 || m >= 64 || (n > m ? n - m : m - n) >= most)
+		return most;
+	for (k = 0; k <= m; k++)
+		row[k] = k;
+	for (i = 1; i <= n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (k = 1; k <= m; k++) {
+			size_t change = diagonal + (a[i - 1] != b[k - 1]);
+
+			diagonal = row[k];
+			if (row[k] + 1 < change)
+				change = row[k] + 1;
+			row[k] = row[k - 1] + 1 < change ? row[k - 1] + 1 : change;
+		}
+	}
+	return row[m];
+}
+
+const char *sql_similar(struct sql *q, const char *word)
+{
+	const char *best = NULL;
+	size_t least = strlen(word) / 3 + 1, i;
+
+	for (i = 0; i < q->nr_names; i++) {
+		size_t d = distance(word, q->names[i], least);
+
+		if (d < least) {
+			least = d;
+			best = q->names[i];
+		}
+	}
+	return best;
+}
+
+/* ---- all of it as a file ---- */
+
+static int run(sqlite3 *db, char *text)
+{
+	int rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+
+	sqlite3_free(text);
+	return rc == SQLITE_OK	    ? 0
+	       : rc == SQLITE_NOMEM ? -ENOMEM
+	       : rc == SQLITE_FULL  ? -ENOSPC
+				    : -EIO;
+}
+
+static int export_types(sqlite3 *db)
+{
+	sqlite3_stmt *st;
+	int err = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT system, name FROM type WHERE events > 0", -1, &st, NULL))
+		return -EIO;
+	while (!err && sqlite3_step(st) == SQLITE_ROW) {
+		const unsigned char *system = sqlite3_column_text(st, 0),
+				    *name = sqlite3_column_text(st, 1);
+
+		err = run(
+			db,
+			sqlite3_mprintf(
+				"CREATE TABLE out.\"%w\" AS SELECT * FROM \"%w_%w\" ORDER BY time",
+				name, system, name));
+		if (err == -EIO) /* two systems have the name, or one of ours does */
+			err = run(db, sqlite3_mprintf("CREATE TABLE out.\"%w_%w\" AS SELECT * FROM "
+						      "\"%w_%w\" ORDER BY time",
+						      system, name, system, name));
+	}
+	sqlite3_finalize(st);
+	return err;
+}
+
+int sql_export(struct source *s, const struct scan_choice *c, const char *path)
+{
+	sqlite3 *db;
+	struct sql *q;
+	int err, i;
+
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
+		return -ENOMEM;
+	q = sql_new(db, s, c);
+	err = q ? run(db, sqlite3_mprintf("ATTACH %Q AS out; PRAGMA out.journal_mode = OFF; "
+					  "PRAGMA out.synchronous = OFF; BEGIN",
+					  path))
+		: -ENOMEM;
+	for (i = 0; i < SMALL_KINDS && !err; i++)
+		err = run(db, sqlite3_mprintf("CREATE TABLE out.\"%w\" AS SELECT * FROM \"%w\"",
+					      sql_small_names[i], sql_small_names[i]));
+	if (!err)
+		err = run(db, sqlite3_mprintf("CREATE TABLE out.span AS SELECT * FROM span;"
+					      "CREATE TABLE out.wakeup AS SELECT * FROM wakeup"));
+	if (!err)
+		err = export_types(db);
+	if (!err)
+		err = run(db, sqlite3_mprintf("COMMIT"));
+	sqlite3_close(db);
+	sql_free(q);
+	return err;
+}
