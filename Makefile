@@ -117,6 +117,8 @@ $(B)/user-san/%.o: %.c
 $(B)/user-san/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -mgeneral-regs-only,$(USER_CFLAGS)) $(DEPFLAGS) -c $< -o $@
+# Where the library checks its port and itself, too.
+$(B)/user-san/%.o: USER_CFLAGS += -DFATHOM_DEBUG=1
 $(B)/user-san/libfathom.a: $(USER_OBJ:$(B)/user/%=$(B)/user-san/%)
 	@rm -f $@
 	ar rcs $@ $^

@@ -90,6 +90,7 @@ void port_init(uint32_t cpus)
 {
 	char mib[8];
 	size_t bytes = boot_option("trace_mib", mib, sizeof(mib)) ? parse_u64(mib) << 20 : 16 << 20;
+	static uint32_t held;
 	struct fathom_config config = {
 		.memory = frame_early(bytes),
 		.memory_bytes = bytes,
@@ -97,6 +98,9 @@ void port_init(uint32_t cpus)
 		.clock_hz = clock_hz,
 		.clock_name = "x86-tsc",
 		.release = "demo",
+		.lock = mutex_lock, /* tasks may be preempted in the kernel */
+		.unlock = mutex_unlock,
+		.lock_arg = &held,
 #if LEVEL >= 3
 		.sink = to_console,
 		.fatal = panic_text,
@@ -126,11 +130,6 @@ void port_init(uint32_t cpus)
 
 void port_start(void)
 {
-#if LEVEL >= 6
-	static uint32_t held;
-
-	fathom_fs_use_lock(mutex_lock, mutex_unlock, &held);
-#endif
 #if LEVEL >= 1
 	struct spawn s = {.name = "traceline", .fn = line_task, .arg = 1, .detached = 1};
 

@@ -14,7 +14,7 @@ $(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/tracers/fore
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie $(TRACERS_LINK) -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
-CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting beside)
+CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting beside together)
 
 # ---- benchmark ----
 
@@ -43,6 +43,10 @@ $(TRACERS_OTHER): $(B)/bench/tracers_other_%: bench/tracers_other.c bench/tracer
 
 bench-tracers: $(B)/bench/tracers $(TRACERS_OTHER) ## cost of a traced call and its return
 	@bench/tracers.sh
+
+.PHONY: together
+together: $(B)/test/unit/tracers_together ## shell, link and tree clients at once while tracers toggle, 10 minutes
+	TOGETHER_SECONDS=600 $<
 
 .PHONY: boot-toggle
 boot-toggle: $(B)/demo/L6/kernel.elf ## 1,000 tracer changes on the demo kernel under load and NMIs

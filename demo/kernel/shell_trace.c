@@ -47,7 +47,7 @@ static void trace_status(void)
 #if LEVEL >= 4
 static int trace_tracer(const char *name)
 {
-	int err = fathom_tracer_set(name);
+	int err = fathom_set("current_tracer", name);
 
 	if (err)
 		kprintf("trace: %s: error %d\n", name, -err);

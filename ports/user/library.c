@@ -87,7 +87,7 @@ void fathom_user_join(struct fathom_user_library *l)
 	struct user_text text;
 	int found = library_text(l, &text), err = 0, events;
 
-	fathom_ctl_lock();
+	user_lock(NULL);
 	l->next = libraries;
 	libraries = l;
 	user_formers_return(l->events);
@@ -97,7 +97,7 @@ void fathom_user_join(struct fathom_user_library *l)
 			user_symbols_add(&text);
 		err = library_functions(&l->functions, &text);
 	}
-	fathom_ctl_unlock();
+	user_unlock(NULL);
 	if (events)
 		user_say(found ? text.path : "a library",
 			 events == -FATHOM_ENOSPC ? ": no room for its events in the control tree; "
@@ -117,7 +117,7 @@ void fathom_user_leave(struct fathom_user_library *l)
 {
 	struct fathom_user_library **p = &libraries;
 
-	fathom_ctl_lock();
+	user_lock(NULL);
 	fathom_module_remove(&l->functions);
 	user_events_leave(l->events);
 	user_symbols_gone(l->functions.from);
@@ -125,6 +125,6 @@ void fathom_user_leave(struct fathom_user_library *l)
 		p = &(*p)->next;
 	if (*p)
 		*p = l->next;
-	fathom_ctl_unlock();
+	user_unlock(NULL);
 	free((void *)l->functions.name);
 }

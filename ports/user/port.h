@@ -34,6 +34,9 @@ struct user_options {
 struct fathom_object;
 uint64_t user_now_ns(void); /* CLOCK_MONOTONIC */
 int user_is_running(void);
+/* What the library calls as config.lock; held by a thread, it is let in again. Also before the library is there. */
+void user_lock(void *unused);
+void user_unlock(void *unused);
 int user_events_join(struct fathom_object *o);
 void user_say(const char *what, const char *more, const char *why); /* a line on stderr */
 
@@ -63,13 +66,13 @@ void user_sample_stop(void);
 /* library.c: what came before tracing started gets its names now */
 void user_libraries_start(void);
 
-/* former.c: the events of libraries that go, and of ones that may be back. Under the tree's lock. */
+/* former.c: the events of libraries that go, and of ones that may be back. With user_lock(). */
 void user_events_leave(struct fathom_object *o);
 void user_formers_return(const struct fathom_object *o);
 
 /* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */
 void user_symbols_load(int libraries);
-/* A library that came, and it went. Under the tree's lock. */
+/* A library that came, and it went. With user_lock(). */
 struct user_text {
 	const char *path; /* of the file */
 	uintptr_t base;	  /* what its addresses count from */

@@ -262,18 +262,18 @@ static void catch_crashes(void)
  */
 static void before_fork(void)
 {
-	fathom_ctl_lock();
+	user_lock(NULL);
 }
 
 static void in_parent(void)
 {
-	fathom_ctl_unlock();
+	user_unlock(NULL);
 }
 
 /* The child shares the file's name but not the rings: it traces nothing. */
 static void in_child(void)
 {
-	fathom_ctl_unlock();
+	user_unlock(NULL);
 	user_serve_in_child();
 	if (!user_running)
 		return;
@@ -339,11 +339,11 @@ int user_events_join(struct fathom_object *o)
 /* The filters first, so that the tracer starts with them. */
 static int start_tracer(void)
 {
-	int err;
+	int err = fathom_function_count() ? 0 : -ENOSYS;
 
 	if (!user.tracer[0] && !user.filter[0])
 		return 0;
-	err = fathom_function_prepare();
+	fathom_lock();
 	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
 		err = fathom_function_set_write(FATHOM_SET_FILTER, p, strlen(p));
 		if (err)
@@ -351,6 +351,7 @@ static int start_tracer(void)
 	}
 	if (!err && user.tracer[0])
 		err = fathom_tracer_set(user.tracer);
+	fathom_unlock();
 	if (err == -ENOSYS)
 		user_say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md", "");
 	else if (err)
@@ -358,9 +359,44 @@ static int start_tracer(void)
 	return err;
 }
 
+/*
+ * config.lock: its holder is let in again. Not PTHREAD_MUTEX_RECURSIVE, which a forked child, whose thread has another number,
+ * could not release.
+ */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_t
+		owner; /* meaningful while depth is not 0; only its own thread finds itself here */
+	uint32_t depth;
+} user_holder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void user_lock(void *unused)
+{
+	(void)unused;
+	if (!__atomic_load_n(&user_holder.depth, __ATOMIC_RELAXED) ||
+	    !pthread_equal(__atomic_load_n(&user_holder.owner, __ATOMIC_RELAXED), pthread_self())) {
+		pthread_mutex_lock(&user_holder.mutex);
+		__atomic_store_n(&user_holder.owner, pthread_self(), __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&user_holder.depth, user_holder.depth + 1, __ATOMIC_RELAXED);
+}
+
+void user_unlock(void *unused)
+{
+	(void)unused;
+	if (user_holder.depth == 1)
+		__atomic_store_n(&user_holder.owner, (pthread_t)0, __ATOMIC_RELAXED);
+	__atomic_store_n(&user_holder.depth, user_holder.depth - 1, __ATOMIC_RELAXED);
+	if (!user_holder.depth)
+		pthread_mutex_unlock(&user_holder.mutex);
+}
+
 static int start_tracing(void)
 {
 	struct fathom_config c = {.sink = to_stderr,
+				  .init_live = 1, /* a program may start it late */
+				  .lock = user_lock,
+				  .unlock = user_unlock,
 				  .text_map = user_text_map,
 				  .text_unmap = user_text_unmap,
 				  .symbol = user_symbol,
@@ -441,22 +477,10 @@ void fathom_user_stop(void)
 	fathom_exit();
 }
 
-static void tree_lock(void *arg)
-{
-	pthread_mutex_lock(arg);
-}
-
-static void tree_unlock(void *arg)
-{
-	pthread_mutex_unlock(arg);
-}
-
 __attribute__((constructor)) static void at_start(void)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	const char *options = secure_getenv("FATHOM_TRACE"); /* a set-uid program's user may not */
 
-	fathom_fs_use_lock(tree_lock, tree_unlock, &mutex);
 	if (options && *options && strcmp(options, "0"))
 		fathom_user_start(options);
 }

@@ -93,14 +93,14 @@ TEST(events_take_no_lock)
 	start();
 	everything();
 	alarm(20);
-	fathom_ctl_lock();
+	fathom_lock();
 	for (int i = 0; i < 20000; i++) {
 		fathom_user_cpu = i % CPUS;
 		switch_to(i % 64);
 		trace_sched_wakeup("a", 1, 120, 0);
 	}
 	fathom_user_cpu = 0;
-	fathom_ctl_unlock();
+	fathom_unlock();
 	alarm(0);
 	/* The snapshot that was asked for has been taken by now: it has what was recorded. */
 	CHECK(lines_with("snapshot", "sched_switch:") > 100);
@@ -124,11 +124,11 @@ TEST(snapshot_asked_for_under_the_lock)
 		snprintf(path[0], sizeof(path[0]), "%strace", where[i]);
 		snprintf(path[1], sizeof(path[1]), "%ssnapshot", where[i]);
 		switch_to(5);
-		fathom_ctl_lock();
+		fathom_lock();
 		switch_to(7);
 		switch_to(7);
 		CHECK_EQ(fathom_ctl_instance_at((uint32_t)i)->wanted, 1);
-		fathom_ctl_unlock();
+		fathom_unlock();
 		switch_to(6);
 		CHECK_EQ(lines_with(path[1], "next_pid=5"), 1);
 		CHECK_EQ(lines_with(path[1], "next_pid=7"), 2);

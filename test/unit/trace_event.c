@@ -107,6 +107,16 @@ static void check_format(const char *system, const char *name, int with_id)
 		CHECK_STR(drop_id(got), drop_id(want));
 }
 
+static int event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
+{
+	int err;
+
+	fathom_lock();
+	err = fathom_event_set(ev, set, clear);
+	fathom_unlock();
+	return err;
+}
+
 TEST(formats_equal_linux)
 {
 	start();
@@ -336,8 +346,7 @@ TEST(gate_decides)
 	start();
 	fathom_gate = (struct fathom_gate){
 		.decide = gate_decide, .after = gate_after, .stack = gate_stack};
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
-		 0);
+	CHECK_EQ(event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
 	gate_answer = FATHOM_GATE_DROP;
 	trace_sample_one(1, 2);
 	CHECK_EQ(gate_calls, 1);
@@ -348,22 +357,21 @@ TEST(gate_decides)
 	CHECK_STR(next_text(), "a=3 b=4");
 	CHECK_EQ(after_calls, 1);
 	/* Triggers without recording: asked, never kept. */
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, 0, FATHOM_EVENT_ON), 0);
+	CHECK_EQ(event_set(&fathom_ev_sample_one, 0, FATHOM_EVENT_ON), 0);
 	trace_sample_one(5, 6);
 	CHECK_EQ(gate_calls, 3);
 	CHECK_EQ(after_calls, 2);
 	CHECK_STR(next_text(), "");
 	/* Stack after each record. */
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_STACK,
-				  FATHOM_EVENT_GATE),
+	CHECK_EQ(event_set(&fathom_ev_sample_one, FATHOM_EVENT_ON | FATHOM_EVENT_STACK,
+			   FATHOM_EVENT_GATE),
 		 0);
 	trace_sample_one(7, 8);
 	CHECK_EQ(stack_calls, 1);
 	CHECK_STR(next_text(), "a=7 b=8");
 	/* Nested, and all scratch is given back. */
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_one, FATHOM_EVENT_GATE, FATHOM_EVENT_STACK), 0);
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_two, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
-		 0);
+	CHECK_EQ(event_set(&fathom_ev_sample_one, FATHOM_EVENT_GATE, FATHOM_EVENT_STACK), 0);
+	CHECK_EQ(event_set(&fathom_ev_sample_two, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
 	gate_answer = 77;
 	trace_sample_one(9, 10);
 	CHECK_STR(next_text(), "sum=4");
@@ -371,8 +379,7 @@ TEST(gate_decides)
 	CHECK_EQ(fathom_core.scratch_used[0], 0);
 	/* A record that does not fit the scratch goes through the ring. */
 	gate_answer = FATHOM_GATE_DROP;
-	CHECK_EQ(fathom_event_set(&fathom_ev_sample_blob, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0),
-		 0);
+	CHECK_EQ(event_set(&fathom_ev_sample_blob, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
 	fathom_core.scratch_used[0] = 3000;
 	trace_sample_blob(2000);
 	CHECK_STR(next_text(), "");

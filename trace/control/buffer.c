@@ -180,23 +180,28 @@ void fathom_ctl_snapshot_ask(struct ctl_instance *tr)
 		__atomic_store_n(&tr->wanted, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Instances of before fathom_exit() are gone with its memory. */
+static int buffer_has_instances(void)
+{
+	return fathom_core.nr_cpus && fathom_ctl.ready && fathom_ctl.boot == fathom_core.boot;
+}
+
 void fathom_ctl_snapshots_hold(void)
 {
 	fathom_snapshot_hold();
-	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX; i++)
+	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX && buffer_has_instances(); i++)
 		if (fathom_ctl.instance[i])
 			fathom_swap_hold(&fathom_ctl.instance[i]->swap);
 }
 
 void fathom_ctl_snapshots_release(void)
 {
-	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
+	fathom_snapshot_release();
+	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX && buffer_has_instances(); i++) {
 		struct ctl_instance *tr = fathom_ctl.instance[i];
 
 		if (i && tr)
 			fathom_swap_release(&tr->swap);
-		else if (!i)
-			fathom_snapshot_release();
 		/* First free, then look: who notes it later finds it free. */
 		if (tr && __atomic_exchange_n(&tr->wanted, 0, __ATOMIC_SEQ_CST))
 			buffer_exchange_try(tr);

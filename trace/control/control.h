@@ -14,7 +14,7 @@
 /*
  * Who may touch what:
  *
- * L1  The tree's lock (fathom_ctl_lock) serialises all that files do. Every function here is called with it, but for those
+ * L1  The tree's lock (fathom_lock) serialises all that files do. Every function here is called with it, but for those
  *     marked "any context". It is never taken in an event, so an event never waits for a user of the tree.
  * L2  The event path reads instance[], events[], pids[] and what they point to, with acquire, inside fathom_pool_enter() and
  *     leave(). Who holds the lock unlinks first and then retires (pool.h): memory is used again once no event can see it.

@@ -148,7 +148,7 @@ static int instance_latency_begin(struct ctl_instance *tr, const struct fathom_t
 
 static int instance_tracer_set(struct ctl_instance *tr, const struct fathom_tracer *t)
 {
-	int err = fathom_function_prepare();
+	int err = fathom_functions_check();
 
 	if (err)
 		return err;

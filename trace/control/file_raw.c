@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* file_raw.c -- trace_pipe_raw and snapshot_raw: pages of the ring, their times in the unit of trace_clock. */
 #include "control/control.h"
+#include "events/lock.h"
 #include "control/files.h"
 #include "control/pool.h"
 
@@ -158,6 +159,7 @@ static int raw_fill(struct fathom_file *f, struct raw_page *r)
 {
 	struct fathom_ring *ring = raw_ring(f);
 
+	FATHOM_LOCKED();
 	for (;;) {
 		int n;
 

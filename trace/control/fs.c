@@ -4,39 +4,6 @@
 #include "control/str.h"
 #include "control/tree.h"
 
-static struct {
-	void (*lock)(void *);
-	void (*unlock)(void *);
-	void *arg;
-	uint32_t word;
-} fs_lock;
-
-void fathom_fs_use_lock(void (*lock)(void *), void (*unlock)(void *), void *arg)
-{
-	fs_lock.arg = arg;
-	fs_lock.unlock = unlock;
-	fs_lock.lock = lock;
-}
-
-void fathom_ctl_lock(void)
-{
-	if (fs_lock.lock)
-		fs_lock.lock(fs_lock.arg);
-	else
-		while (__atomic_exchange_n(&fs_lock.word, 1, __ATOMIC_ACQUIRE))
-			;
-	fathom_ctl_snapshots_hold();
-}
-
-void fathom_ctl_unlock(void)
-{
-	fathom_ctl_snapshots_release();
-	if (fs_lock.unlock)
-		fs_lock.unlock(fs_lock.arg);
-	else
-		__atomic_store_n(&fs_lock.word, 0, __ATOMIC_RELEASE);
-}
-
 static const struct ctl_file_ops *fs_ops(const struct fathom_file *f)
 {
 	return f->node.entry->ops;
@@ -67,7 +34,7 @@ int fathom_fs_open(struct fathom_file *f, const struct fathom_node *node, uint32
 	f->flags = flags;
 	if (!node->entry)
 		return -FATHOM_EISDIR;
-	fathom_ctl_lock();
+	fathom_lock();
 	err = fathom_ctl_ready();
 	if (!err)
 		err = fathom_ctl_alive(node);
@@ -77,7 +44,7 @@ int fathom_fs_open(struct fathom_file *f, const struct fathom_node *node, uint32
 		f->open = 1;
 		fathom_ctl_instance(node)->open_files++;
 	}
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return err;
 }
 
@@ -85,12 +52,12 @@ void fathom_fs_close(struct fathom_file *f)
 {
 	if (!f->open)
 		return;
-	fathom_ctl_lock();
+	fathom_lock();
 	if (fs_ops(f)->close && !fs_gone(f))
 		fs_ops(f)->close(f);
 	fathom_ctl_instance(&f->node)->open_files--;
 	f->open = 0;
-	fathom_ctl_unlock();
+	fathom_unlock();
 }
 
 static void fs_rewind(struct fathom_file *f)
@@ -161,13 +128,13 @@ int fathom_fs_pread(struct fathom_file *f, void *buf, size_t bytes, uint64_t off
 		return -FATHOM_EBADF;
 	if (bytes > 0x100000)
 		bytes = 0x100000;
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fs_gone(f);
 	if (!ret && ops->read)
 		ret = ops->read(f, buf, bytes);
 	else if (!ret)
 		ret = ops->show ? fs_pieces_at(f, buf, bytes, offset) : -FATHOM_EINVAL;
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 
@@ -199,11 +166,11 @@ int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes)
 		return -FATHOM_EBADF;
 	if (bytes > 0x100000)
 		bytes = 0x100000;
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fs_gone(f);
 	if (!ret)
 		ret = fs_put(f, buf, bytes);
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 
@@ -213,10 +180,10 @@ int fathom_fs_poll(struct fathom_file *f)
 
 	if (!f->open)
 		return 0;
-	fathom_ctl_lock();
+	fathom_lock();
 	if (fs_ops(f)->poll && !fs_gone(f))
 		ret = fs_ops(f)->poll(f);
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 

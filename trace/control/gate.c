@@ -105,6 +105,8 @@ void fathom_ctl_gate_init(void)
 	fathom_gate.decide = gate_decide;
 	fathom_gate.after = gate_after;
 	fathom_gate.stack = fathom_stack_event; /* the top's option stacktrace */
+	fathom_gate.hold = fathom_ctl_snapshots_hold;
+	fathom_gate.release = fathom_ctl_snapshots_release;
 	fathom_gate.enter = fathom_pool_enter;
 	fathom_gate.leave = fathom_pool_leave;
 	fathom_ctl_function_commands();

@@ -61,8 +61,6 @@ int fathom_ctl_ready(void)
 		return 0;
 	/* The first time, or after fathom_exit(): whatever was there went with its memory. */
 	state_forget();
-	/* The functions' table is made now, so that it can be listed and has its memory; without one there are no files. */
-	fathom_sites_init();
 	err = state_memory();
 	if (err)
 		return err;
@@ -229,7 +227,7 @@ int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
 		return -FATHOM_ENOTDIR;
 	if (dir->dir != CTL_DIR_INSTANCES || !state_name_ok(name, len))
 		return -FATHOM_EPERM;
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fathom_ctl_ready();
 	for (uint32_t i = FATHOM_INSTANCES_MAX; i && !ret; i--) {
 		if (!fathom_ctl.instance[i])
@@ -239,7 +237,7 @@ int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
 	}
 	if (!ret)
 		ret = slot ? state_instance_new(name, len, slot) : -FATHOM_ENOMEM;
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 
@@ -250,7 +248,7 @@ int fathom_fs_rmdir(const struct fathom_node *node)
 
 	if (node->entry || node->dir != CTL_DIR_ROOT || !node->instance)
 		return ret;
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fathom_ctl_alive(node);
 	if (!ret && fathom_ctl_instance(node)->open_files)
 		ret = -FATHOM_EBUSY;
@@ -263,7 +261,7 @@ int fathom_fs_rmdir(const struct fathom_node *node)
 				 __ATOMIC_RELEASE);
 		state_instance_free(tr);
 	}
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 

@@ -174,13 +174,13 @@ int fathom_fs_list(const struct fathom_node *dir, uint32_t index, struct fathom_
 
 	if (dir->entry)
 		return -FATHOM_ENOTDIR;
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fathom_ctl_ready();
 	if (!ret)
 		ret = fathom_ctl_alive(dir);
 	if (!ret)
 		ret = walk_list(dir, index, out);
-	fathom_ctl_unlock();
+	fathom_unlock();
 	return ret;
 }
 
@@ -220,7 +220,7 @@ int fathom_fs_walk(const struct fathom_node *dir, const char *name, size_t len,
 			*out = *dir;
 		return 0;
 	}
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fathom_ctl_ready();
 	if (!ret)
 		ret = fathom_ctl_alive(dir);
@@ -230,7 +230,7 @@ int fathom_fs_walk(const struct fathom_node *dir, const char *name, size_t len,
 		else if (ctl_is(name, len, e.name))
 			break;
 	}
-	fathom_ctl_unlock();
+	fathom_unlock();
 	if (!ret)
 		*out = e.node;
 	return ret;
@@ -261,9 +261,9 @@ int fathom_fs_stat(const struct fathom_node *node, struct fathom_stat *out)
 	uint64_t file = 0;
 	int ret;
 
-	fathom_ctl_lock();
+	fathom_lock();
 	ret = fathom_ctl_alive(node);
-	fathom_ctl_unlock();
+	fathom_unlock();
 	if (ret)
 		return ret;
 	if (node->entry) {

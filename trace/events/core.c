@@ -8,6 +8,7 @@
 #include "fathom/view.h"
 #include "wire/format.h"
 #include "events/registry.h"
+#include "functions/sites.h"
 #include "functions/tracers.h"
 
 struct fathom_core fathom_core;
@@ -108,6 +109,25 @@ static int core_check(const struct fathom_config *c)
 	return 0;
 }
 
+/*
+ * No other CPU runs now, and nobody stands inside a function's NOPs: the one moment in which they can all be made one
+ * instruction. No cross-CPU call is asked of a kernel that has just begun, unless it says that others run.
+ */
+static void core_find_functions(void)
+{
+#if FATHOM_FUNCTIONS
+	struct fathom_config alone = fathom_core.config;
+
+	if (!alone.init_live) {
+		alone.sync = 0;
+		alone.stop_cpus = 0;
+	}
+	fathom_arch_patch_init(&alone);
+	fathom_sites_init();
+#endif
+	fathom_arch_patch_init(&fathom_core.config);
+}
+
 int fathom_init(const struct fathom_config *c)
 {
 	size_t fixed, per_cpu;
@@ -152,10 +172,10 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.boot = fathom_port_clock();
 	fathom_core.no_cpu = 0;
 	fathom_core.off = 0; /* the rings start enabled */
-	fathom_arch_patch_init(&fathom_core.config);
 	err = fathom_registry_init();
 	if (err)
 		return err;
+	core_find_functions();
 	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
 	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
 	return 0;
@@ -165,7 +185,10 @@ void fathom_exit(void)
 {
 	if (!fathom_core.nr_cpus)
 		return;
+	fathom_lock();
+#if FATHOM_FUNCTIONS
 	fathom_tracer_exit();
+#endif
 	fathom_registry_exit();
 	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {
@@ -174,6 +197,7 @@ void fathom_exit(void)
 	}
 	fathom_core.spare = NULL;
 	fathom_core.spare_bytes = 0;
+	fathom_unlock();
 }
 
 size_t fathom_memory_left(void)

@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "fathom/errno.h"
 #include "fathom/event.h"
+#include "fathom/trace.h"
 
 /*
  * An event walks its list of nodes in any context, on any CPU, and may be moved to another CPU meanwhile.
@@ -70,7 +71,12 @@ static uint32_t hooks_reap(void)
 
 int fathom_hooks_quiet(void)
 {
-	return hooks_reap() == 0;
+	uint32_t waiting;
+
+	fathom_lock();
+	waiting = hooks_reap();
+	fathom_unlock();
+	return waiting == 0;
 }
 
 static struct fathom_hook *hooks_free(void)
@@ -81,8 +87,23 @@ static struct fathom_hook *hooks_free(void)
 	return NULL;
 }
 
+/* A walk that stands at the node goes on by its `next`, which leads back into the list. */
+static int hook_remove(struct fathom_event *ev, void (*fn)(void), const void *data)
+{
+	struct fathom_hook **at = &ev->hooks, *h;
+
+	for (; (h = *at); at = &h->next)
+		if (h->fn == fn && h->data == data)
+			break;
+	if (!h)
+		return -FATHOM_ENOENT;
+	__atomic_store_n(at, h->next, __ATOMIC_RELEASE);
+	h->state = HOOK_WAITS;
+	return ev->hooks ? 0 : fathom_event_set(ev, 0, FATHOM_EVENT_HOOK);
+}
+
 /* Filled in before it is linked. */
-int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
+static int hook_add(struct fathom_event *ev, void (*fn)(void), void *data)
 {
 	uint32_t waiting = hooks_reap();
 	struct fathom_hook *h;
@@ -102,21 +123,26 @@ int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
 	__atomic_store_n(&ev->hooks, h, __ATOMIC_RELEASE);
 	err = fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
 	if (err)
-		fathom_event_unhook(ev, fn, data);
+		hook_remove(ev, fn, data);
 	return err;
 }
 
-/* A walk that stands at the node goes on by its `next`, which leads back into the list. */
+int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
+{
+	int err;
+
+	fathom_lock();
+	err = hook_add(ev, fn, data);
+	fathom_unlock();
+	return err;
+}
+
 int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)
 {
-	struct fathom_hook **at = &ev->hooks, *h;
+	int err;
 
-	for (; (h = *at); at = &h->next)
-		if (h->fn == fn && h->data == data)
-			break;
-	if (!h)
-		return -FATHOM_ENOENT;
-	__atomic_store_n(at, h->next, __ATOMIC_RELEASE);
-	h->state = HOOK_WAITS;
-	return ev->hooks ? 0 : fathom_event_set(ev, 0, FATHOM_EVENT_HOOK);
+	fathom_lock();
+	err = hook_remove(ev, fn, data);
+	fathom_unlock();
+	return err;
 }

@@ -250,7 +250,7 @@ static int module_is_listed(const struct fathom_module *m)
 	return at != 0;
 }
 
-int fathom_module_add(struct fathom_module *m)
+static int module_add(struct fathom_module *m)
 {
 	int err;
 
@@ -271,14 +271,34 @@ int fathom_module_add(struct fathom_module *m)
 	return fathom_tracer_refresh();
 }
 
-int fathom_module_remove(struct fathom_module *m)
+static int module_remove(struct fathom_module *m)
 {
 	if (!module_is_listed(m))
 		return -FATHOM_ENOENT;
 	if (fathom_functions.ready || !m->entries)
-		fathom_function_forget(m->from, m->to);
+		fathom_sites_forget(m->from, m->to);
 	fathom_sites_remove(m);
 	return module_unlink(m);
+}
+
+int fathom_module_add(struct fathom_module *m)
+{
+	int err;
+
+	fathom_lock();
+	err = module_add(m);
+	fathom_unlock();
+	return err;
+}
+
+int fathom_module_remove(struct fathom_module *m)
+{
+	int err;
+
+	fathom_lock();
+	err = module_remove(m);
+	fathom_unlock();
+	return err;
 }
 
 void fathom_waiting_exit(void)

@@ -5,6 +5,7 @@
 #include "fathom/object.h"
 #include "fathom/patch.h"
 #include "fathom/tracepoint.h"
+#include "events/lock.h"
 #include "events/registry.h"
 
 /*
@@ -60,7 +61,7 @@ static void registry_forget(struct fathom_event *ev)
 	ev->control = NULL;
 }
 
-int fathom_object_remove(struct fathom_object *o)
+static int object_remove(struct fathom_object *o)
 {
 	struct fathom_object *before = &registry_program;
 
@@ -74,6 +75,16 @@ int fathom_object_remove(struct fathom_object *o)
 		registry_forget(o->events[i]);
 	__atomic_store_n(&before->next, o->next, __ATOMIC_RELEASE);
 	return 0;
+}
+
+int fathom_object_remove(struct fathom_object *o)
+{
+	int err;
+
+	fathom_lock();
+	err = object_remove(o);
+	fathom_unlock();
+	return err;
 }
 
 void fathom_registry_exit(void)
@@ -205,7 +216,7 @@ int fathom_registry_init(void)
 	return 0;
 }
 
-int fathom_object_add(struct fathom_object *o)
+static int object_add(struct fathom_object *o)
 {
 	struct fathom_object *last = &registry_program;
 
@@ -225,11 +236,22 @@ int fathom_object_add(struct fathom_object *o)
 	return fathom_gate.come ? fathom_gate.come(o) : 0;
 }
 
+int fathom_object_add(struct fathom_object *o)
+{
+	int err;
+
+	fathom_lock();
+	err = object_add(o);
+	fathom_unlock();
+	return err;
+}
+
 int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
 {
 	uint32_t old = ev->state, now = (old & ~clear) | set;
 	int err = 0;
 
+	FATHOM_LOCKED();
 	if (now && !old) {
 		if (ev->reg)
 			err = ev->reg();
@@ -269,7 +291,7 @@ static int registry_turn(struct fathom_event *ev, int on)
 		  : fathom_event_set(ev, 0, FATHOM_EVENT_ON);
 }
 
-int fathom_event_enable(const char *pattern, int on)
+int fathom_event_enable_locked(const char *pattern, int on)
 {
 	size_t bytes = fathom_strlen(pattern), colon = 0;
 	struct fathom_event *ev;
@@ -298,4 +320,14 @@ int fathom_event_enable(const char *pattern, int on)
 		matched++;
 	}
 	return matched ? matched : -FATHOM_EINVAL;
+}
+
+int fathom_event_enable(const char *pattern, int on)
+{
+	int n;
+
+	fathom_lock();
+	n = fathom_event_enable_locked(pattern, on);
+	fathom_unlock();
+	return n;
 }

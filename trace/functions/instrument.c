@@ -30,13 +30,22 @@ void fathom_instrument_ready(void)
 	instrument_way = INSTRUMENT_CYG;
 }
 
+/* fathom_init() found no functions: now it is known how they call. Nothing is written, so it is never too late. */
+static void instrument_look(void)
+{
+	if (!fathom_core.nr_cpus || fathom_functions.nr_sites)
+		return;
+	fathom_lock();
+	fathom_sites_init();
+	fathom_unlock();
+}
+
 void fathom_instrument_ready_text(uintptr_t from, uintptr_t to)
 {
 	instrument_from = from;
 	instrument_to = to;
 	instrument_way = fathom_core.config.symbol ? INSTRUMENT_CYG_TEXT : INSTRUMENT_CYG;
-	if (!fathom_functions.nr_sites)
-		fathom_functions.ready = 0; /* whoever looked before found none */
+	instrument_look();
 }
 
 int fathom_instrument_text(uintptr_t *from, uintptr_t *to)
@@ -49,6 +58,7 @@ int fathom_instrument_text(uintptr_t *from, uintptr_t *to)
 void fathom_instrument_ready_fentry(void)
 {
 	instrument_way = INSTRUMENT_FENTRY;
+	instrument_look();
 }
 
 int fathom_instrument_set(uint8_t function, uint8_t graph)

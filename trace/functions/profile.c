@@ -61,7 +61,7 @@ void fathom_profile_forget(void)
 
 int fathom_profile_set(int on)
 {
-	int err = on ? fathom_function_prepare() : 0;
+	int err = on ? fathom_functions_check() : 0;
 
 	if (err)
 		return err;

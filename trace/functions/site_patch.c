@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* site_patch.c -- function sites are patched to what their users want, or flagged where text cannot be written. */
+#include "events/lock.h"
 #include "fathom/trace.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
@@ -151,6 +152,7 @@ int fathom_sites_patch(void)
 {
 	int err;
 
+	FATHOM_LOCKED();
 	if (!fathom_functions.patched) {
 		users_publish();
 		return sites_flag();
@@ -194,11 +196,28 @@ static uintptr_t fixed_at(const void *arg, uint32_t i, size_t *bytes)
 	return where;
 }
 
+static int text_equals(uintptr_t at, const uint8_t *code, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (((const volatile uint8_t *)at)[i] != code[i])
+			return 0;
+	return 1;
+}
+
+/* Text that is right already is not written: in a process it stays shared. */
 static size_t fixed_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_BYTES_MAX])
 {
 	uintptr_t where;
+	size_t bytes = fathom_arch_site_fixed(part_site(arg, i)->at, out, &where);
 
-	return fathom_arch_site_fixed(part_site(arg, i)->at, out, &where);
+	return bytes && text_equals(where, out, bytes) ? 0 : bytes;
+}
+
+static int site_is_nop(const struct site *s)
+{
+	uint8_t code[FATHOM_PATCH_BYTES_MAX];
+
+	return text_equals(s->at, code, fathom_arch_site_code(s->at, FATHOM_ENTRY_OFF, code));
 }
 
 int fathom_sites_normalise(const struct site_part *p)
@@ -211,7 +230,11 @@ int fathom_sites_normalise(const struct site_part *p)
 	err = part_patch(&fixed);
 	if (err < 0)
 		return err;
-	for (uint32_t i = p->first; i < p->first + p->nr; i++)
-		fathom_functions.site[i].entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
+	for (uint32_t i = p->first; i < p->first + p->nr; i++) {
+		struct site *s = &fathom_functions.site[i];
+
+		if (!site_is_nop(s))
+			s->entry = FATHOM_ENTRY_EXIT; /* differs from OFF: write it */
+	}
 	return entries_patch(p);
 }

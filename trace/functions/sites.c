@@ -85,6 +85,8 @@ static uint32_t nr_forgotten;
 
 int fathom_site_forgotten(uintptr_t at)
 {
+	if (at >= fathom_core.config.init_text && at < fathom_core.config.init_text_end)
+		return 1;
 	for (uint32_t i = 0; i < nr_forgotten && i < FORGOTTEN_MAX; i++)
 		if (at >= forgotten[i].from && at < forgotten[i].to)
 			return 1;
@@ -291,30 +293,28 @@ static int sites_from_names(uintptr_t from, uintptr_t to)
 	return err;
 }
 
-int fathom_sites_init(void)
+void fathom_sites_init(void)
 {
 	struct site_part *program = &fathom_functions.part[0];
 	uintptr_t from, to;
 	int err = -FATHOM_ENOSYS, named = fathom_instrument_text(&from, &to);
 
 	SITES_PLACEHOLDER_PATCHABLE(fathom_sites_init);
-	if (fathom_functions.ready)
-		return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
 	if (named)
 		err = sites_from_names(from, to);
 	else if (fathom_arch_can_patch() || fathom_instrument_has_sites())
 		err = sites_from_tables();
-	if (err)
-		return err;
-	fathom_functions.patched = !named && fathom_arch_can_patch();
-	fathom_functions.ready = 1;
-	part_publish(program, UINTPTR_MAX);
-	err = fathom_sites_normalise(program);
-	if (err)
-		return err;
-	for (const struct fathom_module *m = fathom_module_list(); m; m = m->next)
+	if (!err) {
+		fathom_functions.patched = !named && fathom_arch_can_patch();
+		fathom_functions.ready = 1;
+		part_publish(program, UINTPTR_MAX);
+		err = fathom_sites_normalise(program);
+	}
+	for (const struct fathom_module *m = fathom_module_list(); m && !err; m = m->next)
 		fathom_sites_add(m); /* one that cannot be traced does not hinder the others */
-	return fathom_functions.nr_sites ? 0 : -FATHOM_ENOSYS;
+	if (!err && !fathom_functions.nr_sites)
+		err = -FATHOM_ENOSYS;
+	fathom_functions.why_none = err;
 }
 
 void fathom_sites_exit(void)
@@ -371,7 +371,7 @@ void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler)
 	*entry = fathom_arch_entry_address(now);
 }
 
-void fathom_function_forget(uintptr_t from, uintptr_t to)
+void fathom_sites_forget(uintptr_t from, uintptr_t to)
 {
 	if (!fathom_functions.ready) {
 		if (nr_forgotten < FORGOTTEN_MAX) {
@@ -390,4 +390,11 @@ void fathom_function_forget(uintptr_t from, uintptr_t to)
 	fathom_probe_forget();
 	fathom_sets_forget();
 	fathom_profile_forget();
+}
+
+void fathom_function_forget(uintptr_t from, uintptr_t to)
+{
+	fathom_lock();
+	fathom_sites_forget(from, to);
+	fathom_unlock();
 }

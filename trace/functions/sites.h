@@ -79,6 +79,7 @@ struct fathom_functions {
 	uint32_t nr_parts; /* up to the last one in use */
 	uint32_t epoch;	   /* counts modules that came or went */
 	uint32_t dropped;
+	int why_none;	  /* functions cannot be traced: what the tracers that need them return */
 	uint32_t refused; /* functions of modules for which there was no room */
 	uint8_t ready;
 	uint8_t changing; /* sites are being patched: read by returns on any CPU */
@@ -112,11 +113,14 @@ int fathom_sites_patch(void);
 int fathom_sites_normalise(const struct site_part *p);
 
 /*
- * Build the table: once, from what fathom_init() left of its memory. 0, -ENOSYS (text cannot be written, or there are no
- * sites), -ENOMEM. Context: task; no CPU may stand inside a site (gcc's five single NOPs), so early.
+ * Build the table and make NOPs of the sites: fathom_init() calls it. No CPU and no preempted task may stand inside a site
+ * (gcc's five single NOPs, the two words of aarch64). Without sites, why_none is -ENOSYS (text cannot be written, or there are
+ * none), -ENOMEM or the patcher's error.
  */
-int fathom_sites_init(void);
+void fathom_sites_init(void);
 void fathom_sites_exit(void);
+/* fathom_function_forget(), for who holds the lock. */
+void fathom_sites_forget(uintptr_t from, uintptr_t to);
 
 /*
  * The functions of a module that has a table of its own: found, and NOPs now. 0, -ENOSPC: there is no room for them (they

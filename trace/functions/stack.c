@@ -136,7 +136,7 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 
 int fathom_stack_tracer_set(int on)
 {
-	int err = on ? fathom_function_prepare() : 0;
+	int err = on ? fathom_functions_check() : 0;
 
 	if (err)
 		return err;

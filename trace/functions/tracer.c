@@ -88,16 +88,14 @@ static int task_states_init(void)
 #endif
 }
 
-int fathom_function_prepare(void)
+int fathom_functions_check(void)
 {
-	int err = fathom_sites_init();
-
-	return err ? err : task_states_init();
+	return fathom_functions.nr_sites ? task_states_init() : fathom_functions.why_none;
 }
 
 int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 {
-	int err = function || graph ? fathom_function_prepare() : 0;
+	int err = function || graph ? fathom_functions_check() : 0;
 	int told = fathom_instrument_set(function, graph);
 
 	if (err == -FATHOM_ENOSYS && !told)

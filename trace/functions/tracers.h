@@ -189,7 +189,9 @@ struct tracer_wants {
 	int (*gate)(void);
 };
 extern struct tracer_wants fathom_tracer_wants;
-/* Set them and patch; makes the site table and the tasks' states on first use. 0, -ENOSYS, -ENOMEM, ... */
+/* Whether functions can be traced; makes the tasks' states on first use. 0, -ENOSYS, -ENOMEM, ... */
+int fathom_functions_check(void);
+/* Set them and patch. 0 or an error as above. */
 int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void));
 /* Everything off; fathom_exit() calls it. */
 void fathom_tracer_exit(void);

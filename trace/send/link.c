@@ -141,7 +141,7 @@ static int32_t link_enable(const struct wire_frame *f)
 		return -FATHOM_EINVAL;
 	__builtin_memcpy(pattern, f->payload, f->bytes);
 	pattern[f->bytes] = 0;
-	return fathom_event_enable(pattern, f->arg != 0);
+	return fathom_event_enable_locked(pattern, f->arg != 0);
 }
 
 static void link_answer(struct fathom_link *l, const struct wire_frame *f)
@@ -163,6 +163,13 @@ static void link_answer(struct fathom_link *l, const struct wire_frame *f)
 	l->number = f->number;
 	l->sent = fathom_frame_seal(l->out, (uint8_t)(f->type | WIRE_FRAME_ANSWER), f->number,
 				    (uint32_t)result, result < 0 ? 0 : bytes);
+}
+
+static void link_answer_locked(struct fathom_link *l, const struct wire_frame *f)
+{
+	fathom_lock();
+	link_answer(l, f);
+	fathom_unlock();
 }
 
 void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg)
@@ -188,7 +195,7 @@ void fathom_link_input(struct fathom_link *l, const void *data, size_t bytes)
 		if (l->sent && f.number == l->number)
 			l->resent++;
 		else
-			link_answer(l, &f);
+			link_answer_locked(l, &f);
 		l->send(l->arg, l->out, l->sent);
 	}
 }

@@ -258,13 +258,11 @@ static int save_pages(struct saver *s)
 	return 0;
 }
 
-int fathom_save(const struct fathom_save *to)
+static int save_all(const struct fathom_save *to)
 {
 	struct saver s;
 	int err;
 
-	if (!fathom_core.nr_cpus || !to->write_at)
-		return -FATHOM_EINVAL;
 	__builtin_memset(&s, 0, sizeof(s));
 	s.to = to;
 	s.dry = 1;
@@ -274,5 +272,19 @@ int fathom_save(const struct fathom_save *to)
 		err = save_pages(&s);
 	if (!err)
 		err = save_head(&s);
+	return err;
+}
+
+int fathom_save(const struct fathom_save *to)
+{
+	int err;
+
+	if (!fathom_core.nr_cpus || !to->write_at)
+		return -FATHOM_EINVAL;
+	if (to->dying)
+		return save_all(to);
+	fathom_lock();
+	err = save_all(to);
+	fathom_unlock();
 	return err;
 }

@@ -96,6 +96,9 @@ struct fathom_gate {
 	int (*come)(struct fathom_object *o);
 	void (*go)(struct fathom_object *o);
 	int (*turn)(struct fathom_event *ev, int on);
+	/* Not in an event: the lock was taken, and is about to be released. No ring is exchanged in between. */
+	void (*hold)(void);
+	void (*release)(void);
 };
 extern struct fathom_gate fathom_gate;
 
@@ -112,7 +115,7 @@ int fathom_event_is_internal(const struct fathom_event *ev);
 
 /*
  * Change state bits; patches the call sites when the event turns on or off. 0, or what reg() or the text patcher
- * refused with (the state is then as before). Context: task, callers serialise.
+ * refused with (the state is then as before). Context: task, with the lock.
  */
 int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
 
@@ -121,10 +124,11 @@ int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
  * Number of events matched; -EINVAL if none. Context: task.
  */
 int fathom_event_enable(const char *pattern, int on);
+int fathom_event_enable_locked(const char *pattern, int on); /* for who holds the lock */
 
 /*
  * Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use), -EAGAIN: the
- * last free ones were removed just now and may still run. Context: task, callers serialise.
+ * last free ones were removed just now and may still run. Context: task.
  */
 int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data);
 /*

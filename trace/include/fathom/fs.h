@@ -96,13 +96,4 @@ int fathom_fs_poll(struct fathom_file *f);
 int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len);
 int fathom_fs_rmdir(const struct fathom_node *node);
 
-/*
- * The lock of the tree. Without one given it spins, which is right for a kernel whose tasks do not preempt each other
- * while they hold it. Context: before the tree is used.
- */
-void fathom_fs_use_lock(void (*lock)(void *), void (*unlock)(void *), void *arg);
-/* For who changes outside of the tree what it steers: modules that come and go, tracers. Not from inside of it. */
-void fathom_ctl_lock(void);
-void fathom_ctl_unlock(void);
-
 #endif

@@ -22,7 +22,7 @@ struct fathom_link {
 };
 
 void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg);
-/* Bytes that came in, in any portions; answers every request in them. Context: task; one caller at a time. */
+/* Bytes that came in, in any portions; answers every request in them. Context: task; one caller a link. */
 void fathom_link_input(struct fathom_link *l, const void *data, size_t bytes);
 
 #endif

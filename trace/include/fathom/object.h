@@ -18,12 +18,12 @@ struct fathom_object {
 /*
  * From now on its events can be found, switched and recorded; they come behind all others, with ids of their own. Before
  * fathom_init() or after it. 0, -EEXIST, -EINVAL: a call site is not aligned, -E2BIG: no ids are left, or -ENOSPC: it is added, but the control tree, which has
- * room for config.module_events, does not show its events. Context: task; where the tree is in use, with fathom_ctl_lock().
+ * room for config.module_events, does not show its events. Context: task.
  */
 int fathom_object_add(struct fathom_object *o);
 /* All there are: NULL gives the program, behind the last comes NULL. */
 const struct fathom_object *fathom_object_next(const struct fathom_object *o);
-/* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. As above. */
+/* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. Context: task. */
 int fathom_object_remove(struct fathom_object *o);
 
 /* In one file of the object, which has at least one event: the object, under this name. */

@@ -28,7 +28,7 @@ void fathom_arch_patch_init(const struct fathom_config *config);
 
 /*
  * Rewrite `bytes` of text at `at`: one instruction becomes one instruction. Live where the port gives config.sync,
- * else under config.stop_cpus, else in place (one CPU). Calls are serialised by the caller. Context: task.
+ * else under config.stop_cpus, else in place (one CPU). Context: task, with the lock.
  * 0, -ENOSYS (no config.text_map), -EINVAL (length; aarch64 and riscv64: anything but an aligned word), -EFAULT (the port
  * cannot map it): then the site is as it was.
  */

@@ -70,6 +70,18 @@ static inline void fathom_port_unpin(uintptr_t token)
 }
 #endif
 
+/* 0: functions are not traced; fathom_init() looks for none, and a linker that collects sections drops the tracers. */
+#ifndef FATHOM_FUNCTIONS
+#define FATHOM_FUNCTIONS 1
+#endif
+
+/*
+ * 1: the library checks itself and the port: that its lock is held where it must be. A violation ends in config.fatal.
+ */
+#ifndef FATHOM_DEBUG
+#define FATHOM_DEBUG 0
+#endif
+
 /*
  * Off events: 1 = a NOP that is patched (needs config.text_map, x86_64/aarch64/riscv64), 0 = one relaxed load and a branch.
  */

@@ -16,6 +16,8 @@ struct fathom_save {
 	 */
 	int (*symbol)(uint32_t index, uintptr_t *at, const char **name);
 	int (*task)(uint32_t index, int32_t *pid, const char **name);
+	/* The kernel is dead, and who holds the lock may never release it: do without. */
+	uint8_t dying;
 	/* fathom_tracer_stats().shadow_full, if the tracers are linked: the file carries it as a loss. */
 	uint64_t calls_lost;
 };
@@ -23,7 +25,8 @@ struct fathom_save {
 /*
  * Writes what the rings hold and takes it out of them. Uses the memory of fathom_dump(), so not while one runs. Stop
  * recording before, or the file ends where a ring happened to be empty.
- * 0, what write_at returned, -E2BIG (a format larger than 8 KiB). Context: any in which write_at may be called.
+ * 0, what write_at returned, -E2BIG (a format larger than 8 KiB). Context: task, and any in which write_at may be called if
+ * nobody can hold the lock.
  */
 int fathom_save(const struct fathom_save *save);
 

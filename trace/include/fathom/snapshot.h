@@ -11,7 +11,7 @@ struct fathom_ring;
 
 /*
  * Spare rings as large as the live ones can be, from what fathom_init() left of its memory, or smaller if that is less.
- * 0 (also if they are there), -ENOMEM. Context: task, serialised by the caller.
+ * 0 (also if they are there), -ENOMEM. Context: task, with the lock.
  */
 int fathom_snapshot_alloc(void);
 /* Forget the contents and refuse to take more; the memory is kept for the next alloc. */

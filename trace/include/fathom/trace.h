@@ -56,6 +56,23 @@ struct fathom_config {
 	 */
 	void (*stop_cpus)(void (*fn)(void *), void *arg);
 
+	/*
+	 * Text that is given away after boot: no function in [init_text, init_text_end) is traced. For more than one range, or
+	 * later, fathom_function_forget(). 0: none.
+	 */
+	uintptr_t init_text, init_text_end;
+	/* 1: other CPUs (a process: threads) may run traced functions during fathom_init(); text then changes with sync */
+	uint8_t init_live;
+	/*
+	 * The library's one lock, which it takes itself around everything that reads rings, patches or steers, and never in an
+	 * event. Held for as long as a file is read, so a mutex where tasks sleep; text_map, sync and stop_cpus are called with
+	 * it. It may let its holder in again: then the port may call library functions between fathom_lock() and
+	 * fathom_unlock(). 0: a spinlock, for kernels in which its holder is not preempted.
+	 */
+	void (*lock)(void *lock_arg);
+	void (*unlock)(void *lock_arg);
+	void *lock_arg;
+
 	/* Name of the function that holds `at`, with the offset into it and its size; NULL if unknown. 0: no symbols. */
 	const char *(*symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
 	uintptr_t (*lookup)(const char *name);
@@ -90,16 +107,26 @@ struct fathom_core {
 };
 extern struct fathom_core fathom_core;
 
-/* 0, -EINVAL (a member out of range, memory or a call site unaligned), -ENOMEM, -EBUSY (initialised already). Context: init, one CPU. */
+/*
+ * 0, -EINVAL (a member out of range, memory or a call site unaligned), -ENOMEM, -EBUSY (initialised already). Function sites
+ * are found and made NOPs of one instruction here, so: once symbols and text_map work, before other CPUs run and before tasks
+ * are preempted. Context: init, one CPU.
+ */
 int fathom_init(const struct fathom_config *config);
 /* Undo init: events off, probes unpatched; the memory is the caller's again. Context: task, no writer runs. */
 void fathom_exit(void);
+/*
+ * The lock of config.lock, for a port that changes what the library asks it for (symbols, names of tasks) while others trace.
+ * Everything else takes it by itself. Context: task, not in an event.
+ */
+void fathom_lock(void);
+void fathom_unlock(void);
 /* Bytes that fathom_init() needs for this many CPUs and pages per CPU, nothing spare. */
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);
 
 /*
  * Take from the block given to init what the rings left over (snapshot, instances, histograms): 4096-aligned, zeroed,
- * never given back before fathom_exit(). NULL if it is used up. Context: task, callers serialise.
+ * never given back before fathom_exit(). NULL if it is used up. Context: task, with the lock or before others run.
  */
 void *fathom_memory_take(size_t bytes);
 size_t fathom_memory_left(void);

@@ -8,8 +8,7 @@
 #include "wire/text.h"
 
 /*
- * Everything here is called in task context and serialised by the caller (control/ holds one lock), but for what says
- * otherwise. Errors are negative; a call that fails has changed nothing.
+ * Everything here is called in task context with fathom_lock() held, but for what says otherwise. Errors are negative; a call that fails has changed nothing.
  */
 
 /* ---- tracers ---- */
@@ -73,12 +72,6 @@ int fathom_tracer_option_set(uint32_t bit, int on);
 
 /* ---- functions ---- */
 
-/*
- * Make the table of functions, which tracers do when they start: for filters that are set before. 0, -ENOSYS (text cannot
- * be written, or no function has sites), -ENOMEM.
- */
-int fathom_function_prepare(void);
-
 /* The traceable functions, by address: available_filter_functions. */
 uint32_t fathom_function_count(void);
 uintptr_t fathom_function_address(uint32_t index); /* 0: it was given away */
@@ -93,7 +86,7 @@ uint32_t fathom_function_users(uint32_t index);
 void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler);
 
 /*
- * The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
+ * Takes the lock itself. The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
  * sites turn off for good. Also before fathom_init(); then up to 16 ranges, or no function is traced at all.
  */
 void fathom_function_forget(uintptr_t from, uintptr_t to);
@@ -117,13 +110,13 @@ struct fathom_module {
 	uintptr_t far;
 };
 /*
- * Before fathom_init() or after it, and before its code runs. A tracer that runs traces its functions at once, as far as
+ * Takes the lock itself. Before fathom_init() or after it, and before its code runs. A tracer that runs traces its functions at once, as far as
  * filters want them; lines that waited for it are set now. 0, -EEXIST: one has this name, -EINVAL: no text, -ENOSPC: more
  * functions than config.module_functions left room for, or too many modules (all of it is left out, and counted).
  */
 int fathom_module_add(struct fathom_module *m);
 /*
- * Its text is about to go, and no CPU runs it or will return to it. Its sites are NOPs again, and it is in no list, filter,
+ * Takes the lock itself. Its text is about to go, and no CPU runs it or will return to it. Its sites are NOPs again, and it is in no list, filter,
  * probe or profile any more; records keep its addresses. 0, -ENOENT.
  */
 int fathom_module_remove(struct fathom_module *m);
