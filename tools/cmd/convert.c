@@ -104,7 +104,8 @@ static int to_dat(struct job *j, FILE *out)
 
 static int to_text(struct job *j, FILE *out)
 {
-	struct report_options r = {.choice = &j->o.choice, .fd = out == stdout ? STDOUT_FILENO : fileno(out)};
+	struct report_options r = {.choice = &j->o.choice,
+				   .fd = out == stdout ? STDOUT_FILENO : fileno(out)};
 
 	return report_trace_cmd(j->source, &r);
 }
