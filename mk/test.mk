@@ -20,3 +20,7 @@ CHECK_FAST_DEPS += $(UNIT_TRACE) $(UNIT_TOOLS)
 .PHONY: format
 format: ## let clang-format lay out every source file
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+.PHONY: mutants
+mutants: ## plant the faults of test/mutants/*.list one at a time: the tests must notice; ONLY='ring- P1' for some
+	@test/mutants/run $(ONLY)

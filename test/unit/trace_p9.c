@@ -185,6 +185,63 @@ TEST(directory)
 	CHECK_EQ(read_fid(1, 1, 17, 300), WIRE_P9_RERROR); /* neither 0 nor where it stopped */
 }
 
+/* An entry that exactly fills what was asked for is sent; one byte less, and it is not. */
+TEST(directory_entry_that_just_fits)
+{
+	uint32_t first;
+
+	start();
+	CHECK_EQ(walk(1, NULL, NULL), WIRE_P9_TWALK + 1);
+	CHECK_EQ(open_fid(1, WIRE_P9_OREAD), WIRE_P9_TOPEN + 1);
+	CHECK_EQ(read_fid(1, 1, 0, 4096), WIRE_P9_TREAD + 1);
+	first = 2 + (uint32_t)wire_p9_get(out + 11, 2);
+	CHECK_EQ(read_fid(1, 1, 0, first), WIRE_P9_TREAD + 1);
+	CHECK_EQ(wire_p9_get(out + 7, 4), first);
+}
+
+TEST(walks_that_are_refused)
+{
+	start();
+	CHECK_EQ(walk(1, "events", NULL), WIRE_P9_TWALK + 1);
+	CHECK_EQ(open_fid(1, WIRE_P9_OREAD), WIRE_P9_TOPEN + 1);
+	begin(WIRE_P9_TWALK, 2); /* from a fid that is open */
+	num(1, 4);
+	num(2, 4);
+	num(0, 2);
+	CHECK_EQ(answer(), WIRE_P9_RERROR);
+	CHECK_EQ(error(), EBADF);
+	begin(WIRE_P9_TWALK, 2); /* of more names than a walk may have */
+	num(0, 4);
+	num(3, 4);
+	num(WIRE_P9_WALK_MAX + 1, 2);
+	for (uint32_t i = 0; i <= WIRE_P9_WALK_MAX; i++)
+		str(".");
+	CHECK_EQ(answer(), WIRE_P9_RERROR);
+	CHECK_EQ(error(), EINVAL);
+}
+
+TEST(fids_and_sizes)
+{
+	start();
+	begin(WIRE_P9_TATTACH, 1); /* a fid that is in use */
+	num(0, 4);
+	num(WIRE_P9_NOFID, 4);
+	str("me");
+	str("");
+	CHECK_EQ(answer(), WIRE_P9_RERROR);
+	CHECK_EQ(fathom_event_enable("sched_switch", 1), 1);
+	for (int i = 0; i < 500; i++) /* a file of some 50 KiB */
+		trace_sched_switch("a", 1, 120, 1, "b", i, 120);
+	CHECK_EQ(walk(1, "trace", NULL), WIRE_P9_TWALK + 1);
+	CHECK_EQ(open_fid(1, WIRE_P9_OREAD), WIRE_P9_TOPEN + 1);
+	CHECK_EQ(read_fid(1, 1, 0, UINT32_MAX), WIRE_P9_TREAD + 1);
+	CHECK(out_len > 4096 && out_len <= 8192);
+	CHECK_EQ(walk(2, "events", NULL), WIRE_P9_TWALK + 1);
+	CHECK_EQ(open_fid(2, WIRE_P9_OREAD), WIRE_P9_TOPEN + 1);
+	CHECK_EQ(read_fid(1, 2, 0, UINT32_MAX), WIRE_P9_TREAD + 1);
+	CHECK(out_len <= 8192);
+}
+
 /* A read of trace_pipe waits until something comes; a flushed one is never answered. */
 TEST(waiting)
 {
