@@ -556,6 +556,68 @@ TEST(ring_long_deltas)
 	}
 }
 
+/* A page that is full to its last word still has room for the count of what was lost before it. */
+TEST(ring_full_page_tells)
+{
+	static struct wire_page page;
+	struct fathom_ring *r = fresh(3);
+	uint64_t told = 0, lost, full = 0;
+	int bytes;
+
+	for (uint32_t i = 0; i < 9 * FATHOM_RING_WORDS / 2; i++)
+		CHECK(put(r, i, 4));
+	while ((bytes = fathom_ring_read_page(r, &page, 1)) > 0) {
+		full += bytes == (int)FATHOM_RING_DATA;
+		if (!(page.commit & WIRE_COMMIT_MISSED))
+			continue;
+		CHECK(page.commit & WIRE_COMMIT_STORED);
+		memcpy(&lost, page.data + bytes, sizeof(lost));
+		told += lost;
+	}
+	CHECK_EQ(full, 3);
+	CHECK_EQ(told, stats().overwritten);
+	CHECK_EQ(told, 6 * FATHOM_RING_WORDS / 2);
+}
+
+/* The ring that takes over for a snapshot refuses or overwrites as the one before it did. */
+TEST(ring_exchange_keeps_mode)
+{
+	static struct fathom_ring other;
+	size_t bytes = fathom_ring_bytes(3);
+	void *mem = aligned_alloc(4096, bytes);
+
+	for (int overwrite = 0; overwrite < 2; overwrite++) {
+		struct fathom_ring *live = fresh(3), *spare = &other;
+		struct fathom_record rec;
+
+		CHECK_EQ(fathom_ring_init(&other, mem, bytes, 3), 0);
+		fathom_ring_overwrite(&other, !overwrite);
+		fathom_ring_overwrite(live, overwrite);
+		fathom_ring_absolute(live, overwrite);
+		fathom_ring_exchange(&live, &spare);
+		CHECK(live == &other);
+		for (uint32_t i = 0; i < 20; i++)
+			CHECK_EQ(put(live, i, 2000), overwrite || i < 6);
+		CHECK_EQ(fathom_ring_consume(live, &rec), 1);
+		CHECK_EQ(tag_of(&rec), overwrite ? 20 - 2 * 3 : 0);
+		CHECK_EQ(live->flags, overwrite ? FATHOM_RING_ABSOLUTE : 0);
+	}
+	free(mem);
+}
+
+/* A stamp has the low 59 bits of a time: the rest is that of the time before, or one more, or (a clock set back) the same. */
+TEST(ring_stamp_wraps)
+{
+	uint64_t span = 1ull << WIRE_STAMP_BITS;
+
+	CHECK_EQ(wire_stamp_time(3 * span - 10, 5), 3 * span + 5);
+	CHECK_EQ(wire_stamp_time(span - 1, 0), span);
+	CHECK_EQ(wire_stamp_time(3 * span + 10, 5), 3 * span + 5);
+	CHECK_EQ(wire_stamp_time(3 * span + 10, span - 1), 4 * span - 1);
+	CHECK_EQ(wire_stamp_time(3 * span + span / 2, 0), 3 * span);
+	CHECK_EQ(wire_stamp_time(3 * span + span / 2 + 1, 0), 4 * span);
+}
+
 TEST(ring_absolute)
 {
 	struct fathom_ring *r = fresh(3);

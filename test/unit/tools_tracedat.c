@@ -168,4 +168,29 @@ TEST(tracedat_big_32)
 	round_trip(1, 4);
 }
 
+static int drop(void *arg, const void *bytes, size_t n)
+{
+	(void)arg, (void)bytes, (void)n;
+	return 0;
+}
+
+/* The list says where the first page is before the clock and the padding are written: at every length of the clock's name. */
+TEST(list_ends_where_it_says)
+{
+	uint64_t bytes[2] = {4096, 4096}, mask = 4095;
+	char clock[4200] = "";
+
+	for (unsigned n = 1; n < 4150; n++) {
+		struct fathom_dat d;
+		uint64_t at;
+
+		clock[n - 1] = 'c';
+		clock[n] = 0;
+		fathom_dat_begin(&d, drop, NULL, 4096, 0, 8);
+		at = (d.at + fathom_dat_list_bytes(clock, 2) + mask) & ~mask;
+		fathom_dat_instance(&d, clock, bytes, 2);
+		CHECK_EQ(d.at, at);
+	}
+}
+
 TEST_MAIN

@@ -281,61 +281,26 @@ int fathom_ring_consume(struct fathom_ring *r, struct fathom_record *rec)
 	return 1;
 }
 
-/*
- * How far a page goes that must also carry the number of lost records behind its data: a full page is cut in front of its
- * last records, which then come with the next one. *time and *n are those of the part handed out.
- */
-static uint32_t page_end(const struct fathom_ring *r, uint64_t *time, uint32_t *n)
-{
-	const struct fathom_reader *rd = &r->reader;
-	uint32_t at = rd->at, limit = rd->at + WIRE_PAGE_DATA - sizeof(rd->lost);
-	struct wire_item item;
-
-	*time = rd->time;
-	*n = rd->left;
-	if (!rd->lost || rd->end <= limit)
-		return rd->end;
-	for (*n = 0; at < rd->end; at = item.next, *n += item.data != NULL) {
-		uint64_t before = *time;
-
-		if (read_step(reader_page(r)->data, at, rd->end, time, &item) == 0 &&
-		    item.next <= limit)
-			continue;
-		*time = before;
-		break;
-	}
-	if (*n)
-		return at;
-	*n = rd->left; /* one record that fills the page: then its number stays unsaid */
-	return rd->end;
-}
-
 int fathom_ring_read_page(struct fathom_ring *r, struct wire_page *out, int partial)
 {
 	struct fathom_reader *rd = &r->reader;
-	uint32_t bytes, end, n;
-	uint64_t time;
+	uint32_t bytes;
 
 	if (rd->at >= rd->end && !fill(r, partial))
 		return 0;
-	end = page_end(r, &time, &n);
-	bytes = end - rd->at;
+	bytes = rd->end - rd->at;
 	copy_words(out->data, reader_page(r)->data + rd->at, bytes);
 	for (uint32_t i = bytes; i < WIRE_PAGE_DATA; i++)
 		out->data[i] = 0;
 	out->time = rd->time;
 	out->commit = bytes;
-	if (rd->lost) {
-		out->commit |= WIRE_COMMIT_MISSED;
-		if (bytes + sizeof(rd->lost) <= WIRE_PAGE_DATA) {
-			out->commit |= WIRE_COMMIT_STORED;
-			copy_words(out->data + bytes, &rd->lost, sizeof(rd->lost));
-		}
+	if (rd->lost) { /* FATHOM_RING_DATA leaves room for the count in every page */
+		out->commit |= WIRE_COMMIT_MISSED | WIRE_COMMIT_STORED;
+		copy_words(out->data + bytes, &rd->lost, sizeof(rd->lost));
 	}
-	rd->at = end;
-	rd->time = time;
-	rd->read += n;
-	rd->left -= n;
+	rd->at = rd->end;
+	rd->read += rd->left;
+	rd->left = 0;
 	rd->lost = 0;
 	return (int)bytes;
 }
