@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* torture.c -- threads as CPUs, signals as interrupts, a live reader: no record torn, none unaccounted, in every mode. */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,10 +36,12 @@ enum mode {
 	SNAPSHOT,  /* two rings per CPU, exchanged under the writer */
 	PAGEWISE,  /* the reader takes pages only, the writers discard a lot */
 	RESET,	   /* everything is thrown away now and then */
+	RESIZE,	   /* pages are taken away and added under the writer */
+	ALL,	   /* resize, snapshots, modes, switches: one after the other, without a pause */
 	NR_MODES,
 };
-static const char *const mode_names[] = {"overwrite", "full",	  "switching",
-					 "snapshot",  "pagewise", "reset"};
+static const char *const mode_names[] = {"overwrite", "full",  "switching", "snapshot",
+					 "pagewise",  "reset", "resize",    "all"};
 
 struct head {
 	uint32_t level : 8, words : 24; /* words of payload, this one included */
@@ -54,6 +57,7 @@ struct cpu {
 
 	/* the writers' side */
 	volatile int level; /* of the running context */
+	int acks, done;	    /* syncs seen; the thread ends */
 	uint64_t offered[LEVELS], wrote[LEVELS], refused[LEVELS], gone[LEVELS];
 
 	/* the reader's side */
@@ -66,6 +70,7 @@ static struct cpu cpus[CPUS];
 static __thread struct cpu *me;
 static enum mode mode;
 static int writers_left;
+static uint64_t resized;
 
 static uint32_t mix(uint32_t a)
 {
@@ -126,6 +131,47 @@ static void on_signal(int sig)
 	c->level = level;
 }
 
+/* A CPU that takes this signal has finished the instruction it was at, and its handler is a full barrier. */
+static void on_sync(int sig)
+{
+	(void)sig;
+	if (me)
+		__atomic_fetch_add(&me->acks, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What a port's `sync` does: the CPU has seen what was stored before. */
+static void sync_cpu(struct cpu *c)
+{
+	int acks = __atomic_load_n(&c->acks, __ATOMIC_SEQ_CST);
+
+	if (__atomic_load_n(&c->done, __ATOMIC_SEQ_CST) || pthread_kill(c->thread, SIGRTMIN + 1))
+		return;
+	while (__atomic_load_n(&c->acks, __ATOMIC_SEQ_CST) == acks &&
+	       !__atomic_load_n(&c->done, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
+
+/* As trace/control does it where CPUs cannot be stopped. Busy is an answer: then the ring stays as it is. */
+static void resize(struct cpu *c, struct fathom_ring *r, uint32_t pages)
+{
+	int err = -1;
+
+	fathom_ring_hold(r, 1);
+	sync_cpu(c);
+	for (int i = 0; i < 20 && err; i++) {
+		err = fathom_ring_seize(r);
+		if (err)
+			continue;
+		sync_cpu(c);
+		err = fathom_ring_resize_seized(r, pages);
+	}
+	if (err)
+		fathom_ring_resize_seized(r, fathom_ring_pages(r));
+	sync_cpu(c);
+	fathom_ring_hold(r, 0);
+	resized += !err;
+}
+
 static timer_t start_timer(int sig, long ns)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
@@ -150,10 +196,16 @@ static void *cpu_main(void *arg)
 	t[0] = start_timer(SIGUSR1, 41000);
 	t[1] = start_timer(SIGUSR2, 67000);
 	t[2] = start_timer(SIGRTMIN, 103000);
-	while (c->offered[0] < c->quota)
+	while (c->offered[0] < c->quota) {
+		uint64_t refused = c->refused[0];
+
 		write_at(c, 0);
+		if (refused != c->refused[0] && mode >= RESIZE)
+			sched_yield(); /* held: do not offer all there is meanwhile */
+	}
 	for (int i = 0; i < 3; i++)
 		timer_delete(t[i]);
+	__atomic_store_n(&c->done, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&writers_left, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
@@ -260,13 +312,22 @@ static void visit(struct cpu *c, uint32_t round)
 {
 	int which = c->live == &c->rings[1];
 
-	if (mode == SNAPSHOT) {
+	if (mode == SNAPSHOT || mode == ALL) {
 		if (round % 8 == 0)
 			fathom_ring_swap(&c->live, &c->spare);
 		which = c->spare == &c->rings[1];
+		if (mode == ALL && round % 16 == 5)
+			resize(c, round % 32 == 5 ? c->live : c->spare,
+			       FATHOM_RING_PAGES_MIN + mix(round) % (PAGES - 1));
+		if (mode == ALL)
+			fathom_ring_overwrite(c->live, (int)(round / 64 % 2));
+		if (mode == ALL && round % 5 == 0)
+			walk(c, c->live);
 		read_records(c, which, c->spare, 2000);
 		return;
 	}
+	if (mode == RESIZE && round % 16 == 5)
+		resize(c, c->live, FATHOM_RING_PAGES_MIN + mix(round) % (PAGES - 1));
 	if (round % 5 == 0)
 		walk(c, c->live);
 	if (mode == RESET && round % 50 == 49)
@@ -318,6 +379,12 @@ static void set_up(uint64_t events)
 	}
 }
 
+/* Which numbers a ring should have is then known for both together only. */
+static int two_rings(void)
+{
+	return mode == SNAPSHOT || mode == ALL;
+}
+
 /* Everything adds up, to the last record. 0 if not. */
 static int account(struct cpu *c, uint64_t *offered)
 {
@@ -357,7 +424,7 @@ static int account(struct cpu *c, uint64_t *offered)
 		refused += c->refused[l];
 		gone += c->gone[l];
 		/* what was overwritten at the very end has no record behind it to tell */
-		lost += mode == SNAPSHOT ? 0 : c->wrote[l] - c->expect[0][l];
+		lost += two_rings() ? 0 : c->wrote[l] - c->expect[0][l];
 	}
 	*offered += off;
 	thrown = mode == RESET ? st.read - c->read : 0;
@@ -365,7 +432,7 @@ static int account(struct cpu *c, uint64_t *offered)
 	    st.full + st.nested + st.disabled + st.too_big == refused &&
 	    st.read == c->read + thrown && st.written == st.read + st.overwritten &&
 	    st.entries == 0 && st.corrupt == 0 &&
-	    (mode == SNAPSHOT || c->gaps + lost == st.overwritten + thrown) &&
+	    (two_rings() || c->gaps + lost == st.overwritten + thrown) &&
 	    (mode == RESET || c->told >= st.overwritten) &&
 	    c->told <= st.overwritten + st.full + st.nested && !c->torn && !c->disorder && !c->back)
 		return 1;
@@ -391,6 +458,7 @@ static int run_mode(uint64_t events)
 	int good = 1;
 
 	set_up(events);
+	resized = 0;
 	for (int i = 0; i < CPUS; i++)
 		if (pthread_create(&cpus[i].thread, NULL, cpu_main, &cpus[i]))
 			abort();
@@ -409,10 +477,10 @@ static int run_mode(uint64_t events)
 		free(cpus[i].mem[1]);
 	}
 	printf("%s torture_%s%s %llu events, %llu read, %llu walked over, %llu at depth 4 and "
-	       "more, %llu torn, %s\n",
+	       "more, %llu resized, %llu torn, %s\n",
 	       good ? "ok" : "not ok", mode_names[mode], good ? "" : ":",
 	       (unsigned long long)offered, (unsigned long long)read, (unsigned long long)walked,
-	       (unsigned long long)deep, (unsigned long long)torn,
+	       (unsigned long long)deep, (unsigned long long)resized, (unsigned long long)torn,
 	       good ? "0 unaccounted" : "it does not add up");
 	return !good;
 }
@@ -427,6 +495,8 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGUSR2, &sa, NULL);
 	sigaction(SIGRTMIN, &sa, NULL);
+	sa.sa_handler = on_sync;
+	sigaction(SIGRTMIN + 1, &sa, NULL);
 	for (mode = 0; mode < NR_MODES; mode++)
 		if (argc <= 2 || !strcmp(argv[2], mode_names[mode]))
 			failed |= run_mode(argc > 2 ? events : events / NR_MODES);
