@@ -37,7 +37,7 @@ void fathom_user_leave(struct fathom_user_library *l);
 	extern type __start_##name[] FATHOM_HIDDEN __attribute__((__weak__)); \
 	extern type __stop_##name[] FATHOM_HIDDEN __attribute__((__weak__))
 #define FATHOM_USER_LIBRARY                                                       \
-	FATHOM_USER_SECTION(struct fathom_event *, fathom_events);                \
+	FATHOM_USER_SECTION(struct fathom_event *const, fathom_events);           \
 	FATHOM_USER_SECTION(const char, __patchable_function_entries);            \
 	FATHOM_OBJECT(fathom_user_object);                                        \
 	FATHOM_FAR_JUMPS(fathom_user_far);                                        \
