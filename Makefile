@@ -26,7 +26,7 @@ include trace/files.mk
 TOOLS_STAGES := base decode query store model program sql view capture cmd
 TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
-TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itools -pthread
+TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -DWIRE_HOST=1 -I. -Itools -pthread
 TOOLS_LIBS   := -lsqlite3 -ldw -lelf -lzstd -lz -llz4 -ljansson -lfuse3 -lm -pthread
 # Loading nine libraries takes as long as starting the process twice over, which a query feels. Where the archives are
 # there, only libc stays shared.

@@ -264,8 +264,9 @@ static void format_all(struct fathom_text *t, const char *fmt, struct format_arg
 
 void fathom_text_vprintf(struct fathom_text *out, const char *fmt, va_list ap)
 {
-	struct format_args a = {.from = FROM_LIST};
+	struct format_args a; /* the rest is not looked at: no memset */
 
+	a.from = FROM_LIST;
 	va_copy(a.ap, ap);
 	format_all(out, fmt, &a);
 	va_end(a.ap);

@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include <stddef.h>
 #include "wire/format_spec.h"
+#include "wire/copy.h"
 
 #define SPEC_FIELD_MAX 4096 /* of a width or precision: no text buffer is larger */
 
@@ -99,7 +100,7 @@ static enum spec_kind spec_kind(char c)
 
 const char *fathom_spec_parse(const char *fmt, struct fathom_spec *s)
 {
-	__builtin_memset(s, 0, sizeof(*s));
+	wire_fill(s, 0, sizeof(*s));
 	s->precision = -1;
 	fmt = spec_flags(fmt, s);
 	if (*fmt == '*') {

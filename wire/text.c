@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "wire/text.h"
 #include "wire/div.h"
+#include "wire/copy.h"
 
 void fathom_text_init(struct fathom_text *t, char *buf, size_t size)
 {
@@ -32,14 +33,14 @@ static size_t text_room(struct fathom_text *t, size_t n)
 void fathom_text_fill(struct fathom_text *t, char c, size_t n)
 {
 	n = text_room(t, n);
-	__builtin_memset(t->buf + t->len, c, n);
+	wire_fill(t->buf + t->len, c, n);
 	t->len += n;
 }
 
 void fathom_text_bytes(struct fathom_text *t, const char *s, size_t n)
 {
 	n = text_room(t, n);
-	__builtin_memcpy(t->buf + t->len, s, n);
+	wire_copy(t->buf + t->len, s, n);
 	t->len += n;
 }
 

@@ -68,4 +68,16 @@ for cc in gcc clang; do
 	case $code in "mov test jne ret " | "cmpl jne ret " | "mov test je ret ") true ;; *) false ;; esac
 	result $? off_is_load_and_branch_$cc "$code"
 done
+# What events define in a kernel's file is not traced, whatever that file is compiled with.
+traced() { # FLAGS...: functions of events.o that would be
+	gcc "${free[@]}" "$@" -c $out/events.c -o $out/notrace.o && {
+		objdump -dr $out/notrace.o | awk '/^[0-9a-f]+ <.*>:/ {f = $2} /__cyg_profile_func_enter|__fentry__/ {print f}'
+		objdump -h $out/notrace.o | grep -o __patchable_function_entries
+	}
+}
+for how in "-finstrument-functions -finstrument-functions-exclude-file-list=fathom,wire/" "-pg -mfentry" -fpatchable-function-entry=5; do
+	got=$(traced $how | sort -u | head -3 | tr '\n' ' ')
+	[ -z "$got" ]
+	result $? "notrace_$(tr -dc 'a-z' <<<"${how%% *}")" "$got"
+done
 exit $rc

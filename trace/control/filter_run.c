@@ -4,6 +4,7 @@
 #include "control/control.h"
 #include "control/str.h"
 #include "fathom/errno.h"
+#include "wire/copy.h"
 
 static const struct fathom_operand operand_common[] = {
 	{FATHOM_OPERAND_NUMBER, 0, 0, 2, "common_type"},
@@ -131,7 +132,7 @@ static int filter_text_term(const struct fathom_filter *f, const struct filter_c
 	}
 	if (ins->op == FILTER_GLOB)
 		return fathom_glob(want, ins->value_len, s, len);
-	same = len == ins->value_len && !__builtin_memcmp(s, want, len);
+	same = len == ins->value_len && wire_same(s, want, len);
 	return same == (ins->op == FILTER_STR_EQ);
 }
 

@@ -5,6 +5,7 @@
 #include "control/trigger.h"
 #include "fathom/emit.h"
 #include "functions/tracers.h"
+#include "wire/copy.h"
 
 /*
  * G1  An event that has nothing of this kind never comes here: its state is ON alone, and the fast path records it.
@@ -47,7 +48,7 @@ static void gate_copy(struct ctl_instance *tr, const void *record, uint32_t byte
 
 	if (!to)
 		return;
-	__builtin_memcpy(to, record, bytes);
+	wire_copy(to, record, bytes);
 	fathom_ring_commit(r, &slot);
 	if (__atomic_load_n(&tr->options, __ATOMIC_RELAXED) >> CTL_OPT_STACKTRACE & 1)
 		fathom_stack_event_in(r);

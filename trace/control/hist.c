@@ -5,6 +5,7 @@
 #include "control/str.h"
 #include "fathom/emit.h"
 #include "fathom/unwind.h"
+#include "wire/copy.h"
 
 #define HIST_SPINS \
 	256 /* how long a new key of another context is waited for before the event is dropped */
@@ -71,7 +72,7 @@ static void hist_text(const struct hist_field *f, const void *record, uint32_t b
 	}
 	if (n > f->size - 1u)
 		n = f->size - 1u;
-	__builtin_memcpy(to, s, n);
+	wire_copy(to, s, n);
 }
 
 static void hist_stack(uint8_t *to)
@@ -91,7 +92,7 @@ void fathom_hist_take(const struct hist_field *f, const void *record, uint32_t b
 {
 	uint64_t v;
 
-	__builtin_memset(to, 0, f->size);
+	wire_fill(to, 0, f->size);
 	if (f->modifier == HIST_STACKTRACE) {
 		hist_stack(to);
 	} else if (f->size == 8 || f->modifier == HIST_EXECNAME) {
@@ -136,7 +137,7 @@ static int32_t hist_find(struct ctl_hist *h, const uint8_t *key)
 			entry = __atomic_fetch_add(&h->used, 1, __ATOMIC_RELAXED);
 			if (entry >= h->size)
 				return -1; /* the slot stays without an entry: later ones drop too */
-			__builtin_memcpy(hist_key(h, entry), key, h->key_bytes);
+			wire_copy(hist_key(h, entry), key, h->key_bytes);
 			__atomic_store_n(&s->entry, entry + 1, __ATOMIC_RELEASE); /* H2 */
 			return (int32_t)entry;
 		}
@@ -150,7 +151,7 @@ static int32_t hist_find(struct ctl_hist *h, const uint8_t *key)
 			;
 		if (!entry)
 			return -1;
-		if (!__builtin_memcmp(hist_key(h, entry - 1), key, h->key_bytes))
+		if (wire_same(hist_key(h, entry - 1), key, h->key_bytes))
 			return (int32_t)(entry - 1);
 	}
 	return -1;

@@ -122,8 +122,10 @@ static int expr_parts(struct expr_parser *p, struct expr_part whole)
 uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_t bytes,
 			  uint32_t cpu)
 {
-	uint64_t v[HIST_STEPS_MAX] = {0};
+	uint64_t v[HIST_STEPS_MAX];
 	uint32_t n = 0;
+
+	v[0] = 0;
 
 	for (uint32_t i = 0; i < e->nr; i++) {
 		const struct hist_step *s = &e->step[i];

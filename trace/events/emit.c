@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* emit.c -- the slow half of an event's path: filters, triggers, instances, stacks; the record is built beside the ring. */
 #include "fathom/emit.h"
+#include "wire/copy.h"
 
 #define EMIT_SCRATCH_BYTES 4096u
 
@@ -57,7 +58,7 @@ static void emit_copy(struct fathom_emit *e)
 
 	if (!to)
 		return;
-	__builtin_memcpy(to, e->scratch, e->bytes);
+	wire_copy(to, e->scratch, e->bytes);
 	fathom_ring_commit(e->ring, &e->slot);
 }
 

@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "fathom/print.h"
 #include "wire/format_spec.h"
+#include "wire/copy.h"
 
 struct packer {
 	uint8_t *base;
@@ -16,7 +17,7 @@ static void pack_bytes(struct packer *p, const void *data, size_t bytes, size_t 
 	if (at <= p->room && bytes <= p->room - at) {
 		while (p->need < at)
 			p->base[p->need++] = 0;
-		__builtin_memcpy(p->base + at, data, bytes);
+		wire_copy(p->base + at, data, bytes);
 	}
 	p->need = at + bytes;
 }

@@ -6,6 +6,7 @@
 #include "fathom/internal.h"
 #include "fathom/print.h"
 #include "fathom/site.h"
+#include "wire/copy.h"
 
 extern const char *const __start_fathom_formats[] FATHOM_HIDDEN;
 extern const char *const __stop_fathom_formats[] FATHOM_HIDDEN;
@@ -68,7 +69,7 @@ void fathom_printk(uintptr_t ip, const char *fmt, ...)
 	if (r) {
 		r->ip = ip;
 		r->fmt = fmt;
-		__builtin_memset((char *)r + sizeof(*r), 0, bytes);
+		wire_fill((char *)r + sizeof(*r), 0, bytes);
 		fathom_pack((char *)r + sizeof(*r), bytes, fmt, ap);
 		fathom_emit_far_end(&fathom_ev_bprint, &e);
 	}
@@ -108,7 +109,7 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
 	if (!r)
 		return 0;
 	r->ip = ip;
-	__builtin_memcpy(r->buf, text, bytes);
+	wire_copy(r->buf, text, bytes);
 	if (add)
 		r->buf[bytes] = '\n';
 	r->buf[bytes + (size_t)add] = 0;
@@ -126,7 +127,7 @@ int fathom_marker_raw(const void *data, size_t bytes)
 	r = fathom_emit_far(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
 	if (!r)
 		return 0;
-	__builtin_memcpy(&r->id, data, bytes);
+	wire_copy(&r->id, data, bytes);
 	fathom_emit_far_end(&fathom_ev_raw_data, &e);
 	return (int)bytes;
 }

@@ -5,6 +5,7 @@
 #include "fathom/snapshot.h"
 #include "functions/listeners.h"
 #include "functions/tracers.h"
+#include "wire/copy.h"
 
 /*
  * While a section is open on a CPU (or a task waits to run) the functions of that CPU are recorded. When it ends and
@@ -323,14 +324,13 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 	if (latency_counts(&criticals, ns)) { /* still, now that nobody else reports */
 		fathom_stack_event_in(latency_ring(&criticals));
 		if (!latency_keep(&criticals, cpu)) { /* only this CPU's part belongs to it */
-			worst->report = (struct fathom_latency_report){
-				.latency_ns = ns,
-				.start = critical[cpu].start,
-				.pid = fathom_port_task(),
-				.cpu = cpu,
-				.started_at = critical[cpu].started_at,
-				.ended_at = parent_ip ? parent_ip : ip,
-			};
+			wire_fill(&worst->report, 0, sizeof(worst->report));
+			worst->report.latency_ns = ns;
+			worst->report.start = critical[cpu].start;
+			worst->report.pid = fathom_port_task();
+			worst->report.cpu = cpu;
+			worst->report.started_at = critical[cpu].started_at;
+			worst->report.ended_at = parent_ip ? parent_ip : ip;
 			fathom_store(&worst->max_ns, ns);
 		}
 	}
@@ -524,8 +524,11 @@ static void wakeup_done(const struct fathom_sched_task *prev, const struct fatho
 	fathom_stack_event_in(latency_ring(&wakeups));
 	if (latency_is_recording(&wakeups) && latency_counts(&wakeups, ns) &&
 	    !latency_keep(&wakeups, FATHOM_SNAPSHOT_ALL)) {
-		worst->report = (struct fathom_latency_report){
-			.latency_ns = ns, .start = waking.start, .pid = next->pid, .cpu = cpu};
+		wire_fill(&worst->report, 0, sizeof(worst->report));
+		worst->report.latency_ns = ns;
+		worst->report.start = waking.start;
+		worst->report.pid = next->pid;
+		worst->report.cpu = cpu;
 		report_class(&worst->report, next);
 		fathom_store(&worst->max_ns, ns);
 	}

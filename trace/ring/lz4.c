@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lz4.c -- LZ4 blocks: a small encoder for the stream recorder, and the decoder that its dump checks with. */
 #include "ring/lz4.h"
+#include "wire/copy.h"
 
 /*
  * A block is a row of sequences: token (literals << 4 | match - 4), more of the literal count, literals, offset (u16),
@@ -49,7 +50,7 @@ static uint8_t *lz4_sequence(uint8_t *out, const uint8_t *end, const uint8_t *li
 			   (more < RUN_MAX ? more : RUN_MAX));
 	if (nr_lit >= RUN_MAX)
 		out = lz4_put_count(out, nr_lit - RUN_MAX);
-	__builtin_memcpy(out, lit, nr_lit);
+	wire_copy(out, lit, nr_lit);
 	out += nr_lit;
 	if (!match)
 		return out;
@@ -81,7 +82,7 @@ uint32_t fathom_lz4_pack(const uint8_t *src, uint32_t n, uint8_t *dst, uint32_t 
 
 	if (n > FATHOM_LZ4_MAX)
 		return 0;
-	__builtin_memset(table, 0, FATHOM_LZ4_SLOTS * sizeof(*table));
+	wire_fill(table, 0, FATHOM_LZ4_SLOTS * sizeof(*table));
 	while (pos + MATCH_LIMIT <= n) { /* L2 */
 		uint32_t slot = lz4_slot(lz4_read32(src + pos)), from = table[slot], len;
 

@@ -29,7 +29,8 @@
 			 : "memory")
 
 #define FATHOM_LOCAL_CMPXCHG 1
-static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, unsigned long new_)
+static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigned long old,
+						      unsigned long new_)
 {
 	unsigned long was, failed;
 
@@ -38,7 +39,8 @@ static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, uns
 }
 
 #define FATHOM_SHARED_CMPXCHG 1
-static inline int fathom_shared_cmpxchg(unsigned long *at, unsigned long *seen, unsigned long new_)
+static inline FATHOM_NOTRACE int fathom_shared_cmpxchg(unsigned long *at, unsigned long *seen,
+						       unsigned long new_)
 {
 	unsigned long old = *seen, was, failed;
 

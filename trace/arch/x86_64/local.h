@@ -8,7 +8,8 @@
  * of the price. Never use these on a word that another CPU writes.
  */
 #define FATHOM_LOCAL_CMPXCHG 1
-static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, unsigned long new_)
+static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigned long old,
+						      unsigned long new_)
 {
 	int done;
 
@@ -20,7 +21,7 @@ static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, uns
 }
 
 #define FATHOM_LOCAL_ADD 1
-static inline void fathom_local_add(unsigned long *at, unsigned long n)
+static inline FATHOM_NOTRACE void fathom_local_add(unsigned long *at, unsigned long n)
 {
 #ifdef __x86_64__
 	__asm__ volatile("addq %1, %0" : "+m"(*at) : "er"(n) : "memory", "cc");

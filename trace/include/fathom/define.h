@@ -32,87 +32,92 @@
 #define TRACE_DEFINE FATHOM_TRACE_DEFINE
 #define FATHOM_TRACE_DEFINE(system, name, fmt, ...)   \
 	FATHOM_SHORT_DECLARE(name, ##__VA_ARGS__)     \
-	FATHOM_CAT(FATHOM_SHORT_, CREATE_TRACE_POINTS)(system, name, fmt, ##__VA_ARGS__)
-#define FATHOM_SHORT_CREATE_TRACE_POINTS(system, name, fmt, ...) /* not here: declared only */
+	FATHOM_CAT(FATHOM_SHORT_, CREATE_TRACE_POINTS)(#system, #name, name, fmt, ##__VA_ARGS__)
+#define FATHOM_SHORT_CREATE_TRACE_POINTS(system, text, name, fmt, ...) /* not here: declared only */
 #define FATHOM_SHORT_1 FATHOM_SHORT_
 
-/* Per type: kind, C type, its name in the format file, its sign. */
-#define FATHOM_K_U8 NUM, uint8_t, "u8", 0
-#define FATHOM_K_U16 NUM, uint16_t, "u16", 0
-#define FATHOM_K_U32 NUM, uint32_t, "u32", 0
-#define FATHOM_K_U64 NUM, uint64_t, "u64", 0
-#define FATHOM_K_S8 NUM, int8_t, "s8", 1
-#define FATHOM_K_S16 NUM, int16_t, "s16", 1
-#define FATHOM_K_S32 NUM, int32_t, "s32", 1
-#define FATHOM_K_S64 NUM, int64_t, "s64", 1
-#define FATHOM_K_PTR PTR, const void *, "const void *", 0
-#define FATHOM_K_STR STR, const char *, "__data_loc char[]", FATHOM_CHAR_SIGNED
+/*
+ * Per type: kind, C type, its name in the format file, its sign. A kernel may have macros called U32, NUM or SIZE: types go
+ * down to FATHOM_K_##type unexpanded (always behind ##), and no other name here is a word of its own.
+ */
+#define FATHOM_K_U8 _NUM, uint8_t, "u8", 0
+#define FATHOM_K_U16 _NUM, uint16_t, "u16", 0
+#define FATHOM_K_U32 _NUM, uint32_t, "u32", 0
+#define FATHOM_K_U64 _NUM, uint64_t, "u64", 0
+#define FATHOM_K_S8 _NUM, int8_t, "s8", 1
+#define FATHOM_K_S16 _NUM, int16_t, "s16", 1
+#define FATHOM_K_S32 _NUM, int32_t, "s32", 1
+#define FATHOM_K_S64 _NUM, int64_t, "s64", 1
+#define FATHOM_K_PTR _PTR, const void *, "const void *", 0
+#define FATHOM_K_STR _STR, const char *, "__data_loc char[]", FATHOM_CHAR_SIGNED
 #define FATHOM_CHAR_SIGNED ((char)-1 < 0)
 #define FATHOM_OP(op, kind_etc, name) FATHOM_OP1(op, kind_etc, name)
-#define FATHOM_OP1(op, kind, ctype, text, sign, name) FATHOM_##op##_##kind(ctype, text, sign, name)
+#define FATHOM_OP1(op, kind, ctype, text, sign, name) op##kind(ctype, text, sign, name)
 
 /* What each use of the list makes of one (TYPE, name). */
-#define FATHOM_SHORT_PROTO(type, name) FATHOM_OP(PROTO, FATHOM_K_##type, name)
+#define FATHOM_SHORT_PROTO(type, name) FATHOM_OP(FATHOM_PROTO, FATHOM_K_##type, name)
 #define FATHOM_PROTO_NUM(ctype, text, sign, name) , ctype name
 #define FATHOM_PROTO_PTR FATHOM_PROTO_NUM
 #define FATHOM_PROTO_STR FATHOM_PROTO_NUM
 #define FATHOM_SHORT_ARG(type, name) , name
-#define FATHOM_SHORT_MEMBER(type, name) FATHOM_OP(MEMBER, FATHOM_K_##type, name)
+#define FATHOM_SHORT_MEMBER(type, name) FATHOM_OP(FATHOM_MEMBER, FATHOM_K_##type, name)
 #define FATHOM_MEMBER_NUM(ctype, text, sign, name) ctype name;
 #define FATHOM_MEMBER_PTR FATHOM_MEMBER_NUM
 #define FATHOM_MEMBER_STR(ctype, text, sign, name) uint32_t __data_loc_##name;
-#define FATHOM_SHORT_SIZE(type, name) FATHOM_OP(SIZE, FATHOM_K_##type, name)
+#define FATHOM_SHORT_SIZE(type, name) FATHOM_OP(FATHOM_SIZE, FATHOM_K_##type, name)
 #define FATHOM_SIZE_NUM(ctype, text, sign, name)
 #define FATHOM_SIZE_PTR FATHOM_SIZE_NUM
 #define FATHOM_SIZE_STR(ctype, text, sign, name)                                             \
 	uint32_t fathom_len_##name = fathom_piece_bytes(fathom_strlen(fathom_string(name)) + 1); \
 	fathom_bytes += fathom_len_##name;
-#define FATHOM_SHORT_ASSIGN(type, name) FATHOM_OP(ASSIGN, FATHOM_K_##type, name)
+#define FATHOM_SHORT_ASSIGN(type, name) FATHOM_OP(FATHOM_ASSIGN, FATHOM_K_##type, name)
 #define FATHOM_ASSIGN_NUM(ctype, text, sign, name) fathom_rec->name = name;
 #define FATHOM_ASSIGN_PTR FATHOM_ASSIGN_NUM
 #define FATHOM_ASSIGN_STR(ctype, text, sign, name)                                           \
 	fathom_rec->__data_loc_##name = fathom_at | fathom_len_##name << 16;                 \
 	fathom_assign_str((char *)fathom_rec + fathom_at, fathom_string(name), fathom_len_##name); \
 	fathom_at += fathom_len_##name;
-#define FATHOM_SHORT_FIELD(type, name) FATHOM_OP(FIELD, FATHOM_K_##type, name)
+#define FATHOM_SHORT_FIELD(type, name) FATHOM_OP(FATHOM_FIELD, FATHOM_K_##type, name)
 #define FATHOM_FIELD_NUM(ctype, text, sign, id) \
 	{text, #id, offsetof(fathom_rec, id), sizeof(ctype), sign, FATHOM_FIELD_OTHER},
 #define FATHOM_FIELD_PTR FATHOM_FIELD_NUM
 #define FATHOM_FIELD_STR(ctype, text, sign, id) \
 	{text, #id, offsetof(fathom_rec, __data_loc_##id), 4, sign, FATHOM_FIELD_OTHER},
-#define FATHOM_SHORT_WORD(type, name) FATHOM_OP(WORD, FATHOM_K_##type, name)
+#define FATHOM_SHORT_WORD(type, name) FATHOM_OP(FATHOM_WORD, FATHOM_K_##type, name)
 #define FATHOM_WORD_NUM(ctype, text, sign, name) \
 	(sign) ? (uint64_t)(int64_t)fathom_rec->name : (uint64_t)fathom_rec->name,
 #define FATHOM_WORD_PTR(ctype, text, sign, name) (uintptr_t)fathom_rec->name,
 #define FATHOM_WORD_STR(ctype, text, sign, name) \
 	(uintptr_t)((const char *)fathom_rec + (fathom_rec->__data_loc_##name & 0xffff)),
-#define FATHOM_SHORT_TEXT(type, name) FATHOM_OP(TEXT, FATHOM_K_##type, name)
+#define FATHOM_SHORT_TEXT(type, name) FATHOM_OP(FATHOM_TEXT, FATHOM_K_##type, name)
 #define FATHOM_TEXT_NUM(ctype, text, sign, name) ", REC->" #name
 #define FATHOM_TEXT_PTR FATHOM_TEXT_NUM
 #define FATHOM_TEXT_STR(ctype, text, sign, name) ", __get_str(" #name ")"
 
 /* f a f b ...: up to ten. */
-#define FATHOM_COUNT(...)  FATHOM_COUNT1(0, ##__VA_ARGS__, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+/* `e` is empty: a macro that has nothing but `...` keeps the comma in ISO C. */
+#define FATHOM_COUNT(e, ...)  FATHOM_COUNT1(0, ##__VA_ARGS__, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define FATHOM_COUNT1(z, a, b, c, d, e, f, g, h, i, j, n, ...) n
-#define FATHOM_EACH(f, ...) FATHOM_CAT(FATHOM_EACH, FATHOM_COUNT(__VA_ARGS__))(f, ##__VA_ARGS__)
-#define FATHOM_EACH0(f)
-#define FATHOM_EACH1(f, a)	f a
-#define FATHOM_EACH2(f, a, ...) f a FATHOM_EACH1(f, __VA_ARGS__)
-#define FATHOM_EACH3(f, a, ...) f a FATHOM_EACH2(f, __VA_ARGS__)
-#define FATHOM_EACH4(f, a, ...) f a FATHOM_EACH3(f, __VA_ARGS__)
-#define FATHOM_EACH5(f, a, ...) f a FATHOM_EACH4(f, __VA_ARGS__)
-#define FATHOM_EACH6(f, a, ...) f a FATHOM_EACH5(f, __VA_ARGS__)
-#define FATHOM_EACH7(f, a, ...) f a FATHOM_EACH6(f, __VA_ARGS__)
-#define FATHOM_EACH8(f, a, ...) f a FATHOM_EACH7(f, __VA_ARGS__)
-#define FATHOM_EACH9(f, a, ...) f a FATHOM_EACH8(f, __VA_ARGS__)
-#define FATHOM_EACH10(f, a, ...) f a FATHOM_EACH9(f, __VA_ARGS__)
+#define FATHOM_EACH(f, ...) \
+	FATHOM_CAT(FATHOM_EACH, FATHOM_COUNT(, ##__VA_ARGS__))(f, , ##__VA_ARGS__)
+#define FATHOM_EACH0(f, e)
+#define FATHOM_EACH1(f, e, a) f a##e /* `e` is empty: the ## keeps the type as it was written */
+#define FATHOM_EACH2(f, e, a, ...) f a##e FATHOM_EACH1(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH3(f, e, a, ...) f a##e FATHOM_EACH2(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH4(f, e, a, ...) f a##e FATHOM_EACH3(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH5(f, e, a, ...) f a##e FATHOM_EACH4(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH6(f, e, a, ...) f a##e FATHOM_EACH5(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH7(f, e, a, ...) f a##e FATHOM_EACH6(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH8(f, e, a, ...) f a##e FATHOM_EACH7(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH9(f, e, a, ...) f a##e FATHOM_EACH8(f, e, ##__VA_ARGS__)
+#define FATHOM_EACH10(f, e, a, ...) f a##e FATHOM_EACH9(f, e, ##__VA_ARGS__)
 /* The list as parameters and as arguments: without the comma it begins with; no parameters are `void`. */
 #define FATHOM_TAIL(x...)	 FATHOM_TAIL1(x)
 #define FATHOM_TAIL1(first, ...) __VA_ARGS__
-#define FATHOM_SHORT_PARAMS(...) \
-	FATHOM_CAT(FATHOM_PARAMS, FATHOM_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define FATHOM_PARAMS0(x...) void
-#define FATHOM_PARAMS1(x...) FATHOM_TAIL(~FATHOM_EACH(FATHOM_SHORT_PROTO, x))
+#define FATHOM_SHORT_PARAMS(e, ...) \
+	FATHOM_CAT(FATHOM_PARAMS, FATHOM_COUNT(, ##__VA_ARGS__))(e, ##__VA_ARGS__)
+#define FATHOM_PARAMS0(e) void
+#define FATHOM_PARAMS1(e, ...) FATHOM_TAIL(~FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__))
 #define FATHOM_PARAMS2	     FATHOM_PARAMS1
 #define FATHOM_PARAMS3	     FATHOM_PARAMS1
 #define FATHOM_PARAMS4	     FATHOM_PARAMS1
@@ -122,42 +127,42 @@
 #define FATHOM_PARAMS8	     FATHOM_PARAMS1
 #define FATHOM_PARAMS9	     FATHOM_PARAMS1
 #define FATHOM_PARAMS10	     FATHOM_PARAMS1
-#define FATHOM_SHORT_ARGS(...) FATHOM_TAIL(~FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))
-#define FATHOM_SHORT_HOOK(...) \
+#define FATHOM_SHORT_ARGS(e, ...) FATHOM_TAIL(~FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))
+#define FATHOM_SHORT_HOOK(e, ...) \
 	void (*)(void *FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__))
 
 #define FATHOM_SHORT_DECLARE(event, ...)                                                          \
 	extern struct fathom_event fathom_ev_##event FATHOM_HIDDEN;                            \
-	void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__)) FATHOM_HIDDEN;                \
-	static inline __attribute__((__unused__)) void fathom_evcall_##event(                           \
-		FATHOM_SHORT_PARAMS(__VA_ARGS__))                                                 \
+	void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(, ##__VA_ARGS__)) FATHOM_HIDDEN;                \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evcall_##event(                           \
+		FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))                                                 \
 	{                                                                                         \
-		fathom_evprobe_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));                             \
+		fathom_evprobe_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));                             \
 	}                                                                                         \
-	static inline __attribute__((__unused__, __always_inline__)) void (trace_##event)(                \
-		FATHOM_SHORT_PARAMS(__VA_ARGS__))                                                 \
+	static inline FATHOM_NOTRACE __attribute__((__unused__, __always_inline__)) void (trace_##event)(                \
+		FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))                                                 \
 	{                                                                                         \
 		if (FATHOM_EVENT_IS_ON(event))                                                    \
-			fathom_evprobe_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));                     \
+			fathom_evprobe_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));                     \
 	}                                                                                         \
-	static inline __attribute__((__unused__, __always_inline__)) int trace_##event##_enabled(void)    \
+	static inline FATHOM_NOTRACE __attribute__((__unused__, __always_inline__)) int trace_##event##_enabled(void)    \
 	{                                                                                         \
 		return FATHOM_EVENT_IS_ON(event);                                                 \
 	}                                                                                         \
-	static inline __attribute__((__unused__)) int register_trace_##event(                         \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) int register_trace_##event(                         \
 		void (*probe)(void *fathom_data FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__)),  \
 		void *data)                                                                       \
 	{                                                                                         \
 		return fathom_event_hook(&fathom_ev_##event, (void (*)(void))probe, data);     \
 	}                                                                                         \
-	static inline __attribute__((__unused__)) int unregister_trace_##event(                       \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) int unregister_trace_##event(                       \
 		void (*probe)(void *fathom_data FATHOM_EACH(FATHOM_SHORT_PROTO, ##__VA_ARGS__)),  \
 		void *data)                                                                       \
 	{                                                                                         \
 		return fathom_event_unhook(&fathom_ev_##event, (void (*)(void))probe, data);   \
 	}
 
-#define FATHOM_SHORT_(sys, event, fmt, ...)                                                       \
+#define FATHOM_SHORT_(sys, label, event, fmt, ...)                                                     \
 	struct fathom_evshort_##event {                                                             \
 		struct wire_common ent;                                                           \
 		FATHOM_EACH(FATHOM_SHORT_MEMBER, ##__VA_ARGS__)                                   \
@@ -165,7 +170,7 @@
 	};                                                                                        \
 	typedef struct fathom_evshort_##event fathom_evraw_##event                                    \
 		__attribute__((__aligned__(FATHOM_RING_ALIGN)));                                      \
-	static void fathom_evsetup_##event(struct fathom_event *ev)                                 \
+	static FATHOM_NOTRACE void fathom_evsetup_##event(struct fathom_event *ev)                                 \
 	{                                                                                         \
 		typedef struct fathom_evshort_##event fathom_rec;                                   \
 		static const struct fathom_field fields[] = {                                     \
@@ -173,25 +178,25 @@
                                                                                                   \
 		(void)sizeof(fathom_rec);                                                         \
 		ev->fields = fields;                                                              \
-		ev->nr_fields = FATHOM_COUNT(__VA_ARGS__);                                        \
+		ev->nr_fields = FATHOM_COUNT(, ##__VA_ARGS__);                                        \
 	}                                                                                         \
-	static void fathom_evprint_##event(struct fathom_print *p)                                  \
+	static FATHOM_NOTRACE void fathom_evprint_##event(struct fathom_print *p)                                  \
 	{                                                                                         \
 		const fathom_evraw_##event *fathom_rec __attribute__((__unused__)) =         \
 			p->record;                                                                \
 		const uint64_t words[] = {FATHOM_EACH(FATHOM_SHORT_WORD, ##__VA_ARGS__) 0};       \
                                                                                                   \
-		fathom_text_words(p->out, fmt, words, FATHOM_COUNT(__VA_ARGS__));                 \
+		fathom_text_words(p->out, fmt, words, FATHOM_COUNT(, ##__VA_ARGS__));                 \
 	}                                                                                         \
 	struct fathom_event fathom_ev_##event = {                                              \
-		.system = #sys,                                                                   \
-		.name = #event,                                                                   \
+		.system = sys,                                                                    \
+		.name = label,                                                                    \
 		.print_fmt = "\"" fmt "\"" FATHOM_EACH(FATHOM_SHORT_TEXT, ##__VA_ARGS__),         \
 		.setup = fathom_evsetup_##event,                                                    \
 		.print = fathom_evprint_##event};                                                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                                     \
-	static __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(			\
-		FATHOM_SHORT_PARAMS(__VA_ARGS__))						\
+	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(			\
+		FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))						\
 	{											\
 		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
 		uint32_t fathom_at __attribute__((__unused__)) =					\
@@ -199,7 +204,7 @@
 		fathom_evraw_##event *fathom_rec;						\
 		struct fathom_emit fathom_e;							\
 												\
-		FATHOM_HOOKS(event, FATHOM_SHORT_HOOK(__VA_ARGS__),				\
+		FATHOM_HOOKS(event, FATHOM_SHORT_HOOK(, ##__VA_ARGS__),				\
 			     FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))			\
 		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
 		fathom_rec = fathom_emit_far(&fathom_ev_##event, fathom_bytes, &fathom_e);	\
@@ -208,7 +213,7 @@
 		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
 		fathom_emit_far_end(&fathom_ev_##event, &fathom_e);				\
 	}											\
-	__attribute__((__noinline__)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(__VA_ARGS__))	\
+	FATHOM_NOTRACE __attribute__((__noinline__)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))	\
 	{											\
 		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
 		uint32_t fathom_at __attribute__((__unused__)) =					\
@@ -217,13 +222,13 @@
 		struct fathom_try fathom_t;							\
 												\
 		if (FATHOM_UNLIKELY(fathom_event_state(&fathom_ev_##event) != FATHOM_EVENT_ON)) { \
-			fathom_evslow_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));			\
+			fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));			\
 			return;									\
 		}										\
 		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
 		fathom_rec = fathom_emit_try(&fathom_ev_##event, fathom_bytes, &fathom_t);	\
 		if (FATHOM_UNLIKELY(!fathom_rec)) {						\
-			fathom_evslow_##event(FATHOM_SHORT_ARGS(__VA_ARGS__));			\
+			fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));			\
 			return;									\
 		}										\
 		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\

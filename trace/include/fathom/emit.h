@@ -27,13 +27,13 @@ void fathom_emit_refused(void); /* counts an event of a CPU that does not exist 
 #define FATHOM_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define FATHOM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static inline uint32_t fathom_event_state(const struct fathom_event *ev)
+static inline FATHOM_NOTRACE uint32_t fathom_event_state(const struct fathom_event *ev)
 {
 	return __atomic_load_n(&ev->state, __ATOMIC_RELAXED);
 }
 
 /* The eight bytes every record begins with. */
-static inline void fathom_emit_common(void *record, uint16_t id)
+static inline FATHOM_NOTRACE void fathom_emit_common(void *record, uint16_t id)
 {
 	uint32_t context = fathom_port_context();
 	int32_t pid = fathom_port_task();
@@ -64,8 +64,8 @@ struct fathom_try {
  * filled in. NULL if anything is out of the ordinary; nothing was changed or counted then, and fathom_emit_far() does
  * it. Pair with fathom_emit_try_end() if not NULL. Context: any.
  */
-static inline void *fathom_emit_try(const struct fathom_event *ev, uint32_t bytes,
-				    struct fathom_try *t)
+static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev, uint32_t bytes,
+						   struct fathom_try *t)
 {
 	void *record = NULL;
 	uint32_t cpu;
@@ -83,7 +83,7 @@ static inline void *fathom_emit_try(const struct fathom_event *ev, uint32_t byte
 	return record;
 }
 
-static inline void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
+static inline FATHOM_NOTRACE void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
 {
 	FATHOM_OPAQUE(t->at); /* add again rather than keep the sum */
 	fathom_ring_try_commit(t->ring, fathom_ring_end(t->at, fathom_ring_words(bytes)), t->time);
@@ -94,8 +94,8 @@ static inline void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
  * Any case: room for a record of `bytes`, its common fields filled in; NULL if it was refused (and counted). Pair with
  * fathom_emit_end() if not NULL. `state` is the event's, read by the caller. Context: any.
  */
-static inline void *fathom_emit_start(struct fathom_event *ev, uint32_t state, uint32_t bytes,
-				      struct fathom_emit *e)
+static inline FATHOM_NOTRACE void *fathom_emit_start(struct fathom_event *ev, uint32_t state,
+						     uint32_t bytes, struct fathom_emit *e)
 {
 	uint32_t cpu;
 	void *record;
@@ -125,8 +125,8 @@ out:
 	return NULL;
 }
 
-static inline void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
-				      struct fathom_emit *e)
+static inline FATHOM_NOTRACE void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
+						     struct fathom_emit *e)
 {
 	return fathom_emit_start(ev, fathom_event_state(ev), bytes, e);
 }
@@ -135,7 +135,7 @@ static inline void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
 void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e);
 void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e);
 
-static inline void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
+static inline FATHOM_NOTRACE void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
 {
 	if (FATHOM_UNLIKELY(e->scratch)) {
 		struct fathom_emit slow = *e;

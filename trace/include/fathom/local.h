@@ -4,6 +4,7 @@
 #define FATHOM_LOCAL_H
 
 #include <stdint.h>
+#include "fathom/port_default.h"
 
 /*
  * FATHOM_LOCAL_GENERIC takes the compiler's atomics everywhere: for ThreadSanitizer, which cannot see into asm, and
@@ -30,14 +31,15 @@
 
 #ifndef FATHOM_LOCAL_CMPXCHG
 /* Store new_ if *at is old; 1 if it did. Atomic against contexts that interrupt this one; orders nothing. */
-static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, unsigned long new_)
+static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigned long old,
+						      unsigned long new_)
 {
 	return __atomic_compare_exchange_n(at, &old, new_, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 #endif
 
 #ifndef FATHOM_LOCAL_ADD
-static inline void fathom_local_add(unsigned long *at, unsigned long n)
+static inline FATHOM_NOTRACE void fathom_local_add(unsigned long *at, unsigned long n)
 {
 	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
 }
@@ -78,7 +80,8 @@ static inline void fathom_local_add(unsigned long *at, unsigned long n)
 
 #ifndef FATHOM_SHARED_CMPXCHG
 /* Between CPUs: acquire and release, the word is shared by the owner and the reader. *old becomes what was found. */
-static inline int fathom_shared_cmpxchg(unsigned long *at, unsigned long *old, unsigned long new_)
+static inline FATHOM_NOTRACE int fathom_shared_cmpxchg(unsigned long *at, unsigned long *old,
+						       unsigned long new_)
 {
 	return __atomic_compare_exchange_n(at, old, new_, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }

@@ -7,6 +7,20 @@
 #include <stdint.h>
 
 /*
+ * What events define, and what these headers define inline, may lie in files that are compiled for tracing: it is not traced. With
+ * -finstrument-functions gcc traces what it inlines too: add -finstrument-functions-exclude-file-list=fathom,wire/.
+ * A port says FATHOM_NOTRACE with its own hooks.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(patchable_function_entry)
+#define FATHOM_NOTRACE __attribute__((__no_instrument_function__, __patchable_function_entry__(0)))
+#endif
+#endif
+#ifndef FATHOM_NOTRACE
+#define FATHOM_NOTRACE __attribute__((__no_instrument_function__))
+#endif
+
+/*
  * A kernel writes fathom_port.h: static inline functions, each announced by a macro of its own name, e.g.
  *
  *	#define fathom_port_cpu fathom_port_cpu
@@ -35,7 +49,7 @@
 /* The task that runs, as the pid shown in traces; 0 is idle. Default: there are no tasks. */
 #ifndef fathom_port_task
 #define fathom_port_task fathom_port_task
-static inline int32_t fathom_port_task(void)
+static inline FATHOM_NOTRACE int32_t fathom_port_task(void)
 {
 	return 0;
 }
@@ -47,7 +61,7 @@ static inline int32_t fathom_port_task(void)
  */
 #ifndef fathom_port_context
 #define fathom_port_context fathom_port_context
-static inline uint32_t fathom_port_context(void)
+static inline FATHOM_NOTRACE uint32_t fathom_port_context(void)
 {
 	return 0x02;
 }
@@ -60,11 +74,11 @@ static inline uint32_t fathom_port_context(void)
 #ifndef fathom_port_pin
 #define fathom_port_pin	  fathom_port_pin
 #define fathom_port_unpin fathom_port_unpin
-static inline uintptr_t fathom_port_pin(void)
+static inline FATHOM_NOTRACE uintptr_t fathom_port_pin(void)
 {
 	return 0;
 }
-static inline void fathom_port_unpin(uintptr_t token)
+static inline FATHOM_NOTRACE void fathom_port_unpin(uintptr_t token)
 {
 	(void)token;
 }

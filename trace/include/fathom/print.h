@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/event.h"
+#include "fathom/port_default.h"
 #include "wire/format.h"
+#include "wire/copy.h"
 
 struct fathom_symbol {
 	uint64_t value;
@@ -34,11 +36,11 @@ size_t fathom_pack(void *args, size_t room, const char *fmt, va_list ap);
 
 /* Strings in records. NULL reads as "(null)", as in Linux. */
 size_t fathom_strlen(const char *s);
-static inline const char *fathom_string(const char *s)
+static inline FATHOM_NOTRACE const char *fathom_string(const char *s)
 {
 	return s ? s : "(null)";
 }
-static inline uint32_t fathom_piece_bytes(size_t bytes)
+static inline FATHOM_NOTRACE uint32_t fathom_piece_bytes(size_t bytes)
 {
 	return bytes > 0xffff ? 0xffff : (uint32_t)bytes;
 }

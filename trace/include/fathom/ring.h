@@ -192,13 +192,14 @@ void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time
 /* If a writer gave up publishing what nested ones left (`lagging`), do it now. */
 void fathom_ring_catch_up(struct fathom_ring *r);
 
-static inline uint8_t *fathom_ring_page_at(const struct fathom_ring *r, uint32_t page)
+static inline FATHOM_NOTRACE uint8_t *fathom_ring_page_at(const struct fathom_ring *r,
+							  uint32_t page)
 {
 	return r->pages + (size_t)page * WIRE_PAGE_BYTES;
 }
 
 /* Words of 4 bytes that a record with this payload takes, header included. */
-static inline uint32_t fathom_ring_words(uint32_t bytes)
+static inline FATHOM_NOTRACE uint32_t fathom_ring_words(uint32_t bytes)
 {
 	uint32_t words = bytes ? (bytes + 3) / 4 : 1;
 
@@ -208,7 +209,7 @@ static inline uint32_t fathom_ring_words(uint32_t bytes)
 }
 
 /* Write the header of a record of `words` at `to`; where its payload goes. */
-static inline void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t delta)
+static inline FATHOM_NOTRACE void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t delta)
 {
 	if (FATHOM_RING_ALIGN == 4 && words <= WIRE_TYPE_DATA_MAX + 1) {
 		to[0] = wire_header(words - 1, delta);
@@ -220,7 +221,7 @@ static inline void *fathom_ring_header(uint32_t *to, uint32_t words, uint32_t de
 }
 
 /* The position behind a record of `words` that begins at `at`. */
-static inline unsigned long fathom_ring_end(unsigned long at, uint32_t words)
+static inline FATHOM_NOTRACE unsigned long fathom_ring_end(unsigned long at, uint32_t words)
 {
 	return at + FATHOM_POS_COUNT_UNIT + words;
 }
@@ -234,10 +235,9 @@ static inline unsigned long fathom_ring_end(unsigned long at, uint32_t words)
  * With `page_ends` it is 0 unless the page ends and all else is ordinary. Then the record is the first of the next page:
  * fathom_ring_grab_first(), with `at` and the time in its slot, and fathom_ring_commit_first().
  */
-static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_ring *r,
-								  uint32_t bytes, int page_ends,
-								  unsigned long *at, uint64_t *time,
-								  uint32_t *delta)
+static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look(
+	struct fathom_ring *r, uint32_t bytes, int page_ends, unsigned long *at, uint64_t *time,
+	uint32_t *delta)
 {
 	uint32_t most = FATHOM_RING_WORDS - fathom_ring_words(bytes);
 	uint64_t since;
@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) int fathom_ring_look(struct fathom_
 	return fathom_likely(since <= WIRE_DELTA_MAX);
 }
 
-static inline __attribute__((always_inline)) void *fathom_ring_grab(
+static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_grab(
 	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta, unsigned long turn)
 {
 	uint32_t words = fathom_ring_words(bytes);
@@ -269,8 +269,8 @@ static inline __attribute__((always_inline)) void *fathom_ring_grab(
 	return fathom_ring_header(r->here + FATHOM_POS_WORDS(at), words, delta);
 }
 
-static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsigned long *at,
-				    uint64_t *time)
+static inline FATHOM_NOTRACE void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes,
+						   unsigned long *at, uint64_t *time)
 {
 	uint32_t delta;
 
@@ -280,7 +280,8 @@ static inline void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes, unsig
 }
 
 /* Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. */
-static inline void fathom_ring_try_commit(struct fathom_ring *r, unsigned long end, uint64_t time)
+static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, unsigned long end,
+							 uint64_t time)
 {
 	r->last_time = time;
 	fathom_local_barrier();
@@ -294,7 +295,7 @@ static inline void fathom_ring_try_commit(struct fathom_ring *r, unsigned long e
 }
 
 /* fathom_ring_reserve(), which turns `turn` of the tail as well. */
-static inline __attribute__((always_inline)) void *fathom_ring_reserve_turning(
+static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_reserve_turning(
 	struct fathom_ring *r, uint32_t bytes, unsigned long turn, struct fathom_slot *slot)
 {
 	unsigned long at;
@@ -332,14 +333,15 @@ static inline int fathom_ring_refuses(struct fathom_ring *r)
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
  * size it is a clock read, one local compare-and-exchange and a handful of loads and stores.
  */
-static inline void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
-					struct fathom_slot *slot)
+static inline FATHOM_NOTRACE void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
+						       struct fathom_slot *slot)
 {
 	return fathom_ring_reserve_turning(r, bytes, 0, slot);
 }
 
 /* Publish the record. Nested ones are published by the outermost, which finds commit where it was. Context: the one that reserved. */
-static inline void fathom_ring_commit(struct fathom_ring *r, const struct fathom_slot *slot)
+static inline FATHOM_NOTRACE void fathom_ring_commit(struct fathom_ring *r,
+						     const struct fathom_slot *slot)
 {
 	if (fathom_unlikely(fathom_load(&r->commit) != slot->before))
 		return;
@@ -412,7 +414,8 @@ uint32_t fathom_ring_pages_max(const struct fathom_ring *r);
  * Snapshot: writers find their ring through a pointer; this exchanges two such pointers. Any CPU, no writer stops: one
  * that is in the middle of a record finishes it in the ring it began in. The other ring should be reset before.
  */
-static inline void fathom_ring_swap(struct fathom_ring **live, struct fathom_ring **spare)
+static inline FATHOM_NOTRACE void fathom_ring_swap(struct fathom_ring **live,
+						   struct fathom_ring **spare)
 {
 	struct fathom_ring *was = *live;
 

@@ -50,32 +50,32 @@
 #define FATHOM_DECLARE(name, proto, args, cond)                                                   \
 	extern struct fathom_event fathom_ev_##name FATHOM_HIDDEN;                             \
 	void fathom_evprobe_##name(proto) FATHOM_HIDDEN;                                            \
-	static inline __attribute__((__unused__)) void fathom_evcall_##name(proto)                      \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evcall_##name(proto)                      \
 	{                                                                                         \
 		if (cond)                                                                         \
 			fathom_evprobe_##name(args);                                                \
 	}                                                                                         \
 	/* In brackets: lazy_calls may have made a macro of it. */                                \
-	static inline __attribute__((__unused__, __always_inline__)) void (trace_##name)(proto)           \
+	static inline FATHOM_NOTRACE __attribute__((__unused__, __always_inline__)) void (trace_##name)(proto)           \
 	{                                                                                         \
 		if (FATHOM_EVENT_IS_ON(name))                                                     \
 			fathom_evcall_##name(args);                                                 \
 	}                                                                                         \
-	static inline __attribute__((__unused__, __always_inline__)) int trace_##name##_enabled(void)     \
+	static inline FATHOM_NOTRACE __attribute__((__unused__, __always_inline__)) int trace_##name##_enabled(void)     \
 	{                                                                                         \
 		return FATHOM_EVENT_IS_ON(name);                                                  \
 	}                                                                                         \
-	static inline __attribute__((__unused__)) int register_trace_##name(                          \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) int register_trace_##name(                          \
 		void (*probe)(void *fathom_data, proto), void *data)                              \
 	{                                                                                         \
 		return fathom_event_hook(&fathom_ev_##name, (void (*)(void))probe, data);      \
 	}                                                                                         \
-	static inline __attribute__((__unused__)) int unregister_trace_##name(                        \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) int unregister_trace_##name(                        \
 		void (*probe)(void *fathom_data, proto), void *data)                              \
 	{                                                                                         \
 		return fathom_event_unhook(&fathom_ev_##name, (void (*)(void))probe, data);    \
 	}                                                                                         \
-	static inline __attribute__((__unused__)) void check_trace_callback_type_##name(              \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) void check_trace_callback_type_##name(              \
 		void (*probe)(void *fathom_data, proto))                                          \
 	{                                                                                         \
 		(void)probe;                                                                      \
@@ -111,10 +111,10 @@
 	DECLARE_TRACE_CONDITION(name, PARAMS(proto), PARAMS(args), PARAMS(cond))
 /* Events that Linux keeps as names only: calls compile to nothing. */
 #define FATHOM_DECLARE_NOP(name, proto)                                        \
-	static inline __attribute__((__unused__)) void trace_##name(proto)         \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) void trace_##name(proto)         \
 	{                                                                      \
 	}                                                                      \
-	static inline __attribute__((__unused__)) int trace_##name##_enabled(void) \
+	static inline FATHOM_NOTRACE __attribute__((__unused__)) int trace_##name##_enabled(void) \
 	{                                                                      \
 		return 0;                                                      \
 	}

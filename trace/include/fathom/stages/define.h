@@ -19,12 +19,12 @@
 						    .reg = fn_on,                       \
 						    .unreg = fn_off};                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                           \
-	static __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(proto)        \
+	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(proto)        \
 	{                                                                               \
 		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
 		fathom_evfar_##class(&fathom_ev_##event, args);                         \
 	}                                                                               \
-	__attribute__((__noinline__)) void fathom_evprobe_##event(proto)                    \
+	FATHOM_NOTRACE __attribute__((__noinline__)) void fathom_evprobe_##event(proto)                    \
 	{                                                                               \
 		if (FATHOM_LIKELY(fathom_event_state(&fathom_ev_##event) == FATHOM_EVENT_ON)) \
 			fathom_evrecord_##class(&fathom_ev_##event, args);              \
@@ -48,7 +48,7 @@
 #define DECLARE_TRACE(event, proto, args)                                               \
 	struct fathom_event fathom_ev_##event = {.system = FATHOM_STR(TRACE_SYSTEM), \
 						    .name = #event};                    \
-	void fathom_evprobe_##event(proto)                                                \
+	FATHOM_NOTRACE void fathom_evprobe_##event(proto)                                 \
 	{                                                                               \
 		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
 	}

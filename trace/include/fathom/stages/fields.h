@@ -48,7 +48,7 @@
 #define __rel_sockaddr(item, len) __rel_dynamic_array(uint8_t, item, len)
 
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                      \
-	static __attribute__((__unused__)) void fathom_evsetup_##call(struct fathom_event *ev)    \
+	static FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evsetup_##call(struct fathom_event *ev)    \
 	{                                                                                   \
 		typedef struct trace_event_raw_##call fathom_rec;                           \
 		static const struct fathom_field fields[] = {tstruct{.name = NULL}};        \

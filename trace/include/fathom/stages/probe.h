@@ -50,10 +50,10 @@
 #define __assign_vstr(item, fmt, ap) \
 	fathom_assign_vstr(__get_str(item), __get_dynamic_array_len(item), fmt, ap)
 #define __assign_bitmask(item, src, nr_bits) \
-	__builtin_memcpy(FATHOM_LOC(item), src, FATHOM_MASK_BYTES(nr_bits))
+	wire_copy(FATHOM_LOC(item), src, FATHOM_MASK_BYTES(nr_bits))
 #define __assign_cpumask(item, src) \
-	__builtin_memcpy(FATHOM_LOC(item), src, __get_dynamic_array_len(item))
-#define __assign_sockaddr(item, src, len) __builtin_memcpy(FATHOM_LOC(item), src, len)
+	wire_copy(FATHOM_LOC(item), src, __get_dynamic_array_len(item))
+#define __assign_sockaddr(item, src, len) wire_copy(FATHOM_LOC(item), src, len)
 #define __assign_rel_str(item, src...)                                  \
 	fathom_assign_str(__get_rel_str(item), FATHOM_SRC(item, ##src), \
 			  __get_rel_dynamic_array_len(item));
@@ -61,17 +61,17 @@
 	fathom_assign_str(__get_rel_str(item), fathom_string((const char *)(src)), \
 			  (uint32_t)(len) + 1);
 #define __assign_rel_bitmask(item, src, nr_bits) \
-	__builtin_memcpy(FATHOM_RLOC(item), src, FATHOM_MASK_BYTES(nr_bits))
+	wire_copy(FATHOM_RLOC(item), src, FATHOM_MASK_BYTES(nr_bits))
 #define __assign_rel_cpumask(item, src) \
-	__builtin_memcpy(FATHOM_RLOC(item), src, __get_rel_dynamic_array_len(item))
-#define __assign_rel_sockaddr(item, src, len) __builtin_memcpy(FATHOM_RLOC(item), src, len)
+	wire_copy(FATHOM_RLOC(item), src, __get_rel_dynamic_array_len(item))
+#define __assign_rel_sockaddr(item, src, len) wire_copy(FATHOM_RLOC(item), src, len)
 #define __perf_count(c) (c)
 #define __perf_task(t)	(t)
 #define __perf_addr(a)	(a)
 
 /* The second is called when the event is on and nothing else: if that is not all, the first does it. */
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                          \
-	static __attribute__((__unused__, __noinline__, __cold__)) void fathom_evfar_##call(                \
+	static FATHOM_NOTRACE __attribute__((__unused__, __noinline__, __cold__)) void fathom_evfar_##call(                \
 		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
 		struct fathom_emit fathom_e;                                                    \
@@ -86,7 +86,7 @@
 			return;                                                                 \
 		tstruct {assign;} fathom_emit_far_end(fathom_ev, &fathom_e);                    \
 	}                                                                                       \
-	static __attribute__((__unused__)) void fathom_evrecord_##call(                             \
+	static FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evrecord_##call(                             \
 		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
 		struct fathom_evoffsets_##call fathom_offsets __attribute__((__unused__));          \

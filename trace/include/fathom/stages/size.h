@@ -47,7 +47,7 @@
 #define __rel_sockaddr(item, len) FATHOM_PIECE(item, len, FATHOM_REL(item))
 
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                             \
-	static inline __attribute__((__unused__, __always_inline__)) uint32_t fathom_evsize_##call(          \
+	static inline FATHOM_NOTRACE __attribute__((__unused__, __always_inline__)) uint32_t fathom_evsize_##call(          \
 		struct fathom_evoffsets_##call *fathom_offsets, proto)                               \
 	{                                                                                          \
 		uint32_t fathom_data = 0;                                                          \
