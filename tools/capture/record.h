@@ -5,22 +5,36 @@
 
 #include "capture/recording.h"
 
-#define RECORD_LIST_MAX 32
+#define RECORD_LIST_MAX 256
+
+/* Events to record, and what is set for them. */
+struct record_event {
+	const char *name; /* system:event, system, a pattern, "all" */
+	const char *filter, *trigger;
+	bool off; /* not these, of those before */
+};
 
 struct record_options {
 	const char *output;
-	const char *kernel;		     /* ELF file */
-	const char *qemu;		     /* boot `kernel` */
-	const char *image;		     /* a kernel's memory */
-	uint64_t base;			     /* physical address of its first byte, if it is raw */
-	const char *target;		     /* a live one, as in fathom mount, or a directory */
-	const char *tracer;		     /* for current_tracer; NULL: as it is */
-	char *const *command;		     /* runs while a target is recorded; NULL: none */
-	const char *append;		     /* kernel command line */
-	const char *console;		     /* file that gets what the console said */
-	const char *run[RECORD_LIST_MAX];    /* shell lines, in order */
-	const char *events[RECORD_LIST_MAX]; /* patterns; none: all events */
+	const char *kernel;		  /* ELF file */
+	const char *qemu;		  /* boot `kernel` */
+	const char *image;		  /* a kernel's memory */
+	uint64_t base;			  /* physical address of its first byte, if it is raw */
+	const char *target;		  /* a live one, as in fathom mount, or a directory */
+	const char *tracer;		  /* for current_tracer; NULL: as it is */
+	char *const *command;		  /* runs while a target is recorded; NULL: none */
+	const char *append;		  /* kernel command line */
+	const char *console;		  /* file that gets what the console said */
+	const char *run[RECORD_LIST_MAX]; /* shell lines, in order */
+	struct record_event events[RECORD_LIST_MAX]; /* none: all events */
 	unsigned nr_run, nr_events;
+	/* Of a live target, as trace-cmd has them. */
+	const char *functions[RECORD_LIST_MAX], *not_functions[RECORD_LIST_MAX];
+	const char *graph[RECORD_LIST_MAX], *options[RECORD_LIST_MAX], *pids[RECORD_LIST_MAX];
+	unsigned nr_functions, nr_not_functions, nr_graph, nr_options, nr_pids;
+	const char *clock, *instance, *buffer_kb;
+	bool only_command; /* only the tasks of the command */
+	bool stacks;
 	unsigned smp, memory_mib;
 	/* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
 	unsigned seconds;

@@ -140,7 +140,7 @@ static int enable(struct session *s, uint32_t on)
 	if (tracing(s, 0))
 		return -1;
 	for (unsigned i = 0; i < (o->nr_events ? o->nr_events : 1); i++) {
-		const char *pattern = o->nr_events ? o->events[i] : all;
+		const char *pattern = o->nr_events ? o->events[i].name : all;
 		int err = link_ask(&s->l, WIRE_FRAME_ENABLE, on, pattern, (uint32_t)strlen(pattern),
 				   &f);
 

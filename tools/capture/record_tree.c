@@ -3,6 +3,7 @@
 #include "capture/io.h"
 #include "capture/pull.h"
 #include "capture/record.h"
+#include "capture/setup.h"
 #include "capture/stop.h"
 #include "base/diag.h"
 #include "decode/format.h"
@@ -189,32 +190,11 @@ static int take_all(struct session *s)
 
 /* ---- steering ---- */
 
-/* Only the events that were named. None: all, unless it is a tracer that was asked for. */
-static int set_events(struct session *s)
-{
-	const struct record_options *o = s->o;
-
-	if (steer_list(&s->steer, "set_event", NULL, 0))
-		return -1;
-	if (!o->nr_events && !o->tracer)
-		return steer_add(&s->steer, "set_event", "*:*", "it has no events");
-	for (unsigned i = 0; i < o->nr_events; i++)
-		if (steer_add(&s->steer, "set_event",
-			      strcmp(o->events[i], "*") && strcmp(o->events[i], "all")
-				      ? o->events[i]
-				      : "*:*",
-			      "no such event"))
-			return -1;
-	return 0;
-}
-
 static int set_up(struct session *s)
 {
-	const struct record_options *o = s->o;
 	char path[512];
 
-	if (steer_set(&s->steer, "tracing_on", "0") || set_events(s) ||
-	    (o->tracer && steer_set(&s->steer, "current_tracer", o->tracer)))
+	if (steer_set(&s->steer, "tracing_on", "0") || setup_target(&s->steer, s->o, s->c))
 		return -1;
 	return complain(s, "trace",
 			tree_write(s->steer.t, steer_path(&s->steer, "trace", path), ""));
@@ -228,6 +208,12 @@ static int claim(struct session *s)
 {
 	char name[32];
 
+	if (s->o->instance) {
+		if (steer_use_instance(&s->steer, s->o->instance))
+			return -1;
+		if (s->steer.made)
+			return 0;
+	}
 	if (!tree_claim(s->steer.t))
 		return 0;
 	snprintf(name, sizeof(name), "fathom-%d", (int)getpid());
@@ -412,7 +398,8 @@ static int record(struct session *s)
 	note_read_before(s);
 	if (recording_begin(s->r, s->c) || pull_open(&s->pull))
 		return -1;
-	if (s->o->command && prepare_command(s, &go, &report))
+	if ((s->o->command && prepare_command(s, &go, &report)) ||
+	    setup_pids(&s->steer, s->o, s->o->only_command ? s->pull.child : 0))
 		return -1;
 	s->pull.end_ms = deadline =
 		s->o->seconds ? io_now_ms() + s->o->seconds * 1000ll : INT64_MAX;

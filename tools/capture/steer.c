@@ -15,7 +15,11 @@
 struct steer_undo {
 	struct steer_undo *next;
 	char *path, *text;
-	bool list;
+	enum {
+		AS_VALUE,
+		AS_LIST,
+		AS_TRIGGER
+	} how;
 };
 
 static int complain(const struct steer *s, const char *path, int err)
@@ -70,7 +74,7 @@ static void as_written(const char *path, char *text)
 		memmove(text, open + 1, strlen(open));
 	} else if (!strcmp(file, "buffer_size_kb")) { /* "7 (expanded: 1408)" */
 		text[strspn(text, "0123456789")] = '\0';
-	} else if (!strcmp(file, "filter") && !strcmp(text, "none")) {
+	} else if (!strcmp(file, "filter") && (!strcmp(text, "none") || *text == '#')) {
 		strcpy(text, "0");
 	}
 }
@@ -89,7 +93,7 @@ static int remember(struct steer *s, const char *path, bool list)
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	u->list = list;
+	u->how = list ? AS_LIST : AS_VALUE;
 	u->path = strdup(path);
 	u->text = tree_load(s->t, path, TEXT_MAX, NULL, &err);
 	if (!u->path || !u->text) {
@@ -139,6 +143,33 @@ int steer_list(struct steer *s, const char *file, const char *const *values, uns
 	return 0;
 }
 
+int steer_trigger(struct steer *s, const char *file, const char *trigger)
+{
+	char path[PATH_MAX_TREE];
+	struct steer_undo *u = calloc(1, sizeof(*u));
+
+	if (!u || asprintf(&u->text, "!%s", trigger) < 0) {
+		free(u);
+		return complain(s, file, -ENOMEM);
+	}
+	u->path = strdup(steer_path(s, file, path));
+	u->how = AS_TRIGGER;
+	u->next = s->undo;
+	s->undo = u;
+	return complain(s, path, u->path ? tree_append(s->t, path, trigger) : -ENOMEM);
+}
+
+bool steer_has(const struct steer *s, const char *file)
+{
+	char path[PATH_MAX_TREE];
+	struct tree_file f;
+	int err = tree_file_open(s->t, steer_path(s, file, path), &f);
+
+	if (!err)
+		tree_file_close(&f);
+	return !err;
+}
+
 /* The lines of a list, without what the file says when it is empty ("#### all functions enabled ####", "no pid"). */
 static void put_lines(struct steer *s, const char *path, char *text)
 {
@@ -166,7 +197,9 @@ void steer_restore(struct steer *s)
 	char path[PATH_MAX_TREE];
 
 	for (; s->undo; drop(s)) {
-		if (s->undo->list) {
+		if (s->undo->how == AS_TRIGGER) {
+			tree_append(s->t, s->undo->path, s->undo->text);
+		} else if (s->undo->how == AS_LIST) {
 			tree_clear(s->t, s->undo->path);
 			put_lines(s, s->undo->path, s->undo->text);
 		} else {

@@ -28,6 +28,9 @@ int steer_set(struct steer *s, const char *path, const char *value);
 int steer_list(struct steer *s, const char *path, const char *const *values, unsigned nr);
 /* Add to a list that steer_list() has set. `wrong` is what -EINVAL means. */
 int steer_add(struct steer *s, const char *path, const char *value, const char *wrong);
+/* A trigger of an event; it is removed again. */
+int steer_trigger(struct steer *s, const char *path, const char *trigger);
+bool steer_has(const struct steer *s, const char *path);
 /* Put everything back, the last change first. */
 void steer_restore(struct steer *s);
 /* Only forget what was: the target is gone. */

@@ -138,6 +138,7 @@ static int take(const struct command_spec *spec, const struct option_spec *t, co
 		*t->given = true;
 	switch (t->kind) {
 	case OPTION_FLAG: *(bool *)t->to = true; return OPTIONS_GO;
+	case OPTION_CALL: return ((struct option_call *)t->to)->fn(value) ? OPTIONS_GO : EXIT_USAGE;
 	case OPTION_JOINED: return join(t->to, value);
 	case OPTION_STRING: *(const char **)t->to = value; return OPTIONS_GO;
 	case OPTION_OPTIONAL: *(const char **)t->to = value ? value : ""; return OPTIONS_GO;
@@ -291,6 +292,9 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 
 			if (rc != OPTIONS_GO)
 				return rc;
+		} else if (spec->runs_command) {
+			o->command = argv + i;
+			break;
 		} else if (o->nr_args == spec->max_args || o->nr_args == 8) {
 			return usage_error(spec, "one argument too many: ", a);
 		} else {

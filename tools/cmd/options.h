@@ -32,7 +32,12 @@ enum option_kind {
 	OPTION_STRING,	 /* const char * */
 	OPTION_JOINED,	 /* char *: a string; given again, both with "; " between; owned */
 	OPTION_NUMBER,	 /* uint64_t; decimal, or hex with 0x */
+	OPTION_CALL,	 /* struct option_call: called with each value, in the order given */
 	OPTION_OPTIONAL, /* const char *: --name or --name=VALUE; "" without a value */
+};
+
+struct option_call {
+	bool (*fn)(const char *value); /* false, with the reason told: it is wrong */
 };
 
 struct option_spec {
@@ -60,12 +65,14 @@ struct command_spec {
 	const struct option_spec *own;
 	enum option_set shared; /* an own one goes before a shared one of the same name */
 	int min_args, max_args;
+	bool runs_command; /* what begins with the first word behind the options is a command: options.command */
 	bool to_may_be_word; /* --to WORD is not a wrong time: the command understands it */
 };
 
 struct options {
 	const char *args[8];
 	int nr_args;
+	char **command; /* of a spec with runs_command, ended by NULL; NULL: none */
 	/* Shared by commands that read a trace. */
 	const char *cpu_list, *from_text, *to_text, *buffer;
 	char *filter_text; /* as the two below to be freed by options_close() */

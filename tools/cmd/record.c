@@ -1,101 +1,213 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c -- fathom record: trace a kernel under QEMU or a live target, or recover the rings from a kernel's memory. */
-#include "cmd/cmd.h"
+/* record.c -- fathom record: this Linux, a live target, a kernel under QEMU, or the rings in a kernel's memory. */
 #include "base/diag.h"
 #include "base/json.h"
 #include "capture/record.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
-static const char usage_text[] =
-	"usage: fathom record --target TARGET [OPTIONS] [COMMAND [ARGUMENT]...]\n"
-	"       fathom record --qemu KERNEL [OPTIONS]\n"
-	"       fathom record --from-memory IMAGE --kernel ELF [-o FILE]\n"
-	"\n"
-	"Writes a trace.dat. From a live TARGET (a pid, unix:PATH, tcp:HOST:PORT, a serial "
-	"device,\n"
-	"or the directory where its tree is mounted): while COMMAND runs, for --time seconds, or\n"
-	"until it is interrupted. Or boots KERNEL (an ELF file, or `demo` for the demo kernel)\n"
-	"under QEMU, runs commands in its shell and pulls its trace over the second serial port.\n"
-	"Or finds the rings in a raw memory image (QEMU's pmemsave) or an ELF core\n"
-	"(dump-guest-memory) of a kernel that hung or panicked.\n"
-	"\n"
-	"  -o, --output FILE     the trace (trace.dat)\n"
-	"  -e, --event PATTERN   events to record: system:event, system:*, *; several times (*)\n"
-	"  -t, --time SECONDS    QEMU: give up after (60); TARGET: record so long\n"
-	"  -k, --kernel ELF      the kernel whose symbols the trace gets (IMAGE, TARGET)\n"
-	"      --json            the counters of each CPU's ring for a script\n"
-	"  -h, --help            this text\n"
-	"with --target:\n"
-	"  -p, --tracer NAME     current_tracer meanwhile; events then only those given with -e\n"
-	"with --from-memory:\n"
-	"      --base ADDRESS    physical address of a raw image's first byte (0)\n"
-	"with --qemu:\n"
-	"  -r, --run COMMAND     a line for the kernel's shell; may be given several times\n"
-	"  -s, --smp N           CPUs of the guest (4)\n"
-	"  -m, --memory MIB      memory of the guest (256)\n"
-	"  -a, --append TEXT     the kernel's command line\n"
-	"  -c, --console FILE    keep what the console said\n"
-	"      --via WAY         line: pages over the serial port; memory: out of the guest's "
-	"memory (line)\n";
+#define TRACEFS "/sys/kernel/tracing"
 
-enum {
-	OPT_QEMU = 256,
-	OPT_MEMORY,
-	OPT_TARGET,
-	OPT_VIA,
-	OPT_JSON,
-	OPT_BASE,
-};
+static struct record_options o;
+static bool events_are_off; /* -v: those that follow */
+static const char *via;
+static uint64_t seconds, smp, memory_mib;
 
-static const struct option options[] = {
-	{"qemu", required_argument, NULL, OPT_QEMU},
-	{"from-memory", required_argument, NULL, OPT_MEMORY},
-	{"target", required_argument, NULL, OPT_TARGET},
-	{"tracer", required_argument, NULL, 'p'},
-	{"via", required_argument, NULL, OPT_VIA},
-	{"output", required_argument, NULL, 'o'},
-	{"run", required_argument, NULL, 'r'},
-	{"event", required_argument, NULL, 'e'},
-	{"smp", required_argument, NULL, 's'},
-	{"memory", required_argument, NULL, 'm'},
-	{"append", required_argument, NULL, 'a'},
-	{"console", required_argument, NULL, 'c'},
-	{"time", required_argument, NULL, 't'},
-	{"kernel", required_argument, NULL, 'k'},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"base", required_argument, NULL, OPT_BASE},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static bool number(const char *s, unsigned max, unsigned *out)
+static bool add(const char **list, unsigned *n, const char *value)
 {
-	char *end;
-	unsigned long v = strtoul(s, &end, 10);
-
-	if (*end || end == s || !v || v > max) {
-		diag_error("'%s' is not a number from 1 to %u", s, max);
+	if (*n == RECORD_LIST_MAX) {
+		diag_error("record: '%s': an option can be given %d times", value, RECORD_LIST_MAX);
 		return false;
 	}
-	*out = (unsigned)v;
+	list[(*n)++] = value;
 	return true;
 }
 
-static bool address(const char *s, uint64_t *out)
+static bool add_event(const char *value)
 {
-	char *end;
+	if (o.nr_events == RECORD_LIST_MAX) {
+		diag_error("record: at most %d events can be named; patterns name many",
+			   RECORD_LIST_MAX);
+		return false;
+	}
+	o.events[o.nr_events++] = (struct record_event){.name = value, .off = events_are_off};
+	return true;
+}
 
-	*out = strtoull(s, &end, 0);
-	if (*s && !*end)
+/* Of the event that was named last. */
+static bool of_event(const char *letter, const char *value, size_t member)
+{
+	if (!o.nr_events) {
+		diag_error("record: -%s '%s': it belongs to the -e before it, and there is none",
+			   letter, value);
+		return false;
+	}
+	*(const char **)((char *)&o.events[o.nr_events - 1] + member) = value;
+	return true;
+}
+
+static bool add_filter(const char *value)
+{
+	return of_event("f", value, offsetof(struct record_event, filter));
+}
+
+static bool add_trigger(const char *value)
+{
+	return of_event("R", value, offsetof(struct record_event, trigger));
+}
+
+static bool add_function(const char *value)
+{
+	return add(o.functions, &o.nr_functions, value);
+}
+
+static bool add_not_function(const char *value)
+{
+	return add(o.not_functions, &o.nr_not_functions, value);
+}
+
+static bool add_graph(const char *value)
+{
+	return add(o.graph, &o.nr_graph, value);
+}
+
+static bool add_option(const char *value)
+{
+	return add(o.options, &o.nr_options, value);
+}
+
+static bool add_pid(const char *value)
+{
+	return add(o.pids, &o.nr_pids, value);
+}
+
+static bool add_run(const char *value)
+{
+	return add(o.run, &o.nr_run, value);
+}
+
+static struct option_call call_add_event = {add_event}, call_add_filter = {add_filter},
+			  call_add_trigger = {add_trigger}, call_add_function = {add_function},
+			  call_add_not_function = {add_not_function}, call_add_graph = {add_graph},
+			  call_add_pid = {add_pid}, call_add_option = {add_option},
+			  call_add_run = {add_run};
+
+static const struct option_spec own[] = {
+	{"output", 'o', "FILE", "the trace (trace.dat)", OPTION_STRING, &o.output, NULL},
+	{"event", 'e', "EVENT",
+	 "record it: system:event, system, a pattern, all; several times (all)", OPTION_CALL,
+	 &call_add_event, NULL},
+	{"filter", 'f', "EXPR", "only if this is true of the event before it: 'prev_pid != 0'",
+	 OPTION_CALL, &call_add_filter, NULL},
+	{"trigger", 'R', "TEXT", "a trigger for the event before it", OPTION_CALL,
+	 &call_add_trigger, NULL},
+	{"not", 'v', NULL, "events that follow are not recorded", OPTION_FLAG, &events_are_off,
+	 NULL},
+	{"tracer", 'p', "NAME", "current_tracer meanwhile; events then only those given with -e",
+	 OPTION_STRING, &o.tracer, NULL},
+	{"function", 'l', "NAME", "trace this function only; several times", OPTION_CALL,
+	 &call_add_function, NULL},
+	{"no-function", 'n', "NAME", "do not trace this function", OPTION_CALL,
+	 &call_add_not_function, NULL},
+	{"graph-function", 'g', "NAME", "function_graph: this function and what it calls",
+	 OPTION_CALL, &call_add_graph, NULL},
+	{"follow", 'F', NULL, "only what COMMAND does", OPTION_FLAG, &o.only_command, NULL},
+	{"pid", 'P', "PID", "only what this task does; several times", OPTION_CALL, &call_add_pid,
+	 NULL},
+	{"buffer-size", 'b', "KB", "of the ring of each CPU", OPTION_STRING, &o.buffer_kb, NULL},
+	{"clock", 'C', "NAME", "trace_clock meanwhile", OPTION_STRING, &o.clock, NULL},
+	{"instance", 'B', "NAME", "record in this instance, which is made if it is not there",
+	 OPTION_STRING, &o.instance, NULL},
+	{"option", 'O', "NAME", "a trace option meanwhile; noNAME is off", OPTION_CALL,
+	 &call_add_option, NULL},
+	{"stacks", 'T', NULL, "the stack at each event", OPTION_FLAG, &o.stacks, NULL},
+	{"time", 't', "SECONDS", "record so long; QEMU: give up after (60)", OPTION_NUMBER,
+	 &seconds, NULL},
+	{"target", 0, "TARGET", "another one than this Linux: as in fathom mount, or a directory",
+	 OPTION_STRING, &o.target, NULL},
+	{"kernel", 'k', "ELF", "the kernel whose symbols the trace gets", OPTION_STRING, &o.kernel,
+	 NULL},
+	{"json", 0, NULL, "print the counters of each CPU's ring for a script", OPTION_FLAG,
+	 &o.json, NULL},
+	{"from-memory", 0, "IMAGE", "the rings in a kernel's memory; wants --kernel", OPTION_STRING,
+	 &o.image, NULL},
+	{"base", 0, "ADDRESS", "physical address of a raw image's first byte (0)", OPTION_NUMBER,
+	 &o.base, NULL},
+	{"qemu", 0, "KERNEL", "boot an ELF file, or `demo`, under QEMU", OPTION_STRING, &o.qemu,
+	 NULL},
+	{"run", 'r', "LINE", "QEMU: a line for the kernel's shell; several times", OPTION_CALL,
+	 &call_add_run, NULL},
+	{"smp", 's', "N", "QEMU: CPUs of the guest (4)", OPTION_NUMBER, &smp, NULL},
+	{"memory", 'm', "MIB", "QEMU: memory of the guest (256)", OPTION_NUMBER, &memory_mib, NULL},
+	{"append", 'a', "TEXT", "QEMU: the kernel's command line", OPTION_STRING, &o.append, NULL},
+	{"console", 'c', "FILE", "QEMU: keep what the console said", OPTION_STRING, &o.console,
+	 NULL},
+	{"via", 0, "WAY",
+	 "QEMU: pages over the serial `line`, or out of the guest's `memory` (line)", OPTION_STRING,
+	 &via, NULL},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "record",
+	.args = "[COMMAND [ARGUMENT]...]",
+	.about = "Record a trace: of this Linux, of a live target, of a kernel under QEMU, or out "
+		 "of a\n"
+		 "kernel's memory after its end. While COMMAND runs, for --time seconds, or until "
+		 "it is\n"
+		 "interrupted. The file can be read from the first page on, whatever ends the "
+		 "recording.",
+	.more = "examples:\n"
+		"  fathom record -e sched ls -l         this Linux while `ls -l` runs\n"
+		"  fathom record -e sched -t 5          ... for 5 seconds\n"
+		"  fathom record --target 4711 -t 5     a process with the user port\n"
+		"  fathom record --qemu demo --run \"run ipc\"",
+	.own = own,
+	.shared = OPTIONS_NONE,
+	.runs_command = true,
+};
+
+static bool in_range(const char *name, uint64_t value, uint64_t max)
+{
+	if (value && value <= max)
 		return true;
-	diag_error("--base: '%s' is not an address", s);
+	diag_error("record: --%s wants a number from 1 to %llu", name, (unsigned long long)max);
 	return false;
+}
+
+/* One of the ways, and only options that it has. */
+static bool sensible(void)
+{
+	bool qemu_only = o.nr_run || o.append || o.console || via;
+	bool steers = o.tracer || o.nr_functions || o.nr_not_functions || o.nr_graph ||
+		      o.nr_options || o.nr_pids || o.clock || o.instance || o.buffer_kb ||
+		      o.only_command || o.stacks || o.command;
+	const char *wrong = NULL;
+
+	if (!!o.target + !!o.qemu + !!o.image > 1)
+		wrong = "--target, --qemu and --from-memory exclude each other";
+	else if (o.image && !o.kernel)
+		wrong = "--from-memory wants --kernel ELF, the file of the kernel whose memory it "
+			"is";
+	else if (!o.qemu && qemu_only)
+		wrong = "--run, --append, --console and --via belong to --qemu";
+	else if ((o.qemu || o.image) && steers)
+		wrong = "--qemu and --from-memory take neither a tracer, functions, options nor a "
+			"COMMAND";
+	else if (o.only_command && !o.command)
+		wrong = "-F wants a COMMAND";
+	else if (via && strcmp(via, "line") != 0 && strcmp(via, "memory") != 0)
+		wrong = "--via is `line` or `memory`";
+	if (wrong)
+		diag_error("record: %s", wrong);
+	return !wrong;
 }
 
 /* `demo` lies beside this program: build/fathom, build/demo/L6/kernel.elf. */
@@ -113,71 +225,24 @@ static const char *demo_kernel(void)
 	return path;
 }
 
-static bool list_add(const char **list, unsigned *n, const char *value)
+/* This Linux. tracefs is mounted if it is not there yet, as trace-cmd does; where that is not allowed, opening it says so. */
+static const char *local_target(void)
 {
-	if (*n == RECORD_LIST_MAX) {
-		diag_error("at most %d of each", RECORD_LIST_MAX);
-		return false;
-	}
-	list[(*n)++] = value;
-	return true;
-}
-
-static bool parse(int argc, char **argv, struct record_options *o)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "+o:r:e:s:m:a:c:t:k:p:h", options, NULL)) != -1) {
-		bool good = true;
-
-		switch (opt) {
-		case OPT_QEMU: o->qemu = optarg; break;
-		case OPT_MEMORY: o->image = optarg; break;
-		case OPT_TARGET: o->target = optarg; break;
-		case OPT_JSON: o->json = true; break;
-		case OPT_BASE: good = address(optarg, &o->base); break;
-		case OPT_VIA:
-			o->by_memory = !strcmp(optarg, "memory");
-			good = o->by_memory || !strcmp(optarg, "line");
-			break;
-		case 'o': o->output = optarg; break;
-		case 'r': good = list_add(o->run, &o->nr_run, optarg); break;
-		case 'e': good = list_add(o->events, &o->nr_events, optarg); break;
-		case 's': good = number(optarg, 255, &o->smp); break;
-		case 'm': good = number(optarg, 1024, &o->memory_mib); break;
-		case 'a': o->append = optarg; break;
-		case 'c': o->console = optarg; break;
-		case 't': good = number(optarg, 86400, &o->seconds); break;
-		case 'k': o->kernel = optarg; break;
-		case 'p': o->tracer = optarg; break;
-		case 'h': o->help = true; return true;
-		default: good = false;
-		}
-		if (!good)
-			return false;
-	}
-	if (o->target && optind < argc)
-		o->command = argv + optind;
-	return o->target || optind == argc;
-}
-
-/* One of the three ways, and only options that it has. */
-static bool sensible(const struct record_options *o)
-{
-	bool qemu_only = o->nr_run || o->append || o->console || o->by_memory;
-
-	return !!o->target + !!o->qemu + !!o->image == 1 && (!o->image || o->kernel) &&
-	       (o->qemu || !qemu_only) && (o->target || !o->tracer);
+	if (access(TRACEFS "/per_cpu", F_OK) && !access("/sys/kernel/debug/tracing/per_cpu", F_OK))
+		return "/sys/kernel/debug/tracing";
+	if (access(TRACEFS "/per_cpu", F_OK) && mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+		diag_warn("tracefs is not mounted, or may not be used; root can");
+	return TRACEFS;
 }
 
 /* One object per CPU: what the ring counted, what is in the file, and what the file says is missing. */
-static void print_json(const struct record_options *o, const struct capture *c)
+static void print_json(const struct capture *c)
 {
 	struct json j;
 
 	json_init(&j, stdout, false);
 	json_open(&j, NULL, '{');
-	json_str(&j, "file", o->output);
+	json_str(&j, "file", o.output);
 	json_str(&j, "ended", c->ended);
 	json_open(&j, "cpus", '[');
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
@@ -201,9 +266,10 @@ static void print_json(const struct record_options *o, const struct capture *c)
 	json_end(&j);
 }
 
-static void print_summary(const struct record_options *o, const struct capture *c)
+static void print_summary(const struct capture *c)
 {
 	uint64_t events = 0, lost = 0;
+	bool uncounted = false;
 
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
 		const struct wire_stats *s = &c->cpus[i].stats;
@@ -212,34 +278,52 @@ static void print_summary(const struct record_options *o, const struct capture *
 
 		events += c->cpus[i].events;
 		lost += counted > c->cpus[i].missed ? counted : c->cpus[i].missed;
+		uncounted |= !c->cpus[i].counted || c->cpus[i].missed_unknown;
 	}
-	printf("%s: %llu events in %llu pages of %u CPUs, %llu lost\n", o->output,
-	       (unsigned long long)events, (unsigned long long)c->nr_pages, c->nr_cpus,
-	       (unsigned long long)lost);
+	/* To stderr where the trace itself goes to stdout. */
+	fprintf(strcmp(o.output, "-") ? stdout : stderr,
+		"%s: %llu events in %llu pages of %u CPUs, %s%llu lost\n", o.output,
+		(unsigned long long)events, (unsigned long long)c->nr_pages, c->nr_cpus,
+		uncounted ? "at least " : "", (unsigned long long)lost);
+}
+
+static bool take_numbers(void)
+{
+	if (!in_range("time", seconds ? seconds : 1, 86400) || !in_range("smp", smp, 255) ||
+	    !in_range("memory", memory_mib, 1024))
+		return false;
+	o.seconds = (unsigned)seconds;
+	o.smp = (unsigned)smp;
+	o.memory_mib = (unsigned)memory_mib;
+	o.by_memory = via && !strcmp(via, "memory");
+	return true;
 }
 
 int cmd_record(int argc, char **argv)
 {
-	struct record_options o = {.output = "trace.dat", .smp = 4, .memory_mib = 256};
+	struct options line;
 	struct capture c;
-	int err, status;
+	int err, status, rc;
 
-	if (!parse(argc, argv, &o) || (!o.help && !sensible(&o))) {
-		fputs(usage_text, stderr);
+	o = (struct record_options){.output = "trace.dat"};
+	smp = 4;
+	memory_mib = 256;
+	rc = options_parse(&spec, argc, argv, &line);
+	if (rc != OPTIONS_GO)
+		return rc;
+	o.command = line.command;
+	if (!sensible() || !take_numbers())
 		return EXIT_USAGE;
-	}
-	if (o.help) {
-		fputs(usage_text, stdout);
-		return EXIT_OK;
-	}
 	if (o.qemu) {
 		o.kernel = strcmp(o.qemu, "demo") ? o.qemu : demo_kernel();
 		o.seconds = o.seconds ? o.seconds : 60;
+	} else if (!o.image && !o.target) {
+		o.target = local_target();
 	}
 	capture_init(&c);
 	err = record_run(&o, &c, &status);
 	if (c.nr_pages || !err)
-		(o.json ? print_json : print_summary)(&o, &c);
+		(o.json ? print_json : print_summary)(&c);
 	capture_free(&c);
 	return err && !status ? EXIT_FAIL : status;
 }

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""linux.py -- fathom record of the Linux it runs on: quiet, trace-cmd's letters, everything as it was afterwards. Needs root and tracefs."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import FATHOM, Checks, fathom  # noqa: E402
+
+check = Checks("linux")
+T = "/sys/kernel/tracing"
+FILES = ("set_event", "tracing_on", "current_tracer", "trace_clock", "buffer_size_kb", "events/sched/sched_switch/filter",
+         "events/sched/filter", "events/sched/sched_switch/trigger", "set_event_pid", "options/stacktrace", "options/sym-offset",
+         "set_ftrace_filter", "set_ftrace_notrace")
+
+
+def get(path):
+    try:
+        with open(f"{T}/{path}") as f:
+            return f.read()
+    except OSError as e:
+        return str(e)
+
+
+def put(path, text):
+    fd = os.open(f"{T}/{path}", os.O_WRONLY)
+    os.write(fd, text.encode() + b"\n")
+    os.close(fd)
+
+
+def permitted(path, text):
+    try:
+        put(path, text)
+        put(path, "!" + text)
+        return True
+    except PermissionError:
+        return False
+
+
+def state():
+    return {f: get(f) for f in FILES} | {"instances": sorted(os.listdir(T + "/instances"))}
+
+
+def ours(text, name):
+    """Share of the events that are the recorder's own, in percent."""
+    lines = [x for x in text.splitlines() if re.match(r" +\S.*-\d+ +\[\d+\]", x)]
+    return 100 * sum(x.lstrip().startswith(name + "-") for x in lines) / max(len(lines), 1), len(lines)
+
+
+def quiet(d):
+    """A recorder that records itself shows nothing else: its own share of the scheduler's events beside trace-cmd's."""
+    work = ["sh", "-c", "for i in $(seq 100); do /bin/true; done; sleep 1"]
+    rc, _, err = fathom("record", "-e", "sched", "-o", d + "/q.dat", *work)
+    share, n = ours(fathom("report", d + "/q.dat")[1], "fathom")
+    other = 0.0
+    if subprocess.run(["trace-cmd", "record", "-e", "sched", "-o", d + "/tc.dat", *work], capture_output=True).returncode == 0:
+        text = subprocess.run(["trace-cmd", "report", d + "/tc.dat"], capture_output=True, text=True, errors="replace").stdout
+        other, _ = ours(text, "trace-cmd")
+    check("quiet", rc == 0 and n > 500 and share <= other + 1, f"{share:.2f} % of {n} events are fathom's, {other:.2f} % trace-cmd's; {err}")
+    rc, text, _ = fathom("stat", "--json", d + "/q.dat")
+    said = json.loads(text)
+    check("names_and_kernel", os.uname().release in said["uname"] and said["lost"] == 0, said["uname"])
+
+
+def letters(d):
+    out = d + "/l.dat"
+    put("set_event", "sched:sched_wakeup")
+    before = state()
+    rc, _, err = fathom("record", "-e", "sched:sched_switch", "-f", "prev_pid != 0", "-R", "stacktrace", "-e", "sched:sched_process_*", "-v",
+                        "-e", "sched:sched_process_wait", "-C", "mono", "-b", "512", "-O", "nosym-offset", "-T", "-o", out, "sh", "-c", "/bin/true; exit 3")
+    text = fathom("report", out)[1]
+    kinds = set(re.findall(r"\d: (\w+): ", text))
+    check("letters", rc == 3 and {"sched_switch", "sched_process_exec", "kernel_stack"} <= kinds, f"{rc} {err} {kinds}")
+    check("only_these", not {"sched_wakeup", "sched_process_wait"} & kinds, kinds)
+    check("filter", not re.search(r"swapper/\d+:0 \[\d+\] \S+ ==>", text), text[:500])
+    check("clock", "clock mono" in fathom("stat", out)[1], fathom("stat", out)[1])
+    check("as_before", state() == before, f"{before}\n{state()}")
+    rc, _, err = fathom("record", "-F", "-e", "raw_syscalls:sys_enter", "-o", out, "/bin/true")
+    text = fathom("report", out)[1]
+    check("follow", rc == 0 and set(re.findall(r"^ +(.+?)-\d+ +\[", text, re.M)) <= {"true", "fathom", "<...>"}, text[:500])
+    rc, _, err = fathom("record", "-B", "fathom-test", "-e", "sched", "-o", out, "/bin/true")
+    check("instance", rc == 0 and state() == before, f"{err} {state()}")
+    if "function" not in get("available_tracers").split() or not permitted("set_ftrace_filter", "vfs_read"):
+        print("skip linux_functions: this kernel does not let us trace functions")
+    else:
+        rc, _, err = fathom("record", "-p", "function", "-l", "vfs_read", "-l", "vfs_write", "-n", "vfs_write", "-o", out, "cat", "/proc/version")
+        names = set(re.findall(r"function: +(\w+)", fathom("report", out)[1]))
+        check("functions", rc == 0 and names == {"vfs_read"}, f"{err} {names}")
+        check("as_before_functions", state() == before, f"{before}\n{state()}")
+    rc, _, err = fathom("record", "-e", "sched:sched_switch", "-f", "no_such == 1", "-o", out, "/bin/true")
+    check("wrong_filter", rc == 1 and "filter" in err and state() == before, f"{rc} {err}")
+    rc, _, err = fathom("record", "-f", "x == 1", "-e", "sched", "/bin/true")
+    check("filter_wants_an_event", rc == 2 and "-e before it" in err, err)
+    rc, _, err = fathom("record", "--evnt", "sched")
+    check("did_you_mean", rc == 2 and "did you mean --event" in err, err)
+    put("set_event", "!sched:sched_wakeup")
+
+
+def subbuffers(d):
+    """Pages of another size than 4 KiB: the target says which it has."""
+    if not os.path.exists(T + "/buffer_subbuf_size_kb"):
+        return print("skip linux_subbuffers: this kernel has one size")
+    old = get("buffer_subbuf_size_kb").strip()
+    try:
+        put("buffer_subbuf_size_kb", "16")
+        rc, _, err = fathom("record", "-e", "sched", "-o", d + "/s.dat", "sh", "-c", "for i in $(seq 50); do /bin/true; done")
+        _, text, _ = fathom("verify", d + "/s.dat")
+        r = subprocess.run(["trace-cmd", "report", d + "/s.dat"], capture_output=True, text=True, errors="replace")
+        lines = len(fathom("report", d + "/s.dat")[1].splitlines())
+        check("subbuffers", rc == 0 and "DAMAGED" not in text and lines > 200 and abs(len(r.stdout.splitlines()) - lines) < 3, f"{err} {text} {lines}")
+    finally:
+        put("buffer_subbuf_size_kb", old)
+
+
+def two_at_once(d):
+    runs = [subprocess.Popen([FATHOM, "record", "-e", "sched:sched_process_exec", "-o", f"{d}/{i}.dat", "-t", "3"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for i in (0, 1)]
+    end = time.monotonic() + 30
+    while not all(os.path.exists(f"{d}/{i}.dat") for i in (0, 1)) and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    marks = [f"{d}/mark{i}" for i in range(5)]
+    for m in marks:
+        os.symlink("/bin/true", m)
+        subprocess.run([m], check=False)
+    said = [p.communicate(timeout=60) for p in runs]
+    seen = [[m in fathom("report", f"{d}/{i}.dat")[1] for m in marks] for i in (0, 1)]
+    check("two_recorders", seen == [[True] * 5] * 2 and sum("of its own" in e for _, e in said) == 1, f"{seen} {said}")
+
+
+if os.getuid() or (not os.path.exists(T + "/per_cpu") and subprocess.run(["mount", "-t", "tracefs", "tracefs", T], capture_output=True).returncode):
+    print("skip linux: tracefs of this machine is not ours to use")
+    sys.exit(0)
+with tempfile.TemporaryDirectory() as d:
+    quiet(d)
+    letters(d)
+    subbuffers(d)
+    two_at_once(d)
+check.done()
