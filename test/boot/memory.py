@@ -61,7 +61,7 @@ def recovered(d, tmp):
     d.kill()
     p = recover(raw, out)
     cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
-    return cpus, p.stderr + subprocess.run([FATHOM, "report", "-t", out], capture_output=True, text=True).stdout
+    return cpus, p.stderr + subprocess.run([FATHOM, "report", "--like", "3.1", "-t", out], capture_output=True, text=True).stdout
 
 
 # What was cleared or read is not there, and not missed; what a reader has taken and not read is.
@@ -110,7 +110,7 @@ with tempfile.TemporaryDirectory() as tmp:
         c.check(f"{name}_every_cpu", len(cpus) == 4 and all(s["events"] > 500 for s in cpus), p.stdout)
         result = check_file(out, 12)
         report_checker(c, name, result, KINDS)
-        texts.append(subprocess.run([FATHOM, "report", "-t", out], capture_output=True, text=True).stdout)
+        texts.append(subprocess.run([FATHOM, "report", "--like", "3.1", "-t", out], capture_output=True, text=True).stdout)
         last = texts[-1].splitlines()[-40:]
         c.check(f"{name}_last_words", sum("irq=66 name=call" in l for l in last) >= 3,
                 "the interrupts that hung the CPUs are not at the end: " + "\n".join(last[-5:]))

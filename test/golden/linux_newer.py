@@ -8,6 +8,7 @@ import glob
 import gzip
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -55,12 +56,49 @@ def check(folder, tmp):
     return failed
 
 
+# Which trace-cmd printed the report. It reads arguments of functions with the kernel's BTF; here they are not shown.
+LIKE = {"6.1_e_date": "3.1", "6.1_i01_marker": "3.1", "6.17_c01_funcargs": "3.4"}
+ARGUMENTS = re.compile(rb"(function: +\w+)\(.*\)$|(args=ARRAY\[).*\]$", re.M)
+
+
+def check_report(folder, tmp):
+    name, failed = os.path.basename(folder), 0
+    path = os.path.join(tmp, name + ".dat")
+    open(path, "wb").write(gzip.decompress(open(folder + "/trace.dat.gz", "rb").read()))
+    for option in ("", "-R"):
+        want = read(folder + f"/report{option}.txt.gz")
+        args = [FATHOM, "report", "--like", LIKE[name], *([option] if option else []), path]
+        got = subprocess.run(args, capture_output=True, check=False).stdout
+        bad = difference(*(ARGUMENTS.sub(rb"\1\2", t) for t in (got, want)))
+        print(f"not ok linux_newer_report {name} {option}: {bad}" if bad else f"ok linux_newer_report {name} {option or 'plain'}")
+        failed |= bool(bad)
+    newest = subprocess.run([FATHOM, "report", path], capture_output=True, check=False).stdout
+    same = subprocess.run([FATHOM, "report", "--like", "3.4", path], capture_output=True, check=False).stdout
+    print(f"ok newest_by_default {name}" if newest == same and newest else f"not ok newest_by_default {name}")
+    return failed or newest != same
+
+
+def letters(tmp):
+    """States of tasks in the plain report are those of the kernel's own text of the same events."""
+    path = os.path.join(tmp, "states.dat")
+    open(path, "wb").write(gzip.decompress(open(os.path.join(ROOT, "test/data/tracedat/events_v6.dat.gz"), "rb").read()))
+    plain, kernel = (subprocess.run([FATHOM, "report", *a, path], capture_output=True, check=False).stdout for a in ([], ["--trace"]))
+    ours = re.findall(rb"sched_switch: .* \[\d+\] (\S+) ==> ", plain)
+    theirs = [s.rstrip(b"+") for s in re.findall(rb"sched_switch: .* prev_state=(\S+) ==> ", kernel)]
+    good = ours == theirs and len(set(ours)) > 2
+    print("ok state_letters" if good else f"not ok state_letters: {set(zip(ours, theirs))}")
+    return not good
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         for folder in sorted(glob.glob(os.path.join(ROOT, "test/data/linux/newer/*"))):
             if os.path.isdir(folder) and glob.glob(folder + "/trace*.txt.gz"):
                 failed |= check(folder, tmp)
+            elif os.path.isdir(folder):
+                failed |= check_report(folder, tmp)
+        failed |= letters(tmp)
     return failed
 
 

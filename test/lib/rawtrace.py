@@ -41,7 +41,8 @@ def convert(d, name, cpus, formats, *args):
 
 def texts(dat, *args):
     """The lines of both programs: (fathom's, trace-cmd's)."""
-    return [subprocess.run([p, "report", *args, dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    like = {FATHOM: ["--like", "3.1"]}
+    return [subprocess.run([p, "report", *like.get(p, []), *args, dat], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            check=False).stdout.decode("latin1").split("\n") for p in (FATHOM, "trace-cmd")]
 
 

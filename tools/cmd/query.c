@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "view/eventline.h"
+#include "view/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,10 +53,33 @@ struct query {
 	struct scan_options scan_options;
 	struct scan *scan;
 	struct eventline *line;
+	struct report_line *text;
+	struct report_options report;
+	char native[4096];
 	uint32_t type; /* of --type */
 	struct progress bar;
 	bool colour;
 };
+
+/* What the format's own tools print, with the number in it; else the number and the line of the report. */
+static void put_line(struct query *q, const struct event *e, uint64_t n, bool mark)
+{
+	const struct source_index *own = q->source->ops->index;
+	int native = own ? own->print(q->source, e, q->native, sizeof(q->native)) : -1;
+	const char *line;
+	size_t bytes;
+
+	if (native >= 0) {
+		fwrite_unlocked(q->native, 1, (size_t)native, stdout);
+		if (!native || q->native[native - 1] != '\n')
+			putc_unlocked('\n', stdout);
+		return;
+	}
+	if (n != UINT64_MAX)
+		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
+	line = report_line(q->text, e, &bytes);
+	fwrite_unlocked(line, 1, bytes, stdout);
+}
 
 static void print(struct query *q, const struct event *e, bool mark)
 {
@@ -73,10 +97,7 @@ static void print(struct query *q, const struct event *e, bool mark)
 	}
 	if (mark && q->colour)
 		fputs(COLOUR_BOLD, stdout);
-	if (n != UINT64_MAX &&
-	    !q->source->ops->index) /* such a format's own lines tell the number */
-		printf("%9" PRIu64 "%c ", n, mark ? '>' : ' ');
-	eventline_text(q->line, e, stdout);
+	put_line(q, e, n, mark);
 	if (mark && q->colour)
 		fputs(COLOUR_OFF, stdout);
 }
@@ -193,10 +214,13 @@ int cmd_query(int argc, char **argv)
 	q.scan_options.arg = &q.bar;
 	q.colour = colour_wanted(STDOUT_FILENO);
 	q.line = eventline_new(q.source);
-	rc = q.line ? run(&q) : EXIT_FAIL;
+	q.report = (struct report_options){.choice = &o.choice, .colour = q.colour};
+	q.text = report_line_new(q.source, &q.report);
+	rc = q.line && q.text ? run(&q) : EXIT_FAIL;
 	options_tell_missing(q.source);
 	scan_close(q.scan);
 	eventline_free(q.line);
+	report_line_free(q.text);
 	source_close(q.source);
 	options_close(&o);
 	return rc;

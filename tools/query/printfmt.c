@@ -364,7 +364,7 @@ static bool is_field(const struct printfmt *p, const struct piece *n, const stru
 }
 
 bool printfmt_field(const struct printfmt *p, const struct format_field *f, struct expr_record *r,
-		    struct out *o)
+		    struct out *o, bool *symbol)
 {
 	for (uint32_t k = 0; k < p->nr; k++) {
 		const struct piece *n = &p->pieces[k], *before = k ? n - 1 : NULL;
@@ -375,6 +375,7 @@ bool printfmt_field(const struct printfmt *p, const struct format_field *f, stru
 		    !memcmp(before->text + before->size - 2, "0x", 2))
 			out_bytes(o, "0x", 2);
 		run_conv(p, n, r, o);
+		*symbol = n->conv.conv == 'p' && n->conv.ext[0] && strchr("sSfF", n->conv.ext[0]);
 		return true;
 	}
 	return false;

@@ -29,10 +29,10 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 
 /*
  * One field as the print fmt prints it: with the conversion whose argument is that field. False, and nothing printed,
- * if there is none.
+ * if there is none. *symbol: it was printed as the name of an address.
  */
 bool printfmt_field(const struct printfmt *p, const struct format_field *f, struct expr_record *r,
-		    struct out *o);
+		    struct out *o, bool *symbol);
 
 /*
  * A format string whose arguments come from binary words, as trace_printk() stores them: values lie behind each other

@@ -27,6 +27,8 @@ struct scan {
 	uint32_t stream;      /* by stream: the current one */
 	bool numbered;	      /* merge->number is the number of the event given last, plus 1 */
 	bool failed;	      /* out of memory on the way: the scan ends */
+	bool *given; /* per stream: its last event that is no stack was given; NULL: not asked for */
+	uint32_t stack_types[2];
 	uint64_t done, total; /* blocks, for progress */
 };
 
@@ -180,6 +182,22 @@ static void begin_streams(struct scan *sc)
 	}
 }
 
+/* Types of stacks, if they go with their events and a filter might part them. */
+static int want_stacks(struct scan *sc)
+{
+	static const char *const names[2] = {"ftrace:kernel_stack", "ftrace:user_stack"};
+
+	if (!sc->o.stacks || !sc->choice->filter)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		const struct schema *k = source_schema_named(sc->source, names[i]);
+
+		sc->stack_types[i] = k ? k->id : UINT32_MAX;
+	}
+	sc->given = calloc(sc->source->nr_streams + 1, sizeof(*sc->given));
+	return sc->given ? 0 : -ENOMEM;
+}
+
 struct scan *scan_open(struct source *s, const struct scan_choice *c, const struct scan_options *o)
 {
 	struct scan *sc = calloc(1, sizeof(*sc));
@@ -195,6 +213,8 @@ struct scan *scan_open(struct source *s, const struct scan_choice *c, const stru
 		sc->total += scan_stream(c, s, i) ? s->streams[i].nr_blocks : 0;
 	if (!match_init(&sc->match, s, c))
 		err = -ENOMEM;
+	if (!err)
+		err = want_stacks(sc);
 	if (!err && sc->o.order == SCAN_BY_TIME) {
 		sc->merge = merge_open(s, scan_keep, (void *)c);
 		err = sc->merge ? plan(sc) : -ENOMEM;
@@ -215,6 +235,7 @@ void scan_close(struct scan *sc)
 	store_close(sc->store);
 	match_free(&sc->match);
 	free(sc->steps);
+	free(sc->given);
 	free(sc);
 }
 
@@ -268,6 +289,17 @@ static const struct event *next_nth(struct scan *sc)
 	return merge_next(sc->merge);
 }
 
+static bool is_wanted(struct scan *sc, const struct event *e)
+{
+	bool wanted = match_event(&sc->match, e);
+
+	if (!sc->given)
+		return wanted;
+	if (e->type == sc->stack_types[0] || e->type == sc->stack_types[1])
+		return wanted || sc->given[e->stream];
+	return sc->given[e->stream] = wanted;
+}
+
 const struct event *scan_next_any(struct scan *sc, bool *wanted)
 {
 	const struct event *e = next_in_window(sc);
@@ -282,7 +314,7 @@ const struct event *scan_next(struct scan *sc)
 
 	if (sc->plan == PLAN_NTH)
 		return next_nth(sc);
-	while ((e = next_in_window(sc)) && !match_event(&sc->match, e))
+	while ((e = next_in_window(sc)) && !is_wanted(sc, e))
 		;
 	return e;
 }

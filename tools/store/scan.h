@@ -49,7 +49,8 @@ enum scan_order {
 
 struct scan_options {
 	enum scan_order order;
-	bool numbered;	  /* the events' numbers are wanted, where they can be known */
+	bool numbered; /* the events' numbers are wanted, where they can be known */
+	bool stacks; /* a stack goes with the event before it on its stream, whatever the filter says */
 	bool no_index;	  /* neither read nor write FILE.fidx */
 	bool only_stream; /* with SCAN_BY_STREAM: this one only */
 	uint32_t stream;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eventline.c -- one event as a line of text, a JSON object or a row of CSV: for query and convert. */
+/* eventline.c -- one event as a JSON object or a row of CSV: for query and convert. */
 #include "view/eventline.h"
 #include "base/bytes.h"
 #include "query/out.h"
@@ -14,7 +14,6 @@ struct eventline {
 	struct expr_env env;
 	struct printfmt **by_type; /* [SOURCE_ID_FAST]; made on first use */
 	struct out text;
-	char native[4096];
 	char scratch[EXPR_SCRATCH_MAX];
 };
 
@@ -95,44 +94,6 @@ const char *eventline_info(struct eventline *l, const struct event *e, size_t *b
 		l->text.at--;
 	*bytes = out_len(&l->text);
 	return *bytes ? l->text.base : "";
-}
-
-/* To the nearest microsecond, as report and the kernel show it. */
-static void print_time(const struct source *s, uint64_t t, FILE *out)
-{
-	uint64_t us = t / 1000 + (t % 1000 >= 500);
-
-	if (s->unit == CLOCK_NS)
-		fprintf(out, "%6" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
-	else
-		fprintf(out, "%12" PRIu64, t);
-}
-
-void eventline_text(struct eventline *l, const struct event *e, FILE *out)
-{
-	struct source *s = l->source;
-	const char *name = source_event_name(s, e->type), *info;
-	size_t bytes;
-	int native = s->ops->index ? s->ops->index->print(s, e, l->native, sizeof(l->native)) : -1;
-
-	if (e->lost == LOST_UNKNOWN)
-		fprintf(out, "CPU:%u [EVENTS DROPPED]\n", e->cpu);
-	else if (e->lost)
-		fprintf(out, "CPU:%u [%" PRIu64 " EVENTS DROPPED]\n", e->cpu, e->lost);
-	if (native >= 0) {
-		fwrite_unlocked(l->native, 1, (size_t)native, out);
-		if (!native || l->native[native - 1] != '\n')
-			putc_unlocked('\n', out);
-		return;
-	}
-	info = eventline_info(l, e, &bytes);
-	fprintf(out, "%16s-%-5d [%03u] ", source_comm(s, e->pid), e->pid, e->cpu);
-	print_time(s, e->time, out);
-	fprintf(out, ": %s:%*s", *name ? name : "?",
-		(int)(strlen(name) < 20 ? 20 - strlen(name) : 0), "");
-	fputc(' ', out);
-	fwrite(info, 1, bytes, out);
-	fputc('\n', out);
 }
 
 /* ---- fields ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eventline.h -- one event as a line of text, a JSON object or a row of CSV: for query and convert. */
+/* eventline.h -- one event as a JSON object or a row of CSV: for query and convert. */
 #ifndef VIEW_EVENTLINE_H
 #define VIEW_EVENTLINE_H
 
@@ -16,8 +16,6 @@ void eventline_free(struct eventline *l);
 
 /* The event's own text, by its print fmt, without columns or newline; valid until the next call. */
 const char *eventline_info(struct eventline *l, const struct event *e, size_t *bytes);
-/* "            bash-131   [000]   12.345678: sched_switch:         ...\n"; what was lost before it as a line of its own. */
-void eventline_text(struct eventline *l, const struct event *e, FILE *out);
 /* Members of an object: n (if not UINT64_MAX), time, cpu, pid, comm, event, fields, text. */
 void eventline_json(struct eventline *l, const struct event *e, uint64_t number, struct json *j);
 /* time,cpu,pid,comm,event,text; quoted where needed. */

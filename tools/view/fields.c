@@ -49,12 +49,18 @@ void print_fields(struct writer *w, const struct printer *p, const struct item *
 
 	for (uint32_t k = p->format->nr_common; k < p->format->nr_fields; k++) {
 		const struct format_field *f = &p->format->fields[k];
+		bool symbol = false;
 
 		out_char(w->out, ' ');
 		out_str(w->out, f->name);
 		out_char(w->out, '=');
-		if (p->fmt && !printfmt_error(p->fmt) && printfmt_field(p->fmt, f, &r, w->out))
+		if (p->fmt && !printfmt_error(p->fmt) &&
+		    printfmt_field(p->fmt, f, &r, w->out, &symbol)) {
+			if (symbol && !w->o->like_31)
+				out_printf(w->out, " (0x%llx)",
+					   (unsigned long long)item_number(w, i, f));
 			continue;
+		}
 		if (f->flags & FORMAT_DYNAMIC) {
 			struct value v =
 				expr_dynamic(&r, f->offset, (f->flags & FORMAT_REL_LOC) != 0);

@@ -57,7 +57,7 @@ static struct kernel_view *view_new(struct source *s, const struct report_option
 		if (s->streams[i].cpu >= cpus)
 			cpus = s->streams[i].cpu + 1;
 	source_want_names(s);
-	k->scan = scan_open(s, o->choice, NULL);
+	k->scan = scan_open(s, o->choice, &(struct scan_options){.stacks = true});
 	k->merge = k->scan ? scan_merge(k->scan) : NULL;
 	k->types = calloc(SOURCE_ID_FAST, sizeof(*k->types));
 	k->unknown = calloc(1, sizeof(*k->unknown));

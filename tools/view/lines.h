@@ -71,6 +71,7 @@ struct item {
 	uint32_t name_len;
 	uint16_t depth; /* ITEM_FUNCTION, ITEM_GRAPH_* */
 	bool leaf;
+	uint8_t flags, preempt; /* of the record's common fields */
 };
 
 #define DEPTH_MAX 512 /* drawn: a record may claim any depth, a line is bounded */
@@ -109,9 +110,12 @@ struct writer {
 		uint64_t second;      /* the first time that is rounded to it, in ns */
 		char second_text[24]; /* "  1234." */
 		uint32_t second_len;
-		char text[LINE_HEAD_MAX];
+		char text
+			[LINE_HEAD_MAX]; /* up to the flags, or with the second if there are none */
 	} head;
 	bool usual;	       /* the columns are those of put_usual() */
+	bool flags;	       /* ... with the flags, which trace-cmd shows since 3.4 */
+	char letters[256][4];  /* "dNh" of each value of the flags */
 	uint32_t buffer_width; /* of the column of buffer names; 0: there is one buffer */
 	char scratch[EXPR_SCRATCH_MAX];
 	char thousand[1000][4]; /* "000" ... "999" */
@@ -134,8 +138,11 @@ static inline unsigned writer_cpu(const struct writer *w, char *to, uint64_t cpu
 
 /* The reader. */
 struct reader;
-struct reader *reader_new(struct source *s, const struct report_options *o);
+/* `single`: it does not walk, but is given events by reader_one(). */
+struct reader *reader_new(struct source *s, const struct report_options *o, bool single);
 void reader_free(struct reader *r);
+/* Fill the batch with one event; a call is not joined with its end. False: no memory. */
+bool reader_one(struct reader *r, struct batch *b, const struct event *e);
 /* Fill the batch; false when there is nothing more. */
 bool reader_fill(struct reader *r, struct batch *b);
 /*

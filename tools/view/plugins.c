@@ -38,9 +38,11 @@ enum {
 	SWITCH_NEXT_PRIO
 };
 
-static void put_state(struct out *o, uint64_t state)
+/* The bits as Linux has had them since 4.14, and as trace-cmd 3.1 took them to be. */
+static void put_state(struct writer *w, uint64_t state)
 {
-	static const char letters[] = "SDTtZXxW";
+	const char *letters = w->o->like_31 ? "SDTtZXxW" : "SDTtXZPI";
+	struct out *o = w->out;
 	bool any = false;
 
 	for (unsigned k = 0; letters[k]; k++) {
@@ -76,7 +78,7 @@ static void print_switch(struct writer *w, const struct printer *p, const struct
 		 p->field[SWITCH_PREV_PRIO]);
 	out_char(w->out, ' ');
 	if (p->field[SWITCH_PREV_STATE])
-		put_state(w->out, item_number(w, i, p->field[SWITCH_PREV_STATE]));
+		put_state(w, item_number(w, i, p->field[SWITCH_PREV_STATE]));
 	out_bytes(w->out, " ==> ", 5);
 	put_task(w, i, p->field[SWITCH_NEXT_COMM], p->field[SWITCH_NEXT_PID],
 		 p->field[SWITCH_NEXT_PRIO]);
@@ -146,6 +148,41 @@ static void print_stack(struct writer *w, const struct printer *p, const struct 
 		out_hex(w->out, addr);
 		out_bytes(w->out, ")\n", 2);
 	}
+}
+
+/* A marker of bytes: its number and all of them. */
+static void print_raw_data(struct writer *w, const struct printer *p, const struct item *i)
+{
+	out_printf(w->out, "# %x", (unsigned)item_number(w, i, p->field[0]));
+	for (uint32_t at = p->field[1]->offset; at < i->size; at++)
+		out_printf(w->out, " %02x", w->data[at]);
+}
+
+enum {
+	REPEATS_IP,
+	REPEATS_PARENT,
+	REPEATS_COUNT,
+	REPEATS_TOP,
+	REPEATS_BOTTOM
+};
+
+/* As the kernel prints it: how often, and when it was last. */
+static void print_repeats(struct writer *w, const struct printer *p, const struct item *i)
+{
+	uint64_t delta = item_number(w, i, p->field[REPEATS_TOP]) << 32 |
+			 item_number(w, i, p->field[REPEATS_BOTTOM]);
+	uint64_t last = i->time - delta;
+
+	put_symbol(w, item_number(w, i, p->field[REPEATS_IP]));
+	out_str(w->out, " <-");
+	put_symbol(w, item_number(w, i, p->field[REPEATS_PARENT]));
+	out_printf(w->out, " (repeats: %u, last_ts: ",
+		   (unsigned)item_number(w, i, p->field[REPEATS_COUNT]));
+	if (w->source->unit == CLOCK_NS)
+		out_printf(w->out, "%5llu.%06llu)", (unsigned long long)((last + 500) / 1000000000),
+			   (unsigned long long)((last + 500) / 1000 % 1000000));
+	else
+		out_printf(w->out, "%12llu)", (unsigned long long)last);
 }
 
 /* ---- timers ---- */
@@ -278,6 +315,13 @@ static const struct plugin {
 	 4},
 	{"ftrace", "kernel_stack", print_stack, ITEM_PLAIN, {"caller"}, 1},
 	{"ftrace", "user_stack", print_stack, ITEM_PLAIN, {"caller", "tgid"}, 1},
+	{"ftrace", "raw_data", print_raw_data, ITEM_PLAIN, {"id", "buf"}, 2},
+	{"ftrace",
+	 "func_repeats",
+	 print_repeats,
+	 ITEM_PLAIN,
+	 {"ip", "parent_ip", "count", "top_delta_ts", "bottom_delta_ts"},
+	 5},
 	{"ftrace", "bprint", print_bprint, ITEM_PLAIN, {"ip", "fmt", "buf"}, 3},
 	{"kmem", "kfree", print_kmem, ITEM_PLAIN, {"call_site"}, 1},
 	{"kmem", "kmalloc", print_kmem, ITEM_PLAIN, {"call_site"}, 1},

@@ -63,7 +63,7 @@ static void find_exit(struct reader *r)
 	r->exit_id = r->exit->kind == ITEM_GRAPH_EXIT ? s->id : UINT32_MAX;
 }
 
-struct reader *reader_new(struct source *s, const struct report_options *o)
+struct reader *reader_new(struct source *s, const struct report_options *o, bool single)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	uint32_t cpus = 0;
@@ -81,13 +81,14 @@ struct reader *reader_new(struct source *s, const struct report_options *o)
 	r->printers = calloc(SOURCE_ID_FAST, sizeof(*r->printers));
 	r->unknown = calloc(1, sizeof(*r->unknown));
 	r->tasks = task_table_new(s);
-	r->scan = scan_open(s, o->choice, NULL);
-	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || !r->scan ||
+	if (!single)
+		r->scan = scan_open(s, o->choice, &(struct scan_options){.stacks = true});
+	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || (!r->scan && !single) ||
 	    !lookup_init(&r->lookup, s, true) || !unseen_init(&r->unseen, s, o)) {
 		reader_free(r);
 		return NULL;
 	}
-	r->merge = scan_merge(r->scan);
+	r->merge = single ? NULL : scan_merge(r->scan);
 	printer_choose(r->unknown, o, &r->lookup.env);
 	find_exit(r);
 	return r;
@@ -268,10 +269,14 @@ static inline uint16_t graph_depth(const struct reader *r, const struct printer 
 static inline void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
 				struct item *i)
 {
-	const struct event *near = merge_near(r->merge), *unseen = NULL, *next;
+	const struct event *near, *unseen = NULL, *next;
 
 	i->func = graph_word(r, p, data, i->size, GRAPH_FUNC);
 	i->depth = graph_depth(r, p, data, i->size);
+	i->leaf = false;
+	if (!r->merge)
+		return;
+	near = merge_near(r->merge);
 	next = near ? near : merge_peek_buffer(r->merge);
 	if (r->unseen.buffers)
 		unseen = unseen_between(&r->unseen, i->time, i->stream, next);
@@ -396,6 +401,8 @@ static inline void fill_item(struct reader *r, struct item *i, const struct even
 	i->cpu = e->cpu;
 	i->pid = e->pid;
 	i->stream = e->stream;
+	i->flags = e->size >= 4 ? e->data[2] : 0;
+	i->preempt = e->size >= 4 ? e->data[3] : 0;
 }
 
 /* A function, and those behind it that are near; the place behind their items. */
@@ -452,5 +459,12 @@ bool reader_fill(struct reader *r, struct batch *b)
 		}
 	}
 	b->nr = (uint32_t)(i - b->items);
+	return b->nr != 0;
+}
+
+bool reader_one(struct reader *r, struct batch *b, const struct event *e)
+{
+	b->used = 0;
+	b->nr = fill_other(r, b, b->items, e, printer_of(r, e->type));
 	return b->nr != 0;
 }

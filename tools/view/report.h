@@ -17,6 +17,7 @@ struct report_options {
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 	/* trace-cmd's options */
+	bool like_31;	  /* as trace-cmd 3.1 prints: no flags column, its letters of task states */
 	bool raw;	  /* -R: fields instead of print fmts */
 	bool no_plugins;  /* -N: print fmts for all events */
 	bool nanoseconds; /* -t: full time stamps */
@@ -34,6 +35,14 @@ struct report_options {
 /* 0, -EPIPE if the reader is gone, or another negative errno with the message printed. */
 int report_trace_cmd(struct source *s, const struct report_options *o);
 int report_kernel(struct source *s, const struct report_options *o);
+/*
+ * The line that report_trace_cmd() prints, for events that are found one by one: text and its end, valid until the next call.
+ * Each event is a line, so a call and its end are not joined; functions are indented by what was asked for before.
+ */
+struct report_line;
+struct report_line *report_line_new(struct source *s, const struct report_options *o);
+void report_line_free(struct report_line *l);
+const char *report_line(struct report_line *l, const struct event *e, size_t *bytes);
 /* Buffers of a latency tracer that were saved as text, as they are. 0 or a negative errno. */
 int report_texts(const struct source *s, int fd);
 

@@ -251,7 +251,7 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 	struct writer *w = malloc(sizeof(*w));
 	int rc;
 
-	c.reader = reader_new(s, o);
+	c.reader = reader_new(s, o, false);
 	pthread_mutex_init(&c.turn, NULL);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.freed, NULL);

@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+static void make_letters(struct writer *w);
+
+/* PREEMPT_RT has one more number behind the flags. */
+static bool has_lazy(struct source *s)
+{
+	const struct format *f = s->nr_schemas ? source_format(s, s->schemas[0].id) : NULL;
+
+	return f && format_field(f, "common_migrate_disable");
+}
+
 bool writer_init(struct writer *w, struct source *s, const struct report_options *o)
 {
 	w->o = o;
@@ -20,8 +30,13 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 		for (size_t i = 0; i < s->nr_buffers; i++)
 			if (strlen(s->buffers[i].name) > w->buffer_width)
 				w->buffer_width = (uint32_t)strlen(s->buffers[i].name);
-	w->usual = s->unit == CLOCK_NS && !o->nanoseconds && !o->latency && !w->buffer_width;
-	return lookup_init(&w->lookup, s, true);
+	w->usual = s->unit == CLOCK_NS && !o->nanoseconds && !o->latency && !w->buffer_width &&
+		   (o->like_31 || (!o->raw && !has_lazy(s)));
+	w->flags = !o->like_31;
+	if (!lookup_init(&w->lookup, s, true))
+		return false;
+	make_letters(w);
+	return true;
 }
 
 void writer_free(struct writer *w)
@@ -68,24 +83,47 @@ static void put_time(struct writer *w, uint64_t t)
 	if (w->source->unit != CLOCK_NS)
 		out_printf(w->out, "%12llu", (unsigned long long)t);
 	else if (w->o->nanoseconds)
-		out_printf(w->out, "%6llu.%09llu", (unsigned long long)(t / 1000000000),
+		out_printf(w->out, " %5llu.%09llu", (unsigned long long)(t / 1000000000),
 			   (unsigned long long)(t % 1000000000));
 	else
-		out_printf(w->out, "%6llu.%06llu", (unsigned long long)((t + 500) / 1000000000),
+		out_printf(w->out, " %5llu.%06llu", (unsigned long long)((t + 500) / 1000000000),
 			   (unsigned long long)((t + 500) / 1000 % 1000000));
 }
 
 /* libtraceevent knows fewer flags than the kernel has: nothing of bottom halves, one letter for any resched. */
-static void put_flags(struct out *o, uint8_t flags, uint8_t preempt)
+static void make_letters(struct writer *w)
+{
+	bool lazy = w->lookup.env.kernel >= 6013;
+
+	for (unsigned flags = 0; flags < 256; flags++) {
+		bool hard = flags & WIRE_FLAG_HARDIRQ, soft = flags & WIRE_FLAG_SOFTIRQ;
+		bool need = flags & WIRE_FLAG_NEED_RESCHED, bit = flags & WIRE_FLAG_NOSUPPORT;
+		char *to = w->letters[flags];
+
+		to[0] = flags & WIRE_FLAG_IRQS_OFF ? 'd' : bit && !lazy ? 'X' : '.';
+		to[1] = need ? bit && lazy ? 'B' : 'N' : bit && lazy ? 'L' : '.';
+		to[2] = hard && soft ? 'H' : hard ? 'h' : soft ? 's' : '.';
+	}
+}
+
+/* Five characters; there is room for eight. */
+static inline void put_flags(const struct writer *w, char *to, const struct item *i)
 {
 	static const char depth[] = ".123456789abcdef";
-	bool hard = flags & WIRE_FLAG_HARDIRQ, soft = flags & WIRE_FLAG_SOFTIRQ;
 
-	out_char(o, flags & WIRE_FLAG_IRQS_OFF ? 'd' : flags & WIRE_FLAG_NOSUPPORT ? 'X' : '.');
-	out_char(o, flags & WIRE_FLAG_NEED_RESCHED ? 'N' : '.');
-	out_char(o, hard && soft ? 'H' : hard ? 'h' : soft ? 's' : '.');
-	out_char(o, depth[preempt & 15]);
-	out_char(o, depth[preempt >> 4]);
+	memcpy(to, w->letters[i->flags], 4);
+	to[3] = depth[i->preempt & 15];
+	to[4] = depth[i->preempt >> 4];
+}
+
+static void put_flags_out(struct writer *w, const struct item *i)
+{
+	char flags[8];
+
+	put_flags(w, flags, i);
+	out_bytes(w->out, flags, 5);
+	if (i->printer->migrate && i->size)
+		out_u64(w->out, item_number(w, i, i->printer->migrate));
 }
 
 /* -l: `%8.8s-%-5d %3d` and the flags. The task's name is the prefix up to its last dash, blanks in front. */
@@ -98,15 +136,21 @@ static void put_task_short(struct writer *w, const struct item *i)
 		dash--; /* the dash of a negative pid */
 	out_printf(w->out, "%8.*s-%-5d %3u", dash - name > 8 ? 8 : (int)(dash - name), name, i->pid,
 		   i->cpu);
-	put_flags(w->out, i->size >= 4 ? w->data[2] : 0, i->size >= 4 ? w->data[3] : 0);
-	if (i->printer->migrate)
-		out_u64(w->out, item_number(w, i, i->printer->migrate));
+	put_flags_out(w, i);
 }
 
 static void put_task(struct writer *w, const struct item *i)
 {
 	out_bytes(w->out, i->task->text, i->task->len);
 	out_printf(w->out, "%03u]", i->cpu);
+	if (w->o->like_31)
+		return;
+	if (w->o->raw) {
+		out_printf(w->out, "-0x%x", i->flags);
+	} else {
+		out_char(w->out, ' ');
+		put_flags_out(w, i);
+	}
 }
 
 #define SECOND 1000000000u
@@ -122,8 +166,8 @@ static __attribute__((noinline)) void make_head(struct writer *w, const struct i
 		uint64_t s = (i->time + ROUND) / SECOND;
 
 		h->second = s * SECOND;
-		h->second_len = (uint32_t)snprintf(h->second_text, sizeof(h->second_text), "%6llu.",
-						   (unsigned long long)s);
+		h->second_len = (uint32_t)snprintf(h->second_text, sizeof(h->second_text),
+						   " %5llu.", (unsigned long long)s);
 	}
 	h->task = i->task;
 	h->cpu = i->cpu;
@@ -131,11 +175,16 @@ static __attribute__((noinline)) void make_head(struct writer *w, const struct i
 	at += i->task->len;
 	at += writer_cpu(w, at, i->cpu);
 	*at++ = ']';
+	if (w->flags) {
+		*at++ = ' ';
+		h->len = (uint32_t)(at - h->text);
+		return;
+	}
 	memcpy(at, h->second_text, sizeof(h->second_text));
 	h->len = (uint32_t)(at - h->text) + h->second_len;
 }
 
-/* The usual columns: `%16s-%-5d [%03d]%6lu.%06lu`. There is room for them. */
+/* The usual columns: `%16s-%-5d [%03d] FLAGS %5lu.%06lu`. There is room for them. */
 static inline void put_usual(struct writer *w, const struct item *i)
 {
 	struct line_head *h = &w->head;
@@ -151,6 +200,11 @@ static inline void put_usual(struct writer *w, const struct item *i)
 	if (h->len > 64)
 		memcpy(at + 64, h->text + 64, LINE_HEAD_MAX - 64);
 	at += h->len;
+	if (w->flags) {
+		put_flags(w, at, i);
+		memcpy(at + 5, h->second_text, sizeof(h->second_text));
+		at += 5 + h->second_len;
+	}
 	us = (uint32_t)ns / 1000;
 	memcpy(at, w->thousand[us / 1000], 4);
 	memcpy(at + 3, w->thousand[us % 1000], 4);

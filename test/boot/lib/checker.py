@@ -186,7 +186,7 @@ class Checker:
 
 def check_file(path, touch_pages=None):
     c = Checker(touch_pages)
-    p = subprocess.Popen([FATHOM, "report", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen([FATHOM, "report", "--like", "3.1", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in p.stdout:
         c.feed(line)
     err = "".join(s for s in p.stderr if "lost while it was recorded" not in s)
