@@ -168,6 +168,16 @@ with Traces() as t:
     got, err = graph(path, "--by", "none")
     check("an_interrupt_before_the_call_is_beside", (got["f1"]["total"], got["f1"]["self"]) == (7000, 4050) and
           (got["f2"]["total"], got["f2"]["self"]) == (950, 950) and (got["f3"]["total"], got["f3"]["depth"]) == (2000, 1), got)
+    # The same at the end of a call: its depth is free before its return is written.
+    for name, ret, total, own, depth in (("inside", 5500, 4000, 2000, 2), ("beside", 2500, 1000, 1000, 1)):
+        path = make.trace([page([
+            (1000, entry(7, F[1], 0)), (1600, entry(7, F[2], 1)),
+            (3000, entry(7, F[3], 1)), (5000, exit_(7, F[3], 1, 2900, 4900)),
+            (6100, exit_(7, F[2], 1, 1500, ret)),
+            (8000, exit_(7, F[1], 0, 900, 7900))])])
+        got, err = graph(path, "--by", "none")
+        check(f"an_interrupt_before_the_return_is_{name}", (got["f1"]["total"], got["f2"]["total"], got["f2"]["self"], got["f3"]["depth"]) ==
+              (7000, total, own, depth) and "no end" not in err, (got, err))
     # An exit whose entry was lost has its own time; what was called in it is in it.
     path = make.trace([page([(1000, tick(7))]), page([
         (3000, entry(7, F[3], 1)), (5000, exit_(7, F[3], 1, 2900, 4900)), (900000, exit_(7, F[2], 0, 1500, 899900))], lost=-1)])

@@ -11,6 +11,9 @@
  * The latter happens: Linux takes a call's depth first, then its time, and writes its entry last. The calls of an interrupt
  * in between are written before, one deeper. If they began after the call's time, they are inside it, and its time holds
  * theirs; if not, they are beside it, in the time of its caller. Only the return tells.
+ *
+ * The same at the end: Linux gives a call's depth back first, then takes the time, and writes the return last. The calls of an
+ * interrupt in between have the depth of the call that is about to return: it waits, pending, until its return comes.
  */
 #define DEPTH_MAX   4096u
 #define LATE_NS	    100000 /* a return's record may come so much later than the time in it */
@@ -55,8 +58,9 @@ static bool push(struct model *m, struct model_stack *k, uint64_t func, uint64_t
 		k->v = v;
 		k->cap = cap;
 	}
-	k->v[k->nr++] = (struct model_frame){.func = func, .from = from, .event = event};
-	if (m->sink.enter)
+	k->v[k->nr++] =
+		(struct model_frame){.func = func, .from = from, .entered = from, .event = event};
+	if (m->sink.enter && func != UINT64_MAX)
 		m->sink.enter(m->sink.arg, k, false);
 	return true;
 }
@@ -94,6 +98,46 @@ static void drop(struct model *m, struct model_stack *k, uint32_t depth, uint64_
 	}
 }
 
+static struct model_pending *waiting(struct model_stack *k)
+{
+	return k->nr_pending ? &k->pending[k->nr_pending - 1] : NULL;
+}
+
+/* The call that waits for its return comes back to its place. */
+static bool resume(struct model *m, struct model_stack *k)
+{
+	struct model_pending *p = waiting(k);
+
+	if (!p || k->nr != p->depth || !push(m, k, UINT64_MAX, 0, 0))
+		return false;
+	k->v[k->nr - 1] = p->frame;
+	k->nr_pending--;
+	return true;
+}
+
+/* Those that wait at `depth` or deeper are over without a return. */
+static void drop_pending(struct model *m, struct model_stack *k, uint32_t depth, uint64_t now)
+{
+	while (k->nr_pending && waiting(k)->depth >= depth) {
+		drop(m, k, waiting(k)->depth, now, SPAN_CUT);
+		if (resume(m, k))
+			drop(m, k, k->nr - 1, now, SPAN_CUT);
+		else
+			k->nr_pending--;
+	}
+}
+
+/* Another call begins where this one is: it waits. */
+static void suspend(struct model *m, struct model_stack *k, uint64_t now)
+{
+	if (k->nr_pending == MODEL_PENDING_MAX) {
+		drop(m, k, k->nr - 1, now, SPAN_CUT);
+		return;
+	}
+	k->nr--;
+	k->pending[k->nr_pending++] = (struct model_pending){.frame = k->v[k->nr], .depth = k->nr};
+}
+
 /* A frame gets its name: what was added up until now is early. */
 static void name_frame(struct model *m, struct model_stack *k, uint64_t func)
 {
@@ -114,6 +158,8 @@ static void entry(struct model *m, const struct role *r, struct cpu *c, const st
 
 	if (!k || depth >= DEPTH_MAX)
 		return;
+	if (k->nr_pending && waiting(k)->depth > depth)
+		drop_pending(m, k, (uint32_t)depth + 1, e->time);
 	if (k->nr > depth + 1)
 		drop(m, k, (uint32_t)depth + 1, e->time, SPAN_CUT);
 	if (k->nr == depth + 1) {
@@ -122,9 +168,13 @@ static void entry(struct model *m, const struct role *r, struct cpu *c, const st
 		if (!f->func && f->entry_to_come && !model_lost(m, f->from, e->time, &cut)) {
 			name_frame(m, k, func);
 			f->event = m->number;
+			f->entered = e->time;
 			return;
 		}
-		drop(m, k, (uint32_t)depth, e->time, SPAN_CUT);
+		if (f->func && !model_lost(m, f->from, e->time, &cut))
+			suspend(m, k, e->time);
+		else
+			drop(m, k, (uint32_t)depth, e->time, SPAN_CUT);
 	}
 	while (k->nr < depth) {
 		if (!push(m, k, 0, e->time, MODEL_NO_EVENT))
@@ -159,7 +209,8 @@ static bool times(struct model *m, const struct role *r, const struct event *e,
 	*from = row_get(&r->c, e);
 	*to = row_get(&r->d, e);
 	if (*from && *to >= *from) {
-		int64_t shift = clock_offset(m, (int64_t)(e->time - *to));
+		bool same = seen && *from <= f->entered && f->entered - *from <= LATE_NS;
+		int64_t shift = clock_offset(m, same ? 0 : (int64_t)(e->time - *to));
 
 		*from += (uint64_t)shift;
 		*to += (uint64_t)shift;
@@ -170,11 +221,24 @@ static bool times(struct model *m, const struct role *r, const struct event *e,
 	return seen;
 }
 
+/* Calls that took this one's place while it waited: in its time, or in its caller's, to which they were added. */
+static void settle_late(struct model_stack *k, struct model_frame *f, const struct model_pending *p,
+			bool known, uint64_t to)
+{
+	if (!known || p->late_from >= to)
+		return;
+	f->children += p->late;
+	f->early_inside = true;
+	if (k->nr > 1 && k->v[k->nr - 2].children >= p->late)
+		k->v[k->nr - 2].children -= p->late;
+}
+
 static void exited(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
 {
 	struct model_stack *k = stack_of(m, c, e);
 	uint64_t func = row_get(&r->a, e), depth = row_get(&r->b, e), overrun = row_get(&r->e, e),
 		 from, to;
+	struct model_pending *p, late = {0};
 	struct model_frame *f;
 	bool known, seen;
 
@@ -185,14 +249,20 @@ static void exited(struct model *m, const struct role *r, struct cpu *c, const s
 		k->overrun = overrun;
 	}
 	k->counted = true;
+	drop_pending(m, k, (uint32_t)depth + 1, e->time);
 	drop(m, k, (uint32_t)depth + 1, e->time, SPAN_CUT);
+	p = waiting(k);
+	if (p && k->nr == depth && p->depth == depth && p->frame.func == func) {
+		late = *p;
+		resume(m, k);
+	}
 	while (k->nr <= depth)
 		if (!push(m, k, 0, e->time, MODEL_NO_EVENT))
 			return;
 	f = &k->v[depth];
 	seen = f->func == func;
 	known = times(m, r, e, f, seen, &from, &to);
-	if (f->func && (!seen || (known && from > f->from && from - f->from > LATE_NS))) {
+	if (f->func && (!seen || (known && from > f->entered && from - f->entered > LATE_NS))) {
 		/* Another call, whose return was lost as this one's entry was. */
 		drop(m, k, (uint32_t)depth, e->time, SPAN_CUT);
 		push(m, k, func, from, MODEL_NO_EVENT);
@@ -206,7 +276,14 @@ static void exited(struct model *m, const struct role *r, struct cpu *c, const s
 		if (depth)
 			k->v[depth - 1].children += f->early;
 	}
+	if (late.late)
+		settle_late(k, f, &late, known, to);
 	give(m, k, from, to, known ? 0 : SPAN_NO_TIME);
+	p = waiting(k);
+	if (p && p->depth == depth && known) {
+		p->late_from = p->late ? p->late_from : from;
+		p->late += to - from;
+	}
 	if (depth && known) {
 		f = &k->v[depth - 1];
 		f->children += to - from;
@@ -256,6 +333,8 @@ void calls_roles(struct model *m, const struct schema *k)
 
 static void end(struct model *m, struct model_stack *k, const struct cpu *c)
 {
+	if (k)
+		drop_pending(m, k, 0, c->to < m->finish ? c->to : m->finish);
 	if (k)
 		drop(m, k, 0, c->to < m->finish ? c->to : m->finish, SPAN_NO_END);
 }

@@ -122,10 +122,24 @@ static uint32_t parent_of(struct calltree *t, const struct model_stack *k)
 	return k->nr > 1 ? node_of(&k->v[k->nr - 2]) : root_of(t, k);
 }
 
+/* Of a new call. Where one waits for its return in the same place, it is not known yet whether inside or beside that. */
+static uint32_t place_of(struct calltree *t, struct model_stack *k)
+{
+	struct model_pending *p = k->nr_pending ? &k->pending[k->nr_pending - 1] : NULL;
+	struct model_frame *f = p ? &p->frame : NULL;
+	uint32_t parent = parent_of(t, k);
+
+	if (!p || p->depth + 1 != k->nr)
+		return parent;
+	if (!apart_of(f))
+		f->cookie |= (uint64_t)add_node(t, parent, 0, true) << 32;
+	return apart_of(f);
+}
+
 void calltree_enter(struct calltree *t, struct model_stack *k, bool named)
 {
 	struct model_frame *f = &k->v[k->nr - 1];
-	uint32_t parent = parent_of(t, k);
+	uint32_t parent = place_of(t, k);
 
 	if (t->failed)
 		return;
@@ -150,7 +164,7 @@ static void unlink_node(struct calltree *t, uint32_t n)
 void calltree_call(struct calltree *t, const struct span *s, struct model_stack *k)
 {
 	const struct model_frame *f = &k->v[k->nr - 1];
-	uint32_t n = node_of(f), apart = apart_of(f), parent = parent_of(t, k);
+	uint32_t n = node_of(f), apart = apart_of(f), parent = place_of(t, k);
 	bool counts = !(s->flags & (SPAN_CUT | SPAN_NO_END | SPAN_NO_TIME));
 
 	if (t->failed)

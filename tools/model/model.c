@@ -212,6 +212,8 @@ void model_event(struct model *m, const struct event *e, uint64_t number, bool s
 		gap(m, c, e);
 	if (!c->any || !c->switches)
 		sched_seen(m, c, e);
+	else if (!c->running)
+		sched_resume(m, c, e);
 	m->last[e->stream] = e->time + 1;
 	c->any = true;
 	if (!r) {

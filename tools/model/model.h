@@ -83,19 +83,29 @@ struct edge {
 struct model_frame {
 	uint64_t func; /* 0: its entry was not seen (yet) */
 	uint64_t from, children;
+	uint64_t entered; /* time of its entry record */
 	uint64_t event;
 	/* of callees that were seen before it had a name: see calls.c */
 	uint64_t early, early_from;
-	bool early_inside;
+	bool early_inside; /* they, and those that came before its return was written, ran inside it */
 	bool entry_to_come; /* it has no name, and may get one by its entry */
 	uint64_t cookie;    /* for who listens */
 };
+
+#define MODEL_PENDING_MAX 8
 
 struct model_stack {
 	struct model_frame *v;
 	uint32_t nr, cap;
 	uint64_t overrun; /* the largest that an exit told */
 	bool counted;	  /* ... and one told it */
+	/* calls whose returns are to be written yet, while an interrupt's calls are in their place, deepest last: see calls.c */
+	struct model_pending {
+		struct model_frame frame;
+		uint32_t depth;
+		uint64_t late, late_from; /* of the calls in its place */
+	} pending[MODEL_PENDING_MAX];
+	uint32_t nr_pending;
 	int32_t pid;
 	uint32_t cpu;
 };

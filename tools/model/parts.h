@@ -60,6 +60,7 @@ struct cpu {
 	uint64_t from, to;	   /* it was recorded in this time */
 	bool switches;		   /* its streams have sched_switch */
 	bool any;		   /* an event was seen */
+	uint64_t unknown;	   /* since when nobody is known to run, if `running` is NULL */
 	uint64_t last;		   /* time of the last one */
 	struct task idle;
 };
@@ -130,6 +131,8 @@ struct role *model_add_role(struct model *m, uint32_t type);
 void sched_roles(struct model *m, const struct schema *k);
 void sched_seen(struct model *m, struct cpu *c,
 		const struct event *e); /* an event of a CPU without switches, or the first */
+void sched_resume(struct model *m, struct cpu *c,
+		  const struct event *e); /* nobody is known to run */
 void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e);
 void sched_end(struct model *m);
 void pairs_roles(struct model *m, const struct schema *k);

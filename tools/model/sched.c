@@ -91,6 +91,30 @@ static void first_seen(struct task *t, struct cpu *c, enum task_state state)
 	t->cpu = c->id;
 }
 
+/* Nobody is known to run on the CPU from `at` on. */
+static void vacate(struct cpu *c, uint64_t at)
+{
+	c->running = NULL;
+	c->unknown = at;
+}
+
+/* Up to now nobody was known to run here. */
+static void give_vacant(struct model *m, const struct cpu *c, uint64_t now)
+{
+	struct span s = {.kind = SPAN_LOST,
+			 .from = c->unknown,
+			 .to = now,
+			 .pid = -1,
+			 .cpu = c->id,
+			 .prio = -1,
+			 .key = LOST_UNKNOWN,
+			 .begin = MODEL_NO_EVENT,
+			 .end = m->number};
+
+	if (now > c->unknown)
+		model_give(m, &s);
+}
+
 /* It is seen elsewhere though it was running there: that it left was lost, and is not told yet. */
 static void displace(struct model *m, struct cpu *c, struct task *t)
 {
@@ -101,7 +125,7 @@ static void displace(struct model *m, struct cpu *c, struct task *t)
 		return;
 	leave(m, t, at, SPAN_CUT);
 	become(m, t, old, TASK_LOST, at);
-	old->running = NULL;
+	vacate(old, at);
 }
 
 /* The task is found running on a CPU; since when is not known, or it is since the window began. */
@@ -139,6 +163,12 @@ void sched_seen(struct model *m, struct cpu *c, const struct event *e)
 	c->running = t;
 }
 
+void sched_resume(struct model *m, struct cpu *c, const struct event *e)
+{
+	give_vacant(m, c, e->time);
+	found(m, c, model_task(m, c, e->pid), e->time);
+}
+
 void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e)
 {
 	struct task *t = c->running;
@@ -149,6 +179,8 @@ void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event
 		become(m, t, c, c->switches ? TASK_LOST : TASK_GONE,
 		       from > t->since ? from : t->since);
 		c->running = NULL;
+	} else if (c->switches && c->any) {
+		give_vacant(m, c, from);
 	}
 	if (c->switches)
 		found(m, c, model_task(m, c, e->pid), e->time);
@@ -195,6 +227,8 @@ static void switch_from(struct model *m, struct cpu *c, struct task *t, uint64_t
 			become(m, c->running, c, TASK_LOST,
 			       c->last > c->running->since ? c->last : c->running->since);
 		}
+		vacate(c, c->last);
+		give_vacant(m, c, now);
 		found(m, c, t, now);
 	}
 	leave(m, t, now, 0);
@@ -365,6 +399,8 @@ void sched_end(struct model *m)
 	for (uint32_t i = 0; i < m->nr_cpus; i++) {
 		struct cpu *c = &m->cpus[i];
 
+		if (!c->running && c->any && c->switches)
+			give_vacant(m, c, end_of(m, c));
 		if (!c->running)
 			continue;
 		leave(m, c->running, end_of(m, c), SPAN_NO_END);
