@@ -98,7 +98,7 @@ def main():
             n = lines(path)
             theirs = run("trace-cmd", "report", path)
             ours = run(FATHOM, "report", path, runs=7)
-            one = run(FATHOM, "report", "-j1", path, runs=7)
+            one = run(FATHOM, "report", "--threads", "1", path, runs=7)
             for what, t in (("trace-cmd", theirs), ("fathom", ours), ("fathom, one thread", one)):
                 print(f"{what + ' ' + name:<45.45} {n:9} {t[0]:8.3f} {t[1]:8.3f} {t[2]:7.1f} {n / t[0] / 1e6:10.2f}")
             ratio = theirs[0] / ours[0]

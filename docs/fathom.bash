@@ -8,7 +8,7 @@ _fathom()
 		mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p') help" -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("$program" "$command" --help | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u)" -- "$word")
-	elif [[ $before == --form || ($before == -t && $command == convert) ]]; then
+	elif [[ $before == --form ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "dat txt jsonl csv json bin idx svg html folded" -- "$word")
 	fi
 }

@@ -25,6 +25,6 @@ completes command "report record" fathom re
 completes help_of_command "stat" fathom help st
 completes option "--filter --formats --from --full-time" fathom report --f
 completes own_option "--compression" fathom convert --comp
-completes form "jsonl json" fathom convert a.dat -t js
+completes form "jsonl json" fathom convert a.dat --form js
 completes file "" fathom report tra
 exit $bad

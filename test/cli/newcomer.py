@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """newcomer.py -- a newcomer's ten minutes: what a person does wrong first is answered with what helps."""
 import os
+import re
 import pty
 import socket
 import subprocess
@@ -67,8 +68,18 @@ with Traces() as t:
         check(f"{c}_no_file", rc == 2 and "usage: fathom" in err, err)
     os.symlink(trace, t.path("trace.dat"))
     rc, out, err = fathom("report", cwd=t.dir)
-    check("no_file_but_one_is_here", rc == 2 and "`fathom report trace.dat` reads the one in this folder" in err, err)
+    check("the_trace_of_the_folder", rc == 0 and out == fathom("report", trace)[1] and out, err)
     os.unlink(t.path("trace.dat"))
+    rc, out, err = fathom("stat", cwd=t.dir)
+    check("no_trace_in_the_folder", rc == 2 and "no trace.dat in this folder" in err, err)
+    # A letter means the same in every command that reads traces; -n is always how many.
+    letters = {}
+    for name in re.findall(r"^  ([a-z]+) ", fathom("--help")[1], re.M):
+        if name in ("record", "mount", "fs"):
+            continue  # as trace-cmd record has them
+        for letter, option in re.findall(r"^  -(\w), --([a-z-]+)", fathom(name, "--help")[1], re.M):
+            letters.setdefault(letter, set()).add("how many" if letter == "n" else option)
+    check("letters_mean_the_same_everywhere", len(letters) > 8 and all(len(v) == 1 for v in letters.values()), {k: v for k, v in letters.items() if len(v) > 1})
     rc, out, err = fathom("query", trace, "--cpu", "zero")
     check("bad_cpu_list", rc == 2 and "0,2-4" in err, err)
     rc, out, err = fathom("query", trace, "--from", "noon")
@@ -81,7 +92,7 @@ with Traces() as t:
     check("no_such_format", rc == 1 and "known are" in err, err)
 
     # A pipe closed by head: no message, no failure that a person would see.
-    for c in ("query", "report", "report --json", "convert -t csv"):
+    for c in ("query", "report", "report --json", "convert --form csv"):
         line = f"set -o pipefail; {FATHOM} {c} {trace} {'-' if 'convert' in c else ''} | head -1"
         r = subprocess.run(["bash", "-c", line], capture_output=True)
         check(f"{c.replace(' ', '_')}_into_head", r.returncode == 0 and not r.stderr and len(r.stdout.splitlines()) == 1,
@@ -116,7 +127,7 @@ with Traces() as t:
     r = subprocess.run(f"{FATHOM} stat {trace} > /dev/full", shell=True, capture_output=True)
     check("full_disk", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
     for out in ("/dev/full", "- > /dev/full"):
-        r = subprocess.run(f"{FATHOM} convert {trace} -t csv {out}", shell=True, capture_output=True)
+        r = subprocess.run(f"{FATHOM} convert {trace} --form csv {out}", shell=True, capture_output=True)
         check(f"full_disk_{out[0]}", r.returncode == 1 and b"No space left" in r.stderr, r.stderr)
 
     # Colours on a terminal, and only there.

@@ -52,7 +52,7 @@ with Traces() as t:
     check("verify_compressed_chunk", rc == 1 and "does not decompress" in out, out)
     rc, out, err = fathom("query", path, "--limit", "3")
     check("query_of_a_damaged_file", rc == 0 and len(out.splitlines()) == 3, err)
-    for args in (["report", path], ["query", path], ["report", "--json", path], ["convert", path, "-", "-t", "csv"], ["report", "--trace", path]):
+    for args in (["report", path], ["query", path], ["report", "--json", path], ["convert", path, "-", "--form", "csv"], ["report", "--trace", path]):
         rc, out, err = fathom(*args)
         check(f"damage_is_told_by_{'_'.join(a.strip('-') for a in args if a != path and a != '-')}",
               rc == 0 and "parts of it are damaged and left out; `fathom verify` tells which" in err and len(out.splitlines()) > 100, err)

@@ -55,8 +55,8 @@ def main():
                 args = ["report", *option.split(), path]
                 bad = difference(output(FATHOM, "report", "--like", "3.1", *args[1:]), output("trace-cmd", *args), option)
                 check("report_trace_cmd %s %s" % (os.path.basename(path), option or "default"), not bad, bad)
-            alone = output(FATHOM, "report", "-j1", path)
-            check("report_threads %s" % os.path.basename(path), alone == output(FATHOM, "report", "-j8", path),
+            alone = output(FATHOM, "report", "--threads", "1", path)
+            check("report_threads %s" % os.path.basename(path), alone == output(FATHOM, "report", "--threads", "8", path),
                   "one thread and eight print different text")
 
 

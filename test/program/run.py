@@ -50,7 +50,7 @@ def counts(path):
     check("count_is_sorted", values == sorted(values) and values, values)
     rc, dotted, err = run("tracepoint:sched:sched_switch { @[args.next_comm] = count(); }", path)
     check("fields_with_a_dot", dotted == out)
-    rc, one, err = run("tracepoint:sched:sched_switch { @[args.next_comm] = count(); }", path, "-j", "1")
+    rc, one, err = run("tracepoint:sched:sched_switch { @[args.next_comm] = count(); }", path, "--threads", "1")
     check("threads_agree", one == out)
     rc, out, err = run("tracepoint:sched:sched_wak* { @[probe] = count(); @c[cpu] = count(); }", path)
     both = [e for e in events(path) if e["event"].split(":")[-1].startswith("sched_wak")]

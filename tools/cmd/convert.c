@@ -20,7 +20,7 @@ static const char *form_name, *version, *compression;
 static bool force, per_cpu;
 
 static const struct option_spec own[] = {
-	{"form", 't', "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING,
+	{"form", 0, "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING,
 	 &form_name, NULL},
 	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (7 if not given)", OPTION_STRING, &version,
 	 NULL},

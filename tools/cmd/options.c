@@ -121,14 +121,19 @@ static int join(char **to, const char *value)
 	return OPTIONS_GO;
 }
 
-/* trace-cmd reads the trace.dat of the folder if none is named; here it is pointed at. */
-static int no_argument(const struct command_spec *spec, int given)
+/* A command that reads one trace reads the trace.dat of the folder if none is named, as trace-cmd does. */
+static int no_argument(const struct command_spec *spec, struct options *o)
 {
-	int rc = usage_error(spec, "an argument is missing: ", spec->args);
+	int rc;
 
-	if (!given && spec->max_args == 1 && !access("trace.dat", R_OK))
-		fprintf(stderr, "        `fathom %s trace.dat` reads the one in this folder\n",
-			spec->name);
+	if (!o->nr_args && spec->min_args == 1 && spec->max_args == 1 &&
+	    !access("trace.dat", R_OK)) {
+		o->args[o->nr_args++] = "trace.dat";
+		return OPTIONS_GO;
+	}
+	rc = usage_error(spec, "an argument is missing: ", spec->args);
+	if (!o->nr_args && spec->min_args == 1 && spec->max_args == 1)
+		fprintf(stderr, "        there is no trace.dat in this folder either\n");
 	return rc;
 }
 
@@ -301,8 +306,12 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 			o->args[o->nr_args++] = a;
 		}
 	}
-	if (o->nr_args < spec->min_args)
-		return no_argument(spec, o->nr_args);
+	if (o->nr_args < spec->min_args) {
+		int rc = no_argument(spec, o);
+
+		if (rc != OPTIONS_GO)
+			return rc;
+	}
 	return check_values(spec, o);
 }
 

@@ -18,14 +18,13 @@ static uint64_t event_number, context, limit, offset;
 static const char *type_name;
 
 static const struct option_spec own[] = {
-	{"event", 'e', "N", "the event with this number; the first is 0", OPTION_NUMBER,
+	{"event", 0, "N", "the event with this number; the first is 0", OPTION_NUMBER,
 	 &event_number, &event_given},
-	{"context", 'C', "K", "with --event: K events before and behind it", OPTION_NUMBER,
-	 &context, NULL},
-	{"type", 't', "NAME", "only events of this type: sched_switch, sched:sched_switch",
+	{"context", 'C', "K", "with --event: K events around it", OPTION_NUMBER, &context, NULL},
+	{"type", 0, "NAME", "only events of this type: sched_switch, sched:sched_switch",
 	 OPTION_STRING, &type_name, NULL},
 	{"limit", 'n', "L", "stop after L events", OPTION_NUMBER, &limit, &limit_given},
-	{"offset", 'o', "K", "leave the first K out", OPTION_NUMBER, &offset, NULL},
+	{"offset", 0, "K", "skip the first K", OPTION_NUMBER, &offset, NULL},
 	{"count", 0, NULL, "print only how many there are", OPTION_FLAG, &count_only, NULL},
 	{"json", 'j', NULL, "one JSON object per line", OPTION_FLAG, &as_json, NULL},
 	{0},

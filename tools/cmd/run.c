@@ -17,9 +17,8 @@ static uint64_t threads;
 static const struct option_spec own[] = {
 	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
 	 &text, NULL},
-	{"threads", 'j', "N",
-	 "1: use one thread (default: one per CPU where order does not matter)", OPTION_NUMBER,
-	 &threads, NULL},
+	{"threads", 0, "N", "1: use one thread (default: one per CPU where order does not matter)",
+	 OPTION_NUMBER, &threads, NULL},
 	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
 	{0},
 };
