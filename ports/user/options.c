@@ -49,15 +49,14 @@ static int set_number(uint32_t *to, const char *key, const char *value, uint32_t
 }
 
 /* `%p` becomes the process id: processes of one run must not write the same file. */
-static int set_out(struct user_options *o, const char *value, char why[USER_WHY])
+static int set_path(char to[256], const char *key, const char *value, char why[USER_WHY])
 {
 	const char *p = strstr(value, "%p");
-	int n = p ? snprintf(o->out, sizeof(o->out), "%.*s%d%s", (int)(p - value), value, getpid(),
-			     p + 2)
-		  : snprintf(o->out, sizeof(o->out), "%s", value);
+	int n = p ? snprintf(to, 256, "%.*s%d%s", (int)(p - value), value, getpid(), p + 2)
+		  : snprintf(to, 256, "%s", value);
 
-	if (n < 0 || (size_t)n >= sizeof(o->out)) {
-		snprintf(why, USER_WHY, "out: the path is too long");
+	if (n < 0 || n >= 256) {
+		snprintf(why, USER_WHY, "%s: the path is longer than 255 bytes", key);
 		return -EINVAL;
 	}
 	return 0;
@@ -86,7 +85,9 @@ static int set_option(struct user_options *o, const char *key, const char *value
 	if (!strcmp(key, "tracer"))
 		return set_tracer(o, value, why);
 	if (!strcmp(key, "out"))
-		return set_out(o, value, why);
+		return set_path(o->out, key, value, why);
+	if (!strcmp(key, "rings"))
+		return set_path(o->rings, key, value, why);
 	if (!strcmp(key, "mode"))
 		return set_mode(o, value, why);
 	if (!strcmp(key, "buffer_kb"))
@@ -102,7 +103,8 @@ static int set_option(struct user_options *o, const char *key, const char *value
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve") &&
 	    strcmp(key, "quiet")) {
 		snprintf(why, USER_WHY,
-			 "%.20s: events, tracer, filter, sample, out, buffer_kb, cpus, functions, "
+			 "%.20s: events, tracer, filter, sample, out, rings, buffer_kb, cpus, "
+			 "functions, "
 			 "library_events, mode, dump, off, quiet, serve are known",
 			 key);
 		return -EINVAL;

@@ -18,6 +18,7 @@ struct user_options {
 	char filter[1024]; /* functions to trace, in the same form; none: all of them */
 	char tracer[32];   /* "": none */
 	char out[256];	   /* "": nothing is written */
+	char rings[256];   /* the file that holds the rings; "": memory does */
 	uint32_t buffer_kb;
 	uint32_t cpus;
 	uint32_t functions; /* room for those of libraries that come later */
@@ -51,6 +52,12 @@ int32_t user_thread_group(int32_t pid);
 /* Names that threads gave themselves since their first event are asked for. Async-signal-safe. */
 void user_threads_look(void);
 int user_thread_at(uint32_t index, int32_t *pid, const char **name);
+
+/* rings.c */
+void *user_rings_map(const char *path, size_t bytes, size_t rings, int *err);
+int user_rings_describe(void);
+void user_rings_in_child(void);
+void user_rings_done(const char *path);
 
 /* serve.c: after a fork */
 void user_serve_in_child(void);

@@ -202,8 +202,13 @@ static void finish(void)
 	if (user.dump)
 		fathom_dump(0);
 	user_count(&events, &lost);
-	if (user.out[0])
-		say_saved(save_to(user.out), events, lost);
+	if (user.out[0]) {
+		int err = save_to(user.out);
+
+		say_saved(err, events, lost);
+		if (!err)
+			user_rings_done(user.rings);
+	}
 	refused = fathom_user_refused();
 	if (refused) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)refused);
@@ -273,6 +278,7 @@ static void in_parent(void)
 /* The child shares the file's name but not the rings: it traces nothing. */
 static void in_child(void)
 {
+	user_rings_in_child();
 	user_unlock(NULL);
 	user_serve_in_child();
 	if (!user_running)
@@ -285,6 +291,7 @@ static int reserve_memory(struct fathom_config *c)
 {
 	uint32_t pages = (uint32_t)(((uint64_t)user.buffer_kb << 10) / WIRE_PAGE_DATA +
 				    1); /* as buffer_size_kb counts */
+	int err = 0;
 
 	if (pages > FATHOM_RING_PAGES_MAX) /* the largest buffer_kb, with the heads of its pages */
 		pages = FATHOM_RING_PAGES_MAX;
@@ -296,10 +303,18 @@ static int reserve_memory(struct fathom_config *c)
 	user_memory_bytes = 4 * fathom_memory_need(user.cpus, pages);
 	user_memory_bytes += (size_t)user.functions * (128 + 24 * user.cpus); /* and a profile */
 	user_memory_bytes += (size_t)user.library_events * 256; /* in some instances too */
-	user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (user_memory == MAP_FAILED)
-		return -ENOMEM;
+	if (user.rings[0]) {
+		user_memory = user_rings_map(user.rings, user_memory_bytes,
+					     fathom_memory_need(user.cpus, pages), &err);
+		if (err)
+			user_say(user.rings, ": the rings cannot lie in it: ", strerror(-err));
+	} else {
+		user_memory = mmap(NULL, user_memory_bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		err = user_memory == MAP_FAILED ? -ENOMEM : 0;
+	}
+	if (err)
+		return err;
 	c->memory = user_memory;
 	c->memory_bytes = user_memory_bytes;
 	return 0;
@@ -418,6 +433,8 @@ static int start_tracing(void)
 	c.mono_ns = user_now_ns;
 	c.sync = user_poke_start() ? user_sync : NULL;
 	err = fathom_init(&c);
+	if (!err)
+		err = user_rings_describe();
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < c.nr_cpus; i++)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #define CREATE_TRACE_POINTS
 #include "fathom/fs.h"
@@ -20,7 +21,7 @@ static void *mark(void *name)
 	return NULL;
 }
 
-/* user_edges N [mark|kill]: with mark, two threads whose first record is a marker. */
+/* user_edges N [mark|kill|fork]: with mark, two threads whose first record is a marker. */
 int main(int argc, char **argv)
 {
 	unsigned n = (unsigned)atoi(argv[1]);
@@ -34,6 +35,15 @@ int main(int argc, char **argv)
 			pthread_create(&t[i], NULL, mark, i ? "second" : "first");
 			pthread_join(t[i], NULL);
 		}
+	}
+	if (!strcmp(end, "fork")) { /* the child's events are nobody's, the parent goes on */
+		if (!fork()) {
+			trace_step(n);
+			_exit(0);
+		}
+		wait(NULL);
+		for (unsigned i = 0; i < n; i++)
+			trace_step(n + i);
 	}
 	puts("done");
 	fflush(stdout);

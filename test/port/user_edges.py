@@ -103,7 +103,28 @@ def loss(d):
     check("quiet_says_nothing", r.stderr == "", r.stderr)
 
 
+def killed(d):
+    """With rings=FILE a process that is killed leaves its trace."""
+    rings, out = d + "/rings", d + "/out.dat"
+    r = run(f"rings={rings},out={d}/never", 1000, "kill")
+    check("killed", r.returncode == -9 and not os.path.exists(d + "/never"), r)
+    r = subprocess.run([FATHOM, "record", "--from-memory", rings, "--kernel", PROG, "-o", out], capture_output=True, text=True)
+    steps = [int(n) for n in re.findall(r"step: +n=(\d+)", fathom("report", out))]
+    check("killed_leaves_its_trace", r.returncode == 0 and steps == list(range(1000)), (r, len(steps)))
+    check("rings_are_its_owners", os.stat(rings).st_mode & 0o777 == 0o600)
+    r = run(f"rings={rings},out={d}/never", 10)
+    check("rings_are_not_overwritten", r.stdout == "done\n" and "File exists" in r.stderr and not os.path.exists(d + "/never"), r)
+    r = run(f"mode=discard,buffer_kb=64,cpus=1,rings={d}/small,out={d}/never", 100000, "kill")
+    subprocess.run([FATHOM, "record", "--from-memory", d + "/small", "--kernel", PROG, "-o", out], capture_output=True)
+    kept, lost = int(fathom("query", "--count", out)), stat(out)["lost"]
+    check("killed_and_full", kept + lost == 100000 and kept and lost, (kept, lost))
+    r = run(f"rings={d}/gone,out={d}/saved", 1000)
+    check("rings_go_when_all_is_well", not os.path.exists(d + "/gone") and fathom("query", "--count", d + "/saved").strip() == "1000", r)
+    r = run(f"rings={d}/forks,out={d}/forked", 1000, "fork")
+    check("a_child_leaves_them_alone", fathom("query", "--count", d + "/forked").strip() == "2000", r)
+
+
 with tempfile.TemporaryDirectory() as work:
-    for part in (set_uid, links, sizes, short_writes, markers, loss):
+    for part in (set_uid, links, sizes, short_writes, markers, loss, killed):
         part(work)
 done()

@@ -81,7 +81,8 @@ static void beacon_layout(struct wire_beacon *b)
 	b->slot_page_bits = FATHOM_SLOT_PAGE_BITS;
 }
 
-int fathom_beacon(void)
+/* `table` has the addresses of the heads; NULL: the library's own, which a kernel's image has. */
+static int beacon_write(struct fathom_ring **table)
 {
 	const struct fathom_config *c = &fathom_core.config;
 	struct wire_beacon *b;
@@ -108,7 +109,27 @@ int fathom_beacon(void)
 		b->release[i] = c->release[i];
 	beacon_layout(b);
 	for (uint32_t i = 0; i < b->nr_cpus; i++)
-		b->ring[i] = (uintptr_t)&fathom_core.ring[i];
+		b->ring[i] = (uintptr_t)(table ? &table[i] : &fathom_core.ring[i]);
 	b->crc = fathom_crc32(0, b, sizeof(*b));
 	return 0;
+}
+
+int fathom_beacon(void)
+{
+	return beacon_write(NULL);
+}
+
+int fathom_beacon_alone(void)
+{
+	uint32_t nr = fathom_core.nr_cpus;
+	struct fathom_ring *heads = nr ? fathom_memory_take(nr * sizeof(*heads)) : NULL;
+	struct fathom_ring **table = nr ? fathom_memory_take(nr * sizeof(*table)) : NULL;
+
+	if (nr && (!heads || !table))
+		return -FATHOM_ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		__builtin_memcpy(&heads[i], fathom_core.ring[i], sizeof(heads[i]));
+		fathom_core.ring[i] = table[i] = &heads[i];
+	}
+	return beacon_write(table);
 }

@@ -9,4 +9,10 @@
  */
 int fathom_beacon(void);
 
+/*
+ * The same for memory that is kept without the rest of the program, a file that is mapped: the heads of the rings move into it,
+ * so call it before the first event. After a snapshot it describes the rings before it. Context: task, after fathom_init().
+ */
+int fathom_beacon_alone(void);
+
 #endif
