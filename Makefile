@@ -23,7 +23,7 @@ include trace/files.mk
 
 # ---- host program -------------------------------------------------------------------------------------------------
 
-TOOLS_STAGES := base decode query store model program sql view capture cmd
+TOOLS_STAGES := base decode query store model program sql view rules capture cmd
 TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
 TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -DWIRE_HOST=1 -I. -Itools -pthread

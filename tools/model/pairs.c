@@ -386,7 +386,8 @@ static bool pair_role(struct model *m, size_t i, bool begin)
 	r->pair = i;
 	r->is_mark = true;
 	r->name = model_word(m, text,
-			     (size_t)snprintf(text, sizeof(text), "%s=%s", p->begin, p->end));
+			     (size_t)snprintf(text, sizeof(text), "%s=%s%s%s", p->begin, p->end,
+					      p->key ? ":" : "", p->key ? p->key : ""));
 	return true;
 }
 
