@@ -4,7 +4,8 @@
 #define FATHOM_EVENTS_WORDS_H
 
 /* A task's name into a record: cut to 15 characters, the rest zero, so no stale memory is recorded. */
-static inline FATHOM_NOTRACE __attribute__((__unused__)) void fathom_assign_comm(char to[16], const char *from)
+static inline FATHOM_NOTRACE __attribute__((__unused__)) void fathom_assign_comm(char to[16],
+										 const char *from)
 {
 	int i = 0;
 
