@@ -6,7 +6,12 @@
 #include "base/file.h"
 #include "store/store.h"
 #include "view/eventline.h"
+#include "view/export.h"
+#include "view/latency.h"
+#include "view/profile.h"
+#include "view/timeline.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <signal.h>
 
@@ -110,6 +115,29 @@ static void print_some(struct source *s)
 	eventline_free(l);
 }
 
+/* The model, and all that print it: whatever the events say, nothing breaks and tasks' times add up. */
+static void answer(struct source *s)
+{
+	struct scan_choice all = SCAN_ALL;
+	struct model_walk walk = {.choice = &all, .no_index = true};
+	struct latency_options l = {.walk = walk,
+				    .kinds = LATENCY_KINDS,
+				    .worst = 3,
+				    .by = LATENCY_BY_TASK,
+				    .bold = "",
+				    .plain = ""};
+	struct profile_options p = {.walk = walk, .bold = "", .plain = "", .function = "schedule"};
+	struct timeline_options t = {.title = "x", .choice = &all, .max = 100000};
+	struct timeline_result r;
+	FILE *nowhere = fopen("/dev/null", "w");
+
+	CHECK(latency_print(s, &l, nowhere) != -ENOMEM);
+	CHECK(profile_print(s, &p, nowhere) != -ENOMEM);
+	CHECK(timeline_html(s, &t, nowhere, &r) != -ENOMEM);
+	export_events(s, &all, EXPORT_CHROME, nowhere);
+	fclose(nowhere);
+}
+
 static void try(const uint8_t *p, size_t n)
 {
 	struct source_options o = {.as = "trace.dat", .quiet = true};
@@ -122,6 +150,8 @@ static void try(const uint8_t *p, size_t n)
 		return;
 	events = fuzz_walk(s);
 	print_some(s);
+	if (rnd(MUTATIONS) < 20) /* it takes longer than all the rest */
+		answer(s);
 	if (!store_open(s, &so, &st)) {
 		struct merge *m = merge_open(s, NULL, NULL);
 
