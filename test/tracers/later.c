@@ -353,7 +353,7 @@ TEST(no_room)
 {
 	struct plug a, b;
 
-	start("tracer=nop,out=,buffer_kb=256,functions=9");
+	start("tracer=nop,out=,buffer_kb=256,functions=5");
 	a = plug_open("alpha.so");
 	b = plug_open("beta.so");
 	CHECK_EQ(lines_with("available_filter_functions", "[alpha.so]"), 3);
