@@ -27,10 +27,10 @@ TOOLS_STAGES := base decode query store model program sql view rules capture cmd
 TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
 TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -DWIRE_HOST=1 -I. -Itools -pthread
-TOOLS_LIBS   := -lsqlite3 -ldw -lelf -lzstd -lz -llz4 -ljansson -lfuse3 -lm -pthread
-# Loading nine libraries takes as long as starting the process twice over, which a query feels. Where the archives are
+TOOLS_LIBS   := -lsqlite3 -ldw -lelf -lzstd -lz -llz4 -lfuse3 -lm -pthread
+# Loading eight libraries takes as long as starting the process twice over, which a query feels. Where the archives are
 # there, only libc stays shared.
-STATIC_LIBS  := sqlite3 dw elf lzma bz2 zstd z lz4 jansson fuse3
+STATIC_LIBS  := sqlite3 dw elf lzma bz2 zstd z lz4 fuse3
 HAVE_STATIC  := $(if $(filter-out /%,$(foreach l,$(STATIC_LIBS),$(shell $(CC) -print-file-name=lib$(l).a))),,y)
 FATHOM_LIBS  := $(if $(HAVE_STATIC),-Wl$(comma)-Bstatic $(STATIC_LIBS:%=-l%) -Wl$(comma)-Bdynamic -lm -pthread,$(TOOLS_LIBS))
 TOOLS_OBJ    := $(TOOLS_SRC:%.c=$(B)/host/%.o) $(WIRE_SRC:%.c=$(B)/host/%.o)

@@ -58,6 +58,6 @@ CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
 .PHONY: $(CONTROL_FUZZ)
 $(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
 	@mkdir -p $(B)/fuzz/found/trace_$*
-	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(FUZZ_FLAGS) $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
+	$< -max_total_time=$(FUZZ_SECONDS) $(FUZZ_LIMITS) $(FUZZ_FLAGS) $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)

@@ -1,9 +1,12 @@
 # Fuzzing. test/fuzz/tools_NAME.c defines LLVMFuzzerTestOneInput(); its corpus is test/fuzz/corpus/tools_NAME/.
 #   make check      replays every corpus, each input also with seeded mutations, under ASan + UBSan
 #   make fuzz-NAME  looks for new inputs with clang's libFuzzer (FUZZ_SECONDS=60; FUZZ_FLAGS goes to it)
+#   make fuzz-all   every target N=1000000 times, none of the runs over 1 s or 1 GiB
 
 FUZZ_TOOLS   := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/tools_*.c))
 FUZZ_SECONDS ?= 60
+# Inputs as long as a hostile file; libFuzzer's own default is the longest of the corpus.
+FUZZ_LIMITS  := -max_len=1000000 -rss_limit_mb=1024 -timeout=1
 
 $(FUZZ_TOOLS:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/lib/fuzz_replay.c $(TOOLS_SAN)
 	@mkdir -p $(@D)
@@ -21,6 +24,12 @@ $(FUZZ_TOOLS:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(TOOLS_LIBOBJ:$(B)/host
 .PHONY: $(FUZZ_TOOLS:tools_%=fuzz-%)
 $(FUZZ_TOOLS:tools_%=fuzz-%): fuzz-%: $(B)/fuzz/tools_%
 	@mkdir -p $(B)/fuzz/found/$*
-	$< -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(FUZZ_FLAGS) $(B)/fuzz/found/$* test/fuzz/corpus/tools_$*
+	$< -max_total_time=$(FUZZ_SECONDS) $(FUZZ_LIMITS) $(FUZZ_FLAGS) $(B)/fuzz/found/$* test/fuzz/corpus/tools_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TOOLS:%=$(B)/test/fuzz/%)
+
+# Every target so many times. `make fuzz-all N=20000 FUZZ_FLAGS=-timeout=5` on a machine that is busy.
+FUZZ_N = $(if $(filter command,$(firstword $(origin N))),$(N),1000000)
+.PHONY: fuzz-all
+fuzz-all: $(FUZZ_TOOLS:%=$(B)/fuzz/%) $(patsubst test/fuzz/%.c,$(B)/fuzz/%,$(wildcard test/fuzz/trace_*.c)) ## every fuzz target N=1000000 times: no crash, no run over 1 s or 1 GiB
+	@test/fuzz/all $(FUZZ_N) $(FUZZ_LIMITS) $(FUZZ_FLAGS)

@@ -38,6 +38,12 @@ def wrong_place(r, line):
     return line[:at] + bytes([r.choice([c for c in HEX if c != line[at]])]) + line[at + 1:]
 
 
+def far_off(r, line):
+    """The id of a block so far ahead that nobody could have lost all between."""
+    at = line.index(b"[", line.index(b">=<")) + 1
+    return line[:at] + b"0" + bytes([r.choice(HEX[1:])]) + line[at + 2:]
+
+
 def coloured(r, line):
     at = r.randrange(line.index(b">=<"), len(line))
     return line[:at] + b"\x1b[01;33m" + line[at:]
@@ -57,7 +63,12 @@ with tempfile.TemporaryDirectory() as work:
         rc, _, err = fathom("convert", whole, out)
         check(f"{capture}_not_written_over", rc == 1 and "--force" in err and open(out, "rb").read() == want, err)
         check(f"{capture}_reads", len(want) > 100, len(want))
-        for harm in (gone, cut, bad_character, broken, wrong_place, coloured):
+        # A line from nowhere after the last one opens no block of its own: nothing was lost.
+        extra = far_off(random.Random(1), lines[next(i for i in ours if b".00]" in lines[i])])
+        open(hurt, "wb").write(b"\n".join(lines[:ours[-1] + 1] + [extra] + lines[ours[-1] + 1:]))
+        rc, _, err = fathom("convert", "-f", hurt, out)
+        check(f"{capture}_line_from_nowhere", rc == 0 and open(out, "rb").read() == want and "lost" not in err, err)
+        for harm in (gone, cut, bad_character, broken, wrong_place, far_off, coloured):
             bad = []
             for seed in range(12):
                 r = random.Random(f"{capture}{harm.__name__}{seed}")

@@ -7,12 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MUTATIONS 200
-#define SECONDS	  20 /* one input may take so long */
+#define INPUT_MAX (1u << 20)
+#define SECONDS	  1    /* one input may take so long on a CPU ... */
+#define MEGABYTES 1024 /* ... and so much memory, the sanitizer's own included */
+
+/* What was freed does not stay for long: it would count as memory of a later input. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=16:allocator_may_return_null=1";
+}
 
 static char running[700];
 
@@ -21,6 +32,23 @@ static uint32_t rnd(uint64_t *s, uint32_t n)
 {
 	*s = *s * 6364136223846793005ull + 1442695040888963407ull;
 	return n ? (uint32_t)(*s >> 33) % n : 0;
+}
+
+/* A piece of the input, many times over: what is cheap to write may be dear to read. */
+static size_t repeat(uint8_t *p, size_t n, size_t at, uint64_t *seed)
+{
+	size_t piece = 1 + rnd(seed, (uint32_t)(n - at < 200 ? n - at : 200));
+	size_t times = 1 + rnd(seed, (uint32_t)(INPUT_MAX / piece)), more;
+
+	if (rnd(seed, 4))
+		times = 1 + times % 1000;
+	more = times * piece;
+	if (more > INPUT_MAX - n)
+		more = (INPUT_MAX - n) / piece * piece;
+	memmove(p + at + more, p + at, n - at);
+	for (size_t i = 0; i < more; i++)
+		p[at + i] = p[at + more + i % piece];
+	return n + more;
 }
 
 static size_t mutate(uint8_t *p, size_t n, uint64_t seed)
@@ -33,22 +61,54 @@ static size_t mutate(uint8_t *p, size_t n, uint64_t seed)
 
 		if (len > n - at)
 			len = (uint32_t)(n - at);
-		switch (rnd(&seed, 5)) {
+		switch (rnd(&seed, 6)) {
 		case 0: p[at] ^= (uint8_t)(1 << rnd(&seed, 8)); break;
 		case 1: p[at] = odd[rnd(&seed, sizeof(odd))]; break;
 		case 2: memset(p + at, odd[rnd(&seed, sizeof(odd))], len); break;
 		case 3: memmove(p + rnd(&seed, (uint32_t)(n - len + 1)), p + at, len); break;
-		default: n = at; break;
+		case 4: n = at; break;
+		default: n = repeat(p, n, at, &seed); break;
 		}
 	}
 	return n;
 }
 
+static const uint8_t *input;
+static size_t input_bytes;
+
+/* The input is kept for who looks into it. */
+static void fail(const char *what, long n)
+{
+	int fd = open("build/test/fuzz/" FUZZ_NAME ".bad", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	dprintf(1, "not ok fuzz_%s: %s (%ld) for %s, build/test/fuzz/%s.bad has it\n", FUZZ_NAME,
+		what, n, running, FUZZ_NAME);
+	if (fd < 0 || write(fd, input, input_bytes) < 0)
+		_exit(2);
+	_exit(1);
+}
+
 static void hung(int sig)
 {
 	(void)sig;
-	dprintf(1, "not ok fuzz_%s: more than %d s for %s\n", FUZZ_NAME, SECONDS, running);
-	_exit(1);
+	fail("too many seconds", SECONDS);
+}
+
+/* Time on a CPU, so that a busy machine is not a slow parser. */
+static void limit(int seconds)
+{
+	struct itimerval t = {.it_value.tv_sec = seconds};
+
+	setitimer(ITIMER_PROF, &t, NULL);
+}
+
+static void check_memory(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	if (r.ru_maxrss / 1024 >= MEGABYTES)
+		fail("too many megabytes", r.ru_maxrss / 1024);
 }
 
 /* The input lies at the very end of its allocation, so that ASan sees one byte too many. */
@@ -57,17 +117,20 @@ static void run(const uint8_t *p, size_t n)
 	uint8_t *exact = malloc(n ? n : 1);
 
 	memcpy(exact, p, n);
-	alarm(SECONDS);
+	input = exact;
+	input_bytes = n;
+	limit(SECONDS);
 	LLVMFuzzerTestOneInput(exact, n);
-	alarm(0);
+	limit(0);
+	check_memory();
 	free(exact);
 }
 
 static int replay(const char *path)
 {
 	FILE *f = fopen(path, "r");
-	uint8_t *p = malloc(1 << 22), *copy = malloc(1 << 22);
-	size_t n = f && p ? fread(p, 1, 1 << 22, f) : 0;
+	uint8_t *p = malloc(INPUT_MAX), *copy = malloc(INPUT_MAX);
+	size_t n = f && p ? fread(p, 1, INPUT_MAX, f) : 0;
 
 	if (f)
 		fclose(f);
@@ -93,7 +156,7 @@ int main(void)
 	int n = 0, bad = 0;
 	DIR *d;
 
-	signal(SIGALRM, hung);
+	signal(SIGPROF, hung);
 	if (!freopen("build/test/fuzz/" FUZZ_NAME ".stderr", "w", stderr))
 		return 1;
 	snprintf(dir, sizeof(dir), "test/fuzz/corpus/%s", FUZZ_NAME);

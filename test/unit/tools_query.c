@@ -137,6 +137,20 @@ TEST(printfmt_arithmetic)
 	CHECK_STR(p("\"%s\", REC->small ? REC->neg ? \"a\" : \"b\" : \"c\""), "a");
 }
 
+/* What a CPU or the language does not define has a result here, and the same everywhere. */
+TEST(arithmetic_has_no_undefined_corner)
+{
+	CHECK_STR(p("\"%lld %lld\", ((s64)1 << 63) / (s64)REC->args[1], "
+		    "((s64)1 << 63) % (s64)REC->args[1]"),
+		  "-9223372036854775808 0");
+	CHECK_STR(p("\"%d\", REC->neg / (int)REC->args[1]"), "5");
+	CHECK_STR(p("\"%llx %llx\", (u64)REC->args[1] << 64, (u64)REC->args[1] >> 64"), "0 0");
+	CHECK_STR(p("\"%llx %llx\", (u64)REC->args[1] << 63, (u64)REC->args[1] >> 63"),
+		  "8000000000000000 1");
+	CHECK_STR(p("\"%x %x\", REC->big << 32, REC->big >> 32"), "0 0");
+	CHECK_STR(p("\"%lld\", (s64)REC->args[1] >> 64"), "0");
+}
+
 TEST(printfmt_helpers)
 {
 	CHECK_STR(p("\"%s\", __print_flags(REC->small, \"|\", { 8, \"A\" }, { 0x40UL, \"B\" })"),
@@ -270,6 +284,18 @@ TEST(filter_language)
 }
 
 /* As trace-cmd's -F: blanks around names, regular expressions, names alone; several parts. */
+/* Expressions over which a matcher could ponder for hours are refused; the last that is taken is not. */
+TEST(filter_regex_is_modest)
+{
+	CHECK_EQ(keeps("comm =~ \"k+w*o+r+k+e+r+/+0+:1\""), 1);
+	CHECK_EQ(keeps("comm =~ \"k+w+o+r+k+e+r+/+0+:1\""), -1);
+	CHECK_EQ(keeps("comm =~ \"k+w+o+r+k+e+r+/+0\""), 1);
+	CHECK_EQ(keeps("comm =~ \"(k+)+\""), 1);
+	CHECK_EQ(keeps("comm =~ \"k++\""), -1);
+	CHECK_EQ(keeps("comm =~ \"k{1,100}\""), 1);
+	CHECK_EQ(keeps("comm =~ \"k{1,101}\""), -1);
+}
+
 TEST(filter_events)
 {
 	CHECK_EQ(keeps(" test / thing : neg < 0"), -1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tools_store.c -- the index finds what walking the whole trace finds; stale and damaged index files are not believed. */
 #include "harness.h"
+#include <fcntl.h>
 #include "lib/fuzz_file.h"
 #include "lib/make_trace.h"
 #include "base/file.h"
@@ -20,7 +21,7 @@ static uint32_t rnd(uint32_t n)
 }
 
 /* `back`: times of a CPU step back now and then. Type 4 is rare. */
-static void make(const char *path, uint32_t nr, bool back)
+static void make_times(const char *path, uint32_t nr, bool back, bool still)
 {
 	struct made_cpu cpus[CPUS] = {{0}};
 	uint64_t time[CPUS] = {1000, 1000, 1000};
@@ -29,8 +30,11 @@ static void make(const char *path, uint32_t nr, bool back)
 		uint32_t cpu = rnd(10) < 7 ? 0 : rnd(CPUS);
 		struct made_event e = {.cpu = cpu, .n = i, .pid = (int32_t)rnd(4)};
 
-		time[cpu] += rnd(3) ? rnd(50) : 0;
-		if (!rnd(2000))
+		if (!still)
+			time[cpu] += rnd(3) ? rnd(50) : 0;
+		else if (i % 3000 == 0) /* then all CPUs stand at one time again */
+			time[0] = time[1] = time[2] = 1000 + i;
+		if (!still && !rnd(2000))
 			time[cpu] += 1ull << 28;
 		if (back && !rnd(3000))
 			time[cpu] -= rnd(20000) % time[cpu];
@@ -41,6 +45,11 @@ static void make(const char *path, uint32_t nr, bool back)
 			made_new_page(&cpus[cpu], time[cpu]);
 	}
 	made_save(path, cpus, CPUS, TYPES);
+}
+
+static void make(const char *path, uint32_t nr, bool back)
+{
+	make_times(path, nr, back, false);
 }
 
 struct seen {
@@ -111,6 +120,24 @@ static void compare(struct store *st, struct source *s)
 	free(all);
 }
 
+/* Every time that occurs, and those beside it: a seek by time finds the first event that is not before it. */
+static void compare_times(struct store *st, struct source *s)
+{
+	uint64_t nr, before = 0;
+	struct seen *all = walk(s, &nr);
+	struct merge *m = merge_open(s, NULL, NULL);
+
+	for (uint64_t i = 0; i < nr; i++) {
+		if (i && all[i].time == before)
+			continue;
+		before = all[i].time;
+		CHECK_EQ(store_seek_time(st, m, before), i);
+		CHECK_EQ(next_n(m), all[i].n);
+	}
+	merge_close(m);
+	free(all);
+}
+
 static void check_trace(uint32_t nr, bool back)
 {
 	char path[] = "/tmp/fathom-test-XXXXXX", index[64];
@@ -151,6 +178,27 @@ TEST(store_of_few_events)
 {
 	seed = 3;
 	check_trace(3000, false);
+}
+
+/* Many events of one time, more than a step of the index has, on all CPUs. */
+TEST(store_finds_events_of_equal_times)
+{
+	char path[] = "/tmp/fathom-test-XXXXXX";
+	struct store_options o = {.no_file = true};
+	struct source *s;
+	struct store *st;
+
+	close(mkstemp(path));
+	seed = 5;
+	make_times(path, 60000, false, true);
+	CHECK_EQ(source_open(path, NULL, &s), 0);
+	CHECK_EQ(store_open(s, &o, &st), 0);
+	CHECK(st->nr_steps > 20);
+	compare(st, s);
+	compare_times(st, s);
+	store_close(st);
+	source_close(s);
+	unlink(path);
 }
 
 static void flip(const char *path, long at)
@@ -215,6 +263,12 @@ TEST(store_does_not_believe_a_wrong_index)
 	build(path);
 	/* The same size, another content: the sample or the time of change tells. */
 	flip(path, 9000);
+	CHECK(!believed(path));
+	/* And the same time of change: the sample alone must tell. */
+	build(path);
+	CHECK_EQ(stat(path, &sb), 0);
+	flip(path, 0x90);
+	CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[2]){sb.st_atim, sb.st_mtim}, 0), 0);
 	CHECK(!believed(path));
 	unlink(path);
 	unlink(index);

@@ -193,4 +193,91 @@ TEST(list_ends_where_it_says)
 	}
 }
 
+/* A trace of one CPU with these pages, opened; the file is gone. */
+static struct source *of_pages(const uint8_t *pages, uint32_t nr)
+{
+	char path[] = "/tmp/fathom-test-XXXXXX";
+	struct sink sink = {mkstemp(path), 0};
+	uint64_t bytes[1] = {nr * 4096ull};
+	struct source *s = NULL;
+	struct fathom_dat d;
+
+	fathom_dat_begin(&d, put, &sink, 4096, 0, 8);
+	fathom_dat_header(&d, fathom_dat_header_page, strlen(fathom_dat_header_page),
+			  fathom_dat_header_event, strlen(fathom_dat_header_event));
+	fathom_dat_ftrace(&d, 0);
+	fathom_dat_systems(&d, 1);
+	fathom_dat_system(&d, "demo", 1);
+	fathom_dat_format(&d, format_tick, strlen(format_tick));
+	fathom_dat_kallsyms(&d, "", 0);
+	fathom_dat_printk(&d, "", 0);
+	fathom_dat_cmdlines(&d, "", 0);
+	fathom_dat_cpus(&d, 1);
+	fathom_dat_data(&d, "mono", bytes, 1);
+	fathom_dat_bytes(&d, pages, bytes[0]);
+	CHECK_EQ(d.err, 0);
+	close(sink.fd);
+	CHECK_EQ(source_open(path, NULL, &s), 0);
+	unlink(path);
+	return s;
+}
+
+/* A full page has no room for the number of events lost before it, whatever its flags say; the next page is not read for it. */
+TEST(a_count_outside_the_page_is_not_known)
+{
+	static uint8_t pages[2 * 4096];
+	const uint32_t flags = WIRE_COMMIT_MISSED | WIRE_COMMIT_STORED;
+	struct source *s;
+	struct cursor *c;
+	struct event e = {0};
+
+	make_page(pages, 1000, 1, 0, 255, 0, 8);
+	make_page(pages + 4096, 5000, 1, 255, 254, 0, 8);
+	store(pages + 8, 4080 | flags, 8, 0);
+	store(pages + 4096 + 8, (4080 - 16) | flags, 8, 0);
+	store(pages + 8192 - 16, 77, 8, 0);
+	s = of_pages(pages, 2);
+	c = cursor_open(s, 0);
+	CHECK(cursor_next(c, &e));
+	CHECK_EQ(e.lost, LOST_UNKNOWN);
+	for (int i = 1; i < 255; i++)
+		CHECK(cursor_next(c, &e) && !e.lost);
+	CHECK(cursor_next(c, &e));
+	CHECK_EQ(e.lost, 77);
+	cursor_close(c);
+	source_close(s);
+}
+
+/* An absolute stamp has 59 bits: one below the time before it is of the next round. */
+TEST(stamps_go_round)
+{
+	static uint8_t page[4096];
+	const uint64_t round = 1ull << 59, before = 2 * round - 10;
+	uint8_t *p = page + 16;
+	struct source *s;
+	struct cursor *c;
+	struct event e = {0};
+
+	memset(page, 0, sizeof(page));
+	store(page, before, 8, 0);
+	for (uint32_t i = 0; i < 2; i++, p += 24) {
+		uint64_t stamp = i ? 5 : round - 8;
+
+		store(p, 31u | (uint32_t)(stamp & 0x7ffffff) << 5, 4, 0);
+		store(p + 4, stamp >> 27, 4, 0);
+		store(p + 8, 3, 4, 0);
+		store(p + 12, 100, 2, 0);
+		store(p + 20, i, 4, 0);
+	}
+	store(page + 8, 48, 8, 0);
+	s = of_pages(page, 1);
+	c = cursor_open(s, 0);
+	CHECK(cursor_next(c, &e));
+	CHECK(e.time == 2 * round - 8);
+	CHECK(cursor_next(c, &e));
+	CHECK(e.time == 2 * round + 5);
+	cursor_close(c);
+	source_close(s);
+}
+
 TEST_MAIN

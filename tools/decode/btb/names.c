@@ -4,6 +4,7 @@
 #include "decode/btb/names_int.h"
 #include "decode/names/elf.h"
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 
 #define NAME_MAX_ 256
+#define SYMT_MAX  (256u << 20)
 
 static struct btb_binary *binary_of(struct btb_names *n, const char *name)
 {
@@ -91,40 +93,60 @@ static bool stays_inside(const char *name)
 	return true;
 }
 
-/* NAME.symt: lines `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. */
-static bool read_symt(struct btb_names *n, struct btb_binary *b)
+/* `NAME \t start \t end \t mangled name`, 16 hex digits each, the end exclusive. False: the line is none. */
+static bool symt_line(struct symbols *t, const char *line)
 {
-	char path[4096], line[8192];
-	unsigned nr = 0;
-	FILE *f;
+	const char *p = strchr(line, '\t');
+	uint64_t start, end;
+	char *q;
 
-	if (!n->tables || !stays_inside(b->name) ||
-	    snprintf(path, sizeof(path), "%s/%s.symt", n->tables, b->name) >= (int)sizeof(path))
+	if (!p || (start = strtoull(p + 1, &q, 16), *q != '\t') ||
+	    (end = strtoull(q + 1, &q, 16), *q != '\t') || end < start)
 		return false;
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f)) {
-		uint64_t start, end;
-		char *p = strchr(line, '\t'), *q;
+	symbols_add(t, start, end - start, q + 1, strlen(q + 1), "", 0);
+	return true;
+}
+
+void btb_symt_add(struct symbols *t, const char *path, char *text, char id[BUILD_ID_TEXT])
+{
+	unsigned nr = 0;
+	char *next;
+
+	*id = 0;
+	for (char *line = text; *line; line = next) {
+		size_t n = strcspn(line, "\n");
 
 		nr++;
-		line[strcspn(line, "\r\n")] = 0;
+		next = line + n + (line[n] == '\n');
+		line[n - (n && line[n - 1] == '\r')] = 0;
 		if (!strncmp(line, "# build-id ", 11))
-			check_build(b, path, line + 11);
-		if (!line[0] || line[0] == '#')
-			continue;
-		if (!p || (start = strtoull(p + 1, &q, 16), *q != '\t') ||
-		    (end = strtoull(q + 1, &q, 16), *q != '\t') || end < start) {
-			diag_warn("%s: line %u: expected NAME, start, end and symbol with tabs "
-				  "between",
-				  path, nr);
-			continue;
-		}
-		symbols_add(b->symbols, start, end - start, q + 1, strlen(q + 1), "", 0);
+			snprintf(id, BUILD_ID_TEXT, "%s", line + 11);
+		if (line[0] && line[0] != '#' && !symt_line(t, line))
+			diag_at(path, (uint64_t)(line - text),
+				"line %u: expected NAME, start, end and symbol with tabs between",
+				nr);
 	}
-	fclose(f);
-	return true;
+	diag_flush();
+}
+
+/* The table NAME.symt of a binary. False: there is none. */
+static bool read_symt(struct btb_names *n, struct btb_binary *b)
+{
+	char id[BUILD_ID_TEXT], *path = NULL, *text = NULL;
+	size_t bytes;
+
+	if (!n->tables || !stays_inside(b->name) ||
+	    asprintf(&path, "%s/%s.symt", n->tables, b->name) < 0)
+		return false;
+	text = file_load(path, SYMT_MAX, &bytes);
+	if (text) {
+		btb_symt_add(b->symbols, path, text, id);
+		if (*id)
+			check_build(b, path, id);
+	}
+	free(text);
+	free(path);
+	return text != NULL;
 }
 
 void btb_binary_load(struct btb_names *n, struct btb_binary *b)

@@ -52,4 +52,7 @@ void btb_binary_load(struct btb_names *n, struct btb_binary *b);
 /* NULL if there is none, and none is to be made or can be. */
 struct btb_task *btb_task_of(struct btb_names *n, uint64_t id, bool make);
 
+/* The lines of a table of symbols, NUL-terminated, which are changed; the build that the table is of, or "". */
+void btb_symt_add(struct symbols *t, const char *path, char *text, char id[BUILD_ID_TEXT]);
+
 #endif

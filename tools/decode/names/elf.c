@@ -67,6 +67,19 @@ static size_t collect(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct sym **
 	return nr;
 }
 
+/* One without a size reaches to the next address that has a symbol. */
+static void give_sizes(struct sym *v, size_t n)
+{
+	uint64_t next = 0; /* the first address above those of v[i] */
+
+	for (size_t i = n; i-- > 0;) {
+		if (i + 1 < n && v[i + 1].at > v[i].at)
+			next = v[i + 1].at;
+		if (!v[i].size && next)
+			v[i].size = next - v[i].at;
+	}
+}
+
 static int add_table(struct symbols *t, Elf *elf, uint32_t want, const char *module, size_t *added)
 {
 	Elf_Scn *scn = NULL;
@@ -80,15 +93,12 @@ static int add_table(struct symbols *t, Elf *elf, uint32_t want, const char *mod
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != want)
 			continue;
 		n = collect(elf, scn, &sh, &v);
-		qsort(v, n, sizeof(*v), by_address);
-		for (size_t i = 0; i < n && !err; i++) {
-			uint64_t size = v[i].size;
-
-			for (size_t k = i + 1; !size && k < n; k++)
-				size = v[k].at - v[i].at;
-			err = symbols_add(t, v[i].at, size, v[i].name, strlen(v[i].name), module,
-					  strlen(module));
-		}
+		if (n)
+			qsort(v, n, sizeof(*v), by_address);
+		give_sizes(v, n);
+		for (size_t i = 0; i < n && !err; i++)
+			err = symbols_add(t, v[i].at, v[i].size, v[i].name, strlen(v[i].name),
+					  module, strlen(module));
 		free(v);
 		if (err)
 			return err;

@@ -426,10 +426,18 @@ static void close_dump(struct parser *p, bool cut, uint64_t offset)
 	p->d = NULL;
 }
 
+/* One per CPU and boot. Each may buy a dictionary of 256 KB with a few lines. */
+#define DUMPS_MAX 512u
+
 static void open_dump(struct parser *p, const struct sel4_log_line *l, const char *at)
 {
-	struct sel4_dump *d = realloc(p->dumps, (p->nr_dumps + 1) * sizeof(*d));
+	struct sel4_dump *d;
 
+	if (p->nr_dumps == DUMPS_MAX) {
+		problem(p, l->offset, 0, "more than %u dumps: this one is skipped", DUMPS_MAX);
+		return;
+	}
+	d = realloc(p->dumps, (p->nr_dumps + 1) * sizeof(*d));
 	if (!d) {
 		p->error = -ENOMEM;
 		return;

@@ -203,6 +203,14 @@ static const char *before_blanks(const char *p, const char *end)
 	return end;
 }
 
+/* Columns before the event's name take some 80 bytes; what a longer line holds further on is not taken for them. */
+#define COLUMNS_MAX 512
+
+static const char *columns_end(const char *p, const char *end)
+{
+	return end - p > COLUMNS_MAX ? p + COLUMNS_MAX : end;
+}
+
 /*
  *     bash-57        1d..2. 12808us+: sys_exit: NR 257 = 3
  *     bash-57        1d..2.    2: sys_exit: NR 257 = 3
@@ -212,7 +220,9 @@ static const char *before_blanks(const char *p, const char *end)
  */
 static bool parse_latency(const char *p, const char *end, struct text_line *out)
 {
-	for (const char *colon = p; (colon = memchr(colon, ':', (size_t)(end - colon))); colon++) {
+	const char *stop = columns_end(p, end);
+
+	for (const char *colon = p; (colon = memchr(colon, ':', (size_t)(stop - colon))); colon++) {
 		bool us = colon - p > 4 && colon[-3] == 'u' && colon[-2] == 's';
 		const char *time_end = us ? colon - 3 : colon;
 		const char *time = word_start(p, time_end), *flags_end = before_blanks(p, time);
@@ -281,7 +291,7 @@ static bool parse_verbose(const char *p, const char *end, struct text_line *out)
 
 void text_parse_line(const char *p, const char *end, struct text_line *out)
 {
-	const char *b = p, *task_end;
+	const char *b = p, *stop, *task_end;
 	uint64_t tgid;
 
 	memset(out, 0, sizeof(*out));
@@ -295,7 +305,8 @@ void text_parse_line(const char *p, const char *end, struct text_line *out)
 	if (parse_lost(p, end, out))
 		return;
 	/* A comm may hold a bracket: take the first one that the rest of the line agrees with. */
-	while ((b = memchr(b, '[', (size_t)(end - b)))) {
+	stop = columns_end(p, end);
+	while ((b = memchr(b, '[', (size_t)(stop - b)))) {
 		task_end = b;
 		while (task_end > p && task_end[-1] == ' ')
 			task_end--;
@@ -330,9 +341,13 @@ bool text_next_pair(const char **p, const char *end, struct span *key, struct sp
 
 		while (k > *p && word(k[-1]))
 			k--;
+		if (k == eq || digit(*k) || v == end || *v == '=') {
+			eq++;
+			continue;
+		}
 		while (v < end && *v != ' ' && *v != ',' && *v != ')' && *v != '\n')
 			v++;
-		if (k < eq && v > eq + 1 && !digit(*k) && eq[1] != '=') {
+		if (v > eq + 1) {
 			*key = (struct span){k, (uint32_t)(eq - k)};
 			*value = (struct span){eq + 1, (uint32_t)(v - eq - 1)};
 			*p = v;
