@@ -37,6 +37,8 @@ enum wire_recording_kind {
 	WIRE_RECORDING_KALLSYMS = 3,
 	WIRE_RECORDING_PRINTK = 4,
 	WIRE_RECORDING_CMDLINES = 5,
+	/* Pages that did not fit behind the others: they stand in the room for the end and come after all. At most one. */
+	WIRE_RECORDING_LAST_PAGES = 6,
 };
 
 #endif

@@ -118,6 +118,8 @@ def moment(number, kind, d):
     ended = json.loads(said)["ended"] if rc == 0 else stat_err
     missing, lost = gaps(out)
     good = rc == 0 and here == ["t.dat"] and re.search(KINDS[kind], ended) and missing is not None and missing <= lost
+    if kind is not recorder_killed: # which may be in the middle of a page
+        good = good and fathom("verify", out)[0] == 0
     if kind in (recorder_told, no_room) and good:
         good = all_read_are_there(json.loads(text))
     if kind is no_room:

@@ -2,6 +2,8 @@
 /* tools_capture.c -- recordings and where they come from: the file at every moment, hostile 9P targets, memory images of every kind. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,6 +156,51 @@ TEST(a_cut_recording_shows_the_rest)
 	source_close(s);
 	free(bytes);
 	recording_close(&r);
+	capture_free(&c);
+}
+
+/* The file may not grow any more: the page that does not fit is still in it, after the others, and so is the end. */
+TEST(a_full_disk_loses_no_page)
+{
+	const char *path = in_dir("full.dat");
+	struct rlimit old, full;
+	struct recording r;
+	struct capture c;
+	struct source *s;
+	struct cursor *at;
+	struct event e;
+	uint8_t page[4096];
+	uint64_t n, last = 0;
+	uint32_t i = 0;
+
+	some_capture(&c);
+	REQUIRE(!recording_open(&r, path) && !recording_begin(&r, &c));
+	getrlimit(RLIMIT_FSIZE, &old);
+	full = (struct rlimit){r.at + 5 * 4112 + 1000, old.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &full);
+	do {
+		one_page(page, ++i);
+	} while (!recording_pages(&r, 0, page, 4096));
+	CHECK_EQ(r.err, -EFBIG);
+	CHECK_EQ(i, 6);
+	recording_end(&r, &c);
+	CHECK_EQ(recording_close(&r), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &old);
+	REQUIRE(!source_open(path, NULL, &s));
+	at = cursor_open(s, 0);
+	while (cursor_next(at, &e)) {
+		REQUIRE(source_field(s, &e, "n", &n));
+		CHECK_EQ(n, last + 1);
+		last = n;
+	}
+	CHECK_EQ(last, 6);
+	CHECK_STR(s->info.ended, "as planned");
+	CHECK(strstr(s->info.cpustat, "\ndropped events: 5\n"));
+	CHECK_STR(source_comm(s, 1), "one");
+	CHECK_EQ(s->damage_total, 0);
+	cursor_close(at);
+	source_close(s);
 	capture_free(&c);
 }
 

@@ -105,10 +105,12 @@ static unsigned int count_cpus(const char *dir)
 
 static void disguise(const char *dir)
 {
+	unsigned nr = count_cpus(dir);
 	char cpus[32];
 
-	snprintf(cpus, sizeof(cpus), "0-%u\n", count_cpus(dir) - 1);
-	cover_with_text(cpus, "/sys/devices/system/cpu/possible");
+	snprintf(cpus, sizeof(cpus), "0-%u\n", nr - 1);
+	if (nr) /* else it keeps the host's: a target that lists no CPUs has none to tell */
+		cover_with_text(cpus, "/sys/devices/system/cpu/possible");
 	cover_with_text("1\n", "/proc/sys/kernel/ftrace_enabled");
 	cover_with_file(dir, "kallsyms", "/proc/kallsyms");
 	cover_with_file(dir, "stack_tracer_enabled", "/proc/sys/kernel/stack_tracer_enabled");

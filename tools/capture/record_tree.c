@@ -19,7 +19,9 @@
 
 #define TEXT_MAX    (64u << 20) /* of one file of the tree */
 #define PATIENCE_MS 30000	/* a target that is silent so long is gone */
-#define SUSPECT_MS  1000 /* ... one that left a call unanswered when the recording was told to end */
+#define FINISH_MS   3000 /* ... when the recording was told to end, and nobody wants to wait */
+#define SUSPECT_MS  1000 /* ... and it left the last call unanswered */
+#define RESTORE_MS  10000
 #define FLUSH_MS    500
 
 struct session {
@@ -367,10 +369,9 @@ static void finish(struct session *s)
 
 	if (tree_is_dead(s->steer.t))
 		return;
-	/* Calls wait again; but one that was left unanswered may be the last. */
+	/* Calls wait again, but not long: the target may have stopped answering at this very moment. */
 	tree_stop_when(s->steer.t, stop_at_once);
-	if (s->pull.unanswered)
-		tree_patience(s->steer.t, SUSPECT_MS, FLUSH_MS);
+	tree_patience(s->steer.t, s->pull.unanswered ? SUSPECT_MS : FINISH_MS, FLUSH_MS);
 	if (tree_write(s->steer.t, steer_path(&s->steer, "tracing_on", path), "0")) {
 		diag_warn("%s: does not answer any more; its last pages are missing", s->o->target);
 		snprintf(s->c->ended + strlen(s->c->ended),
@@ -378,7 +379,7 @@ static void finish(struct session *s)
 			 ", the target did not answer any more");
 		return;
 	}
-	tree_patience(s->steer.t, PATIENCE_MS, FLUSH_MS);
+	tree_patience(s->steer.t, FINISH_MS, FLUSH_MS);
 	if (!s->r->err) {
 		int err = pull_rest(&s->pull);
 
@@ -388,6 +389,7 @@ static void finish(struct session *s)
 	take_stats(s);
 	take_text(s, "saved_cmdlines", &s->c->cmdlines);
 	take_text(s, "printk_formats", &s->c->printks);
+	tree_patience(s->steer.t, RESTORE_MS, FLUSH_MS);
 }
 
 static int record(struct session *s)

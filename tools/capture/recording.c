@@ -184,7 +184,7 @@ int recording_pages(struct recording *r, uint32_t cpu, const void *pages, size_t
 	if (!err)
 		r->nr_pages += bytes / r->page_bytes;
 	else if (!before)
-		add_record(r, &r->unsaved, WIRE_RECORDING_PAGES, cpu, pages, bytes);
+		add_record(r, &r->unsaved, WIRE_RECORDING_LAST_PAGES, cpu, pages, bytes);
 	return err;
 }
 
@@ -221,7 +221,7 @@ static int unsaved_pipe(struct recording *r, uint32_t cpu, int pipe, size_t byte
 		have += n > 0 ? (size_t)n : 0;
 	}
 	if (pages)
-		add_record(r, &r->unsaved, WIRE_RECORDING_PAGES, cpu, pages,
+		add_record(r, &r->unsaved, WIRE_RECORDING_LAST_PAGES, cpu, pages,
 			   have - have % r->page_bytes);
 	free(pages);
 	return gave_up(r, err);

@@ -107,7 +107,7 @@ static int serial_setup(int fd, const char *target, speed_t speed)
 	struct termios t;
 
 	if (tcgetattr(fd, &t)) {
-		diag_error("%s: is no serial line", target);
+		diag_error("%s: is not a serial line", target);
 	} else if (!serial_lock(fd)) {
 		diag_error("%s: in use by another program", target);
 	} else {
@@ -179,8 +179,8 @@ static int connect_pid(const char *target)
 	snprintf(path, sizeof(path), "/tmp/fathom-%u/%s", (unsigned int)st.st_uid, target);
 	fd = connect_unix(path);
 	if (fd < 0)
-		diag_error("%s: the process does not serve its tree on %s: %s (it has to call "
-			   "fathom_user_serve())",
+		diag_error("%s: the process does not serve its tree on %s: %s (start it with "
+			   "FATHOM_TRACE=serve=1, or let it call fathom_user_serve())",
 			   target, path, strerror(errno));
 	if (fd >= 0 && !is_users(fd, st.st_uid)) {
 		diag_error("%s: %s is another user's: not trusted", target, path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fs.c -- fathom fs: files of a target's control tree, without a mount. */
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,15 +14,23 @@
 #include "capture/p9.h"
 #include "capture/tree.h"
 
-static const char fs_help[] =
-	"usage: fathom fs TARGET ls [PATH]\n"
-	"       fathom fs TARGET cat PATH...\n"
-	"       fathom fs TARGET write PATH TEXT      (opened as `>` does; `append` as `>>`)\n"
-	"       fathom fs TARGET append PATH TEXT\n"
-	"       fathom fs TARGET mkdir|rmdir PATH\n"
-	"       fathom fs TARGET tree\n"
-	"\n"
-	"The files of a target's control tree without a mount. TARGET as in fathom mount.\n";
+static const struct option_spec own[] = {{0}};
+
+static const struct command_spec spec = {
+	.name = "fs",
+	.args = "TARGET ls|cat|write|append|mkdir|rmdir|tree [PATH] [TEXT]",
+	.about = "The files of a target's control tree without a mount. TARGET as in fathom "
+		 "mount.\n\n"
+		 "  ls [PATH]          the names in a directory\n"
+		 "  cat PATH...        what files say\n"
+		 "  write PATH TEXT    as `>` does\n"
+		 "  append PATH TEXT   as `>>` does\n"
+		 "  mkdir|rmdir PATH   make or remove an instance\n"
+		 "  tree               all of it",
+	.own = own,
+	.shared = OPTIONS_NONE,
+	.runs_command = true,
+};
 
 static int print_entry(void *arg, const char *name, const struct p9_stat *st)
 {
@@ -116,27 +125,32 @@ static int run(struct p9 *c, int argc, char **argv)
 	return ret;
 }
 
+static int wrong_words(void)
+{
+	diag_error("fs: %s is wanted; --help tells more", spec.args);
+	return EXIT_USAGE;
+}
+
 int cmd_fs(int argc, char **argv)
 {
+	struct options line;
 	struct p9 *c;
-	int ret;
+	char **words;
+	int n = 0, ret = options_parse(&spec, argc, argv, &line);
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(fs_help, stdout);
-		return EXIT_OK;
-	}
-	if (argc < 3) {
-		fputs(fs_help, stderr);
-		return EXIT_USAGE;
-	}
-	c = p9_connect(argv[1]);
+	if (ret != OPTIONS_GO)
+		return ret;
+	words = line.command;
+	while (words && words[n])
+		n++;
+	if (n < 2)
+		return wrong_words();
+	c = p9_connect(words[0]);
 	if (!c)
 		return EXIT_FAIL;
-	ret = run(c, argc - 2, argv + 2);
+	ret = run(c, n - 1, words + 1);
 	p9_close(c);
 	if (ret < 0)
-		diag_error("%s: %s: %s", argv[1], argc > 3 ? argv[3] : argv[2], strerror(-ret));
-	else if (ret > 0)
-		fputs(fs_help, stderr);
-	return ret < 0 ? EXIT_FAIL : ret ? EXIT_USAGE : EXIT_OK;
+		diag_error("%s: %s: %s", words[0], n > 2 ? words[2] : words[1], strerror(-ret));
+	return ret < 0 ? EXIT_FAIL : ret ? wrong_words() : EXIT_OK;
 }

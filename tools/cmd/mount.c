@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mount.c -- fathom mount: the control tree of a target as a file system. */
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,55 +11,53 @@
 #include "base/diag.h"
 #include "capture/mount.h"
 
-static const char mount_help[] =
-	"usage: fathom mount [-f] [-t] TARGET DIR\n"
-	"       fathom mount TARGET DIR COMMAND [ARGUMENT]...\n"
-	"       fathom mount -u DIR\n"
-	"\n"
-	"Mount the control tree of a traced kernel or process on DIR: Linux's tracefs, file by "
-	"file.\n"
-	"With a COMMAND (root): only while it runs and only for it, in a mount namespace of its "
-	"own\n"
-	"where the number of CPUs and kallsyms are the target's too; for trace-cmd.\n"
-	"\n"
-	"TARGET  a pid (a process with the user port), unix:PATH or a socket's path (QEMU's "
-	"chardev),\n"
-	"        tcp:HOST:PORT, or a serial device, /dev/ttyUSB0[:BAUD]\n"
-	"\n"
-	"  -f, --foreground  stay in the foreground\n"
-	"  -t, --tracefs     mount the host's tracefs below it first (root): unmodified trace-cmd "
-	"takes\n"
-	"                    the first tracefs of /proc/mounts, and then finds this one\n"
-	"  -u, --unmount     unmount DIR; reads that wait on it end\n"
-	"  -d, --debug       log every request\n"
-	"  -h, --help\n";
+static struct mount_options o;
+static bool down;
 
-struct mount_command {
-	struct mount_options o;
-	bool down;
-	bool help;
+static const struct option_spec own[] = {
+	{"foreground", 'f', NULL, "stay in the foreground", OPTION_FLAG, &o.foreground, NULL},
+	{"tracefs", 't', NULL,
+	 "mount the host's tracefs below it first (root): unmodified trace-cmd\n"
+	 "                             takes the first tracefs of /proc/mounts, and then finds "
+	 "this",
+	 OPTION_FLAG, &o.tracefs, NULL},
+	{"unmount", 'u', NULL, "unmount DIR; reads that wait on it end", OPTION_FLAG, &down, NULL},
+	{"debug", 'd', NULL, "log every request; stays in the foreground", OPTION_FLAG, &o.debug,
+	 NULL},
+	{0},
 };
 
-static bool parse(int argc, char **argv, struct mount_command *m)
-{
-	static const struct option options[] = {
-		{"foreground", no_argument, NULL, 'f'}, {"tracefs", no_argument, NULL, 't'},
-		{"unmount", no_argument, NULL, 'u'},	{"debug", no_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},	{NULL, 0, NULL, 0}};
-	int opt, args;
+static const struct command_spec spec = {
+	.name = "mount",
+	.args = "TARGET DIR [COMMAND [ARGUMENT]...]",
+	.about = "Mount the control tree of a traced kernel or process on DIR: Linux's tracefs, "
+		 "file by\n"
+		 "file. With a COMMAND (root): only while it runs and only for it, in a mount "
+		 "namespace of\n"
+		 "its own where the number of CPUs and kallsyms are the target's too; for "
+		 "trace-cmd.\n"
+		 "`fathom mount -u DIR` unmounts.\n\n"
+		 "TARGET  a pid (a process with the user port), unix:PATH or a socket's path "
+		 "(QEMU's\n"
+		 "        chardev), tcp:HOST:PORT, or a serial device, /dev/ttyUSB0[:BAUD]",
+	.own = own,
+	.shared = OPTIONS_NONE,
+	.runs_command = true,
+};
 
-	while ((opt = getopt_long(argc, argv, "+ftudh", options, NULL)) != -1) {
-		switch (opt) {
-		case 'f': m->o.foreground = true; break;
-		case 't': m->o.tracefs = true; break;
-		case 'u': m->down = true; break;
-		case 'd': m->o.debug = m->o.foreground = true; break;
-		case 'h': m->help = true; return true;
-		default: return false;
-		}
-	}
-	args = argc - optind;
-	return m->down ? args == 1 : args == 2 || (args > 2 && !m->o.foreground);
+/* How many words follow the options, and whether that makes sense. */
+static bool words_fit(char **words)
+{
+	int n = 0;
+
+	while (words && words[n])
+		n++;
+	if (down ? n == 1 : n == 2 || (n > 2 && !o.foreground))
+		return true;
+	diag_error("mount: %s", down	? "-u wants one directory"
+				: n > 2 ? "a COMMAND and -f exclude each other"
+					: "TARGET and DIR are wanted; --help tells more");
+	return false;
 }
 
 static int end(const char *dir)
@@ -75,39 +73,40 @@ static int end(const char *dir)
 	return err ? EXIT_FAIL : EXIT_OK;
 }
 
-static int serve_here(const char *dir, const struct mount_options *o)
+static int serve_here(const char *dir)
 {
-	struct p9 *c = p9_connect(o->target);
+	struct p9 *c = p9_connect(o.target);
 
-	return !c || mount_serve(c, dir, o) ? EXIT_FAIL : EXIT_OK;
+	return !c || mount_serve(c, dir, &o) ? EXIT_FAIL : EXIT_OK;
 }
 
 int cmd_mount(int argc, char **argv)
 {
-	struct mount_command m = {.down = false};
+	struct options line;
 	struct stat st;
-	char *dir;
-	int ret;
+	char *dir, **words;
+	int ret = options_parse(&spec, argc, argv, &line);
 
-	if (!parse(argc, argv, &m)) {
-		fputs(mount_help, stderr);
+	if (ret != OPTIONS_GO)
+		return ret;
+	o.foreground |= o.debug;
+	words = line.command;
+	if (!words_fit(words))
 		return EXIT_USAGE;
-	}
-	argv += optind;
-	if (m.help || m.down)
-		return m.help ? fputs(mount_help, stdout), EXIT_OK : end(argv[0]);
-	m.o.target = argv[0];
-	dir = realpath(argv[1], NULL);
+	if (down)
+		return end(words[0]);
+	o.target = words[0];
+	dir = realpath(words[1], NULL);
 	if (!dir || stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		diag_error("%s: %s", argv[1], dir ? "not a directory" : strerror(errno));
+		diag_error("%s: %s", words[1], dir ? "not a directory" : strerror(errno));
 		ret = EXIT_FAIL;
-	} else if (argv[2]) {
-		ret = mount_run(dir, m.o.target, argv + 2);
+	} else if (words[2]) {
+		ret = mount_run(dir, o.target, words + 2);
 		ret = ret < 0 ? EXIT_FAIL : ret;
-	} else if (m.o.foreground) {
-		ret = serve_here(dir, &m.o);
+	} else if (o.foreground) {
+		ret = serve_here(dir);
 	} else {
-		ret = mount_start(dir, &m.o) < 0 ? EXIT_FAIL : EXIT_OK;
+		ret = mount_start(dir, &o) < 0 ? EXIT_FAIL : EXIT_OK;
 	}
 	free(dir);
 	return ret;

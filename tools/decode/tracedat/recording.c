@@ -17,6 +17,9 @@ struct walk {
 	uint32_t first, nr_cpus; /* streams */
 	uint32_t page_bytes;
 	uint64_t at;
+	/* WIRE_RECORDING_LAST_PAGES, 0 bytes: none */
+	uint32_t last_cpu;
+	uint64_t last_at, last_bytes;
 };
 
 static struct wire_recording_head head_at(const struct walk *w, uint64_t at)
@@ -53,7 +56,7 @@ static bool add_place(struct walk *w, uint32_t cpu, uint64_t place)
 /* The pages of a record. What is there of a page that the recorder did not finish is damage. */
 static bool add_pages(struct walk *w, uint32_t cpu, uint64_t at, uint64_t bytes)
 {
-	if (cpu >= w->nr_cpus) {
+	if (bytes && cpu >= w->nr_cpus) {
 		source_damage(w->s, at, bytes, "pages of cpu %u, there are %u CPUs", cpu,
 			      w->nr_cpus);
 		return true;
@@ -80,6 +83,11 @@ static bool take_record(struct walk *w, const struct wire_recording_head *h, uin
 	switch (h->kind) {
 	case WIRE_RECORDING_VOID: return true;
 	case WIRE_RECORDING_PAGES: return add_pages(w, h->arg, at, bytes);
+	case WIRE_RECORDING_LAST_PAGES:
+		w->last_cpu = h->arg;
+		w->last_at = at;
+		w->last_bytes = bytes;
+		return true;
 	case WIRE_RECORDING_OPTION:
 		tracedat_option(w->s, (uint16_t)h->arg, w->s->map + at, (uint32_t)bytes, at);
 		return true;
@@ -149,7 +157,7 @@ int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus)
 		n->pages = s->map;
 	}
 	s->buffers[s->nr_buffers - 1].page_bytes = t->page_bytes;
-	if (!walk_records(&w))
+	if (!walk_records(&w) || !add_pages(&w, w.last_cpu, w.last_at, w.last_bytes))
 		return -ENOMEM;
 	if (!s->info.ended[0])
 		tracedat_option(s, OPT_END, (const uint8_t *)killed, sizeof(killed), from);
