@@ -101,7 +101,7 @@ with Traces() as t:
     check("convert_to_is_a_form_or_a_time", rc == 0 and len(text.splitlines()) == 1 + len(rows) - 10, err)
     rc, text, err = fathom("convert", path, "-", "--form", "csv", "--to", f"{rows[10]['time']}ns")
     check("convert_form_and_time", rc == 0 and len(text.splitlines()) == 12, err)
-    rc, text, err = fathom("convert", path, "-", "-t", "txt")
+    rc, text, err = fathom("convert", path, "-", "--form", "txt")
     check("convert_text", text == fathom("report", path)[1] and text, err)
 
     rc, _, err = fathom("convert", path, t.path("e.foo"))

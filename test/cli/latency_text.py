@@ -44,7 +44,7 @@ def one(t, name, data):
     text = TEXT.decode()
     rc, out, err = fathom("report", path)
     check(f"latency_text_{name}", rc == 0 and out == "cpus=2\n" + text + "\n" and not err, (out[:200], err))
-    check(f"latency_text_{name}_txt", fathom("convert", path, "-", "-t", "txt")[1] == out)
+    check(f"latency_text_{name}_txt", fathom("convert", path, "-", "--form", "txt")[1] == out)
     check(f"latency_text_{name}_trace", fathom("report", "--trace", path)[1] == text)
     rc, out, err = fathom("verify", path)
     check(f"latency_text_{name}_whole", rc == 0, out)
