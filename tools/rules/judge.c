@@ -128,6 +128,11 @@ static void gather(void *arg, const struct span *s)
 		if (r->kind == RULE_NEVER)
 			note_inside(j, e, s);
 	}
+	if (j->budget.full) {
+		j->budget.full = false;
+		for (i = 0; i < j->rules->nr; i++)
+			dist_thin(&j->evidence[i].dist, &j->budget);
+	}
 }
 
 /* ---- judging ---- */

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""diff.py -- fathom diff: a slowdown of 5 % is found, and nothing else; equal runs do not differ."""
+import json
+import os
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tracedata import Traces, check, done, fathom
+
+CALLS, KINDS, SEEDS = 300, 10, 20
+
+
+def made(path, seed, slow=None):
+    """Interrupts of about 100 us, the `slow` one by 5 % slower, as the kernel's text."""
+    dice, now = random.Random(seed), 1000000.0
+    order = [n for n in range(KINDS) for _ in range(CALLS)]
+    dice.shuffle(order)
+    with open(path, "w") as f:
+        f.write("# tracer: nop\n#\n")
+        for n in order:
+            took = dice.gauss(100, 8) * (1.05 if n == slow else 1)
+            for name, text in (("irq_handler_entry", f"irq={n} name=dev{n}"), ("irq_handler_exit", f"irq={n} ret=handled")):
+                f.write(f"            work-100     [000] .....  {now / 1e6:.6f}: {name}: {text}\n")
+                now += took if name == "irq_handler_entry" else dice.uniform(5, 15)
+
+
+def diff(a, b, *args):
+    rc, out, err = fathom("diff", "--json", *args, a, b)
+    return rc, json.loads(out) if out else err
+
+
+with tempfile.TemporaryDirectory() as d:
+    a, b = os.path.join(d, "a.txt"), os.path.join(d, "b.txt")
+    found = quiet = 0
+    for seed in range(SEEDS):
+        made(a, seed)
+        made(b, seed + 1000, slow=seed % KINDS)
+        rc, got = diff(a, b)
+        named = [(x["kind"], x["name"]) for x in got["compared"]]
+        found += rc == 1 and len(named) == 1 and str(seed % KINDS) in named[0][1] and named[0][0] == "irq"
+        made(b, seed + 2000)
+        quiet += diff(a, b)[0] == 0
+    check("slowdown_is_found_alone", found >= SEEDS * 19 // 20, f"{found} of {SEEDS}")
+    check("equal_runs_do_not_differ", quiet >= SEEDS - 1, f"{quiet} of {SEEDS}")
+    rc, out, err = fathom("diff", a, b)
+    check("words", rc == 0 and out.startswith("no difference in "), out)
+    rc, got = diff(a, b, "--all")
+    check("all", len(got["compared"]) >= KINDS, got)
+    rc, out, err = fathom("diff", a, os.path.join(d, "none"))
+    check("missing_file", rc == 1 and "No such file" in err, err)
+    rc, out, err = fathom("diff", "--least", "x", a, b)
+    check("bad_percent", rc == 2 and "percent" in err, err)
+
+with Traces() as t:
+    path = next(p for p in t.files if os.path.basename(p).startswith("graph_v7"))
+    rc, got = diff(path, path)
+    check("same_file", rc == 0 and got["differences"] == 0, got)
+done()
