@@ -55,6 +55,19 @@ TEST(whole_frames_in_any_pieces)
 	}
 }
 
+/* One that says it is longer than any can be is not waited for. */
+TEST(frame_that_is_too_long)
+{
+	size_t n;
+
+	memset(line, 'a', sizeof(line));
+	n = fathom_frame_seal(line, WIRE_FRAME_PAGE, 1, 3, 60000);
+	n += make(line + n, 2, 100);
+	memset(&r, 0, sizeof(r));
+	CHECK_EQ(feed(&r, line, n, 1000), 1);
+	CHECK(r.skipped > 60000);
+}
+
 TEST(garbage_between_frames)
 {
 	size_t n = 0;

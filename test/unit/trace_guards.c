@@ -7,6 +7,7 @@
 #include "harness.h"
 #include "tree.h"
 #define CREATE_TRACE_POINTS
+#include "fathom/beacon.h"
 #include "fathom/emit.h"
 #include "fathom/event.h"
 #include "fathom/print.h"
@@ -148,6 +149,27 @@ TEST(packed_arguments_stay_in_their_room)
 
 	CHECK_EQ(pack(to, 10, "%d %d %d", 1, 2, 3), 12);
 	CHECK_EQ(pack(to, 10, "%s", "longer than ten"), 16);
+	free(to);
+}
+
+TEST(no_beacon_without_rings)
+{
+	fathom_exit();
+	CHECK_EQ(fathom_beacon(), -EINVAL);
+	start();
+	CHECK_EQ(fathom_beacon(), 0);
+}
+
+TEST(text_stays_in_its_room)
+{
+	char *to = malloc(4);
+	struct fathom_text t;
+
+	fathom_text_init(&t, to, 4);
+	for (int i = 0; i < 6; i++)
+		fathom_text_char(&t, 'x');
+	CHECK_EQ(t.len, 4);
+	CHECK(t.cut);
 	free(to);
 }
 
