@@ -223,6 +223,11 @@ static void graph_duration(struct fathom_text *t, const struct fathom_graph *g, 
 {
 	if (!graph_has_duration(g))
 		return;
+	if (ns == UINT64_MAX) {
+		fathom_text_fill(t, ' ', 14); /* as wide as a duration with its mark */
+		fathom_text_str(t, "|  ");
+		return;
+	}
 	fathom_text_char(t, g->view->options & FATHOM_TEXT_GRAPH_OVERHEAD ? fathom_text_mark(ns)
 									  : ' ');
 	fathom_text_char(t, ' ');

@@ -30,7 +30,7 @@ struct fathom_graph_call {
 	uint64_t func;
 	const char *name; /* NULL: the address is printed */
 	int32_t depth;
-	uint64_t duration_ns; /* exit and leaf */
+	uint64_t duration_ns; /* exit and leaf; UINT64_MAX: not known, the column stays empty */
 	uint32_t overrun;     /* exit */
 	uint8_t is_irq;	      /* the function is an interrupt's entry: arrows are drawn */
 };

@@ -260,6 +260,8 @@ with Traces() as t:
     check("sel4_returns_without_a_call", (got["A"]["calls"], got["A"]["total"]) == (3, 30000) and "3 calls have no" in err, (got, err))
     text = fathom("report", "--symbols", path[:-3] + "syms", path)[1]
     check("sel4_report_has_no_time_for_them", len(re.findall(r"^.*funcgraph_exit: {20,}\|  }", text, re.M)) == 3, text)
+    text = fathom("report", "--trace", path)[1]
+    check("sel4_nor_has_the_kernels_form", len(re.findall(r"^ 0\) {15}\|  }", text, re.M)) == 3 and " us " not in text, text)
     path = sel4("switch", [*thread(1), *entered(1000000, 80000, ENTER(257), *thread(2), LEAVE(257)), *entered(8000000, 5000), *thread(1),
                            *entered(9000000, 5000)])
     got, err = graph(path, "--by", "none", "--symbols", path[:-3] + "syms")

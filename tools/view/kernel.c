@@ -157,7 +157,9 @@ static struct fathom_graph_call call_of(struct kernel_view *k, const struct kern
 	c.name = s->name;
 	c.is_irq = c.func >= k->irq_start && c.func < k->irq_end;
 	if (t->kind == KERNEL_GRAPH_EXIT) {
-		c.duration_ns = kernel_number(k, t->field[3]) - kernel_number(k, t->field[2]);
+		uint64_t called = kernel_number(k, t->field[2]);
+
+		c.duration_ns = called ? kernel_number(k, t->field[3]) - called : UINT64_MAX;
 		c.overrun = (uint32_t)kernel_number(k, t->field[4]);
 	}
 	return c;
