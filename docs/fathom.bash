@@ -9,7 +9,7 @@ _fathom()
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("$program" "$command" --help | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u)" -- "$word")
 	elif [[ $before == --form ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "dat txt jsonl csv json bin idx svg html folded" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "$("$program" help convert | sed -n '/^forms:/,/^$/s/^  \([a-z_]*\) .*/\1/p')" -- "$word")
 	fi
 }
 # What is none of these is a file.

@@ -47,6 +47,10 @@ for c in COMMANDS:
     check(f"man_{c}_tells_no_other_option", not told - takes - {"--help", "-h"}, told - takes)
     check(f"man_{c}_exit_status", ".SH EXIT STATUS" in page and ".SH SEE ALSO" in page, c)
 
+forms = set(re.findall(r"^  ([a-z_]+) ", fathom("help", "convert")[1].split("forms:\n")[1].split("\n\n")[0], re.M))
+told = set(" ".join(re.findall(r"^\.TP\n\.B (.*)$", page_of("fathom-convert").split(".SH FORMS")[1].split(".SH ")[0], re.M)).split())
+check("man_convert_has_every_form", forms == told and len(forms) > 10, forms ^ told)
+
 for name in sorted(os.listdir(os.path.join(TOP, "docs/man"))):
     stem = name[:-2]
     check(f"man_{stem}_is_of_a_command", stem == "fathom" or stem[7:] in COMMANDS, stem)

@@ -64,7 +64,7 @@ def records(d):
     before = os.listdir(d)
     for form in ("idx", "bin"):
         rc, out, err = fathom("convert", path["bin"], "-", "--form", form, cwd=d)
-        check(f"{form}_not_to_stdout", rc == 1 and not out and "several files" in err and os.listdir(d) == before, f"{rc} {err}")
+        check(f"{form}_not_to_stdout", rc == 2 and not out and "must go to a file" in err and os.listdir(d) == before, f"{rc} {err}")
     with open(path["idx"], "ab") as f:
         f.write(b"\xee" * 24)
     rc, out, err = fathom("verify", path["idx"])

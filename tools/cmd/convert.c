@@ -4,6 +4,7 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/flame_draw.h"
+#include "cmd/forms.h"
 #include "cmd/options.h"
 #include "store/sel4_convert.h"
 #include "store/writer.h"
@@ -37,23 +38,11 @@ static const struct command_spec spec = {
 	.about = "A trace of any format into another form, chosen by the suffix of OUT or --form. "
 		 "OUT may\n"
 		 "be - for the standard output (not for dat, bin, idx).",
-	.more = "forms:\n"
-		"  dat     trace.dat, for trace-cmd and KernelShark\n"
-		"  txt     text, as `fathom report` prints it\n"
-		"  jsonl   JSON lines: one object per event with its fields\n"
-		"  csv     time,cpu,pid,comm,event,text\n"
-		"  json    Chrome's trace JSON, for Perfetto and chrome://tracing\n"
-		"  bin     seL4: the 16-bit stream, with its description beside it (ftrace.meta)\n"
-		"  idx     seL4: fixed 16-byte records, ftrace.idx.types and ftrace.idx.meta\n"
-		"  svg     a flame graph of its stacks; html and folded text too: `fathom help "
-		"flame`\n"
-		"and the backtracer's forms: cleaned compressed btb interpreted btb_lines "
-		"histogram "
-		"durations\n\n"
-		"examples:\n"
+	.more = "examples:\n"
 		"  fathom convert trace.dat old.dat --file-version 6\n"
 		"  fathom convert trace.dat part.dat --cpu 0 --from 12.5 --filter 'pid == 13'\n"
 		"  fathom convert trace.dat trace.json",
+	.list = form_help,
 	.own = own,
 	.to_may_be_word = true,
 	.shared = OPTIONS_EVENTS,
@@ -128,26 +117,6 @@ static int run(struct job *j, const char *form, FILE *out)
 	return export(j, EXPORT_CHROME, out);
 }
 
-static bool form_known(const char *form)
-{
-	static const char *const forms[] = {"dat", "txt", "text", "jsonl", "csv", "json", "chrome"};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (!strcmp(form, forms[i]))
-			return true;
-	return false;
-}
-
-static bool sel4_form(const char *form)
-{
-	return !strcmp(form, "bin") || !strcmp(form, "idx");
-}
-
-static bool flame_form(const char *form)
-{
-	return !strcmp(form, "svg") || !strcmp(form, "html") || !strcmp(form, "folded");
-}
-
 /* By --form, or by the suffix. `--to FORM` is what many tools say, and no time looks like one: it is taken as meant. */
 static const char *choose_form(struct options *o)
 {
@@ -155,8 +124,7 @@ static const char *choose_form(struct options *o)
 
 	if (form_name)
 		return form_name;
-	if (to && (form_known(to) || sel4_form(to) || flame_form(to) ||
-		   btb_convert_takes(o->args[0], to))) {
+	if (to && form_named(to)) {
 		o->to_text = NULL;
 		return to;
 	}
@@ -169,10 +137,6 @@ static int convert(struct job *j, const char *form)
 	struct output out;
 	int err;
 
-	if (!strcmp(path, "-") && !strcmp(form, "dat")) {
-		diag_error("convert: a trace.dat must go to a file");
-		return EXIT_USAGE;
-	}
 	if (output_is_input(path, j->o.args[0]))
 		return EXIT_FAIL;
 	err = output_open(&out, path, !force);
@@ -236,7 +200,7 @@ static int convert_any(struct job *j, const char *form)
 
 	if (sel4_convert_takes(j->source, form))
 		return convert_sel4(j, form);
-	if (!form_known(form)) {
+	if (form_named(form)->needs != FORM_EVENTS) {
 		diag_error("convert: %s cannot be made of a trace in the form %s", form,
 			   j->source->ops->name);
 		return EXIT_FAIL;
@@ -250,6 +214,7 @@ static int convert_any(struct job *j, const char *form)
 
 int cmd_convert(int argc, char **argv)
 {
+	const struct form *known;
 	struct job j = {0};
 	const char *form;
 	int rc = options_parse(&spec, argc, argv, &j.o);
@@ -257,16 +222,19 @@ int cmd_convert(int argc, char **argv)
 	if (rc != OPTIONS_GO)
 		return rc;
 	form = choose_form(&j.o);
-	if (btb_convert_takes(j.o.args[0], form))
-		return convert_btb(&j.o, form);
-	if (flame_form(form))
-		return convert_flame(&j.o, form);
-	if (!form_known(form) && !sel4_form(form)) {
-		diag_error("convert: '%s' is not a form; give --form dat, txt, jsonl, csv, json or "
-			   "svg",
-			   form);
+	known = form_named(form);
+	if (!known) {
+		diag_error("convert: '%s' is not a form; `fathom help convert` lists them", form);
 		return EXIT_USAGE;
 	}
+	if (known->only_file && !strcmp(j.o.args[1], "-")) {
+		diag_error("convert: %s must go to a file, not to the standard output", form);
+		return EXIT_USAGE;
+	}
+	if (btb_convert_takes(j.o.args[0], form))
+		return convert_btb(&j.o, form);
+	if (known->needs == FORM_STACKS)
+		return convert_flame(&j.o, form);
 	j.source = options_open(&j.o);
 	if (!j.source)
 		return EXIT_FAIL;

@@ -2,6 +2,7 @@
 /* flame.c -- fathom flame: stacks of any trace as a flame graph. */
 #include "cmd/cmd.h"
 #include "cmd/flame_draw.h"
+#include "cmd/forms.h"
 #include "base/diag.h"
 #include "base/output.h"
 
@@ -111,14 +112,10 @@ static const char *form_of(const char *output)
 	return dot + 1;
 }
 
-static const char *suffix_of(const char *form)
-{
-	return !strcmp(form, "speedscope") ? "json" : !strcmp(form, "pprof") ? "pb.gz" : form;
-}
-
 int cmd_flame(int argc, char **argv)
 {
 	struct flame_drawing d = {.stacks = &args, .style = &request.style};
+	const struct form *form;
 	char *named = NULL;
 	int rc = options_parse(&spec, argc, argv, &args.o);
 
@@ -127,11 +124,15 @@ int cmd_flame(int argc, char **argv)
 	d.file = args.o.args[args.o.nr_args - 1];
 	d.compared = request.diff ? args.o.args[0] : NULL;
 	d.form = form_of(request.output ? request.output : "");
-	if (!flame_form_known(d.form))
-		return usage("the form is svg, html, folded, speedscope or pprof, not", d.form);
+	form = form_named(d.form);
+	if (!form || form->needs != FORM_STACKS) {
+		diag_error("flame: '%s' is not a form of stacks, which are %s", d.form,
+			   form_names(FORM_STACKS));
+		return EXIT_USAGE;
+	}
 	d.output = request.output;
 	if (!d.output)
-		d.output = named = output_beside(d.file, suffix_of(d.form));
+		d.output = named = output_beside(d.file, form->suffix);
 	rc = d.output ? flame_draw(&d) : EXIT_FAIL;
 	free(named);
 	return rc;

@@ -13,12 +13,6 @@ static bool is_drawing(const char *form)
 	return !strcmp(form, "svg") || !strcmp(form, "html");
 }
 
-bool flame_form_known(const char *form)
-{
-	return is_drawing(form) || !strcmp(form, "folded") || !strcmp(form, "speedscope") ||
-	       !strcmp(form, "pprof");
-}
-
 static const char *basename_of(const char *path)
 {
 	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;

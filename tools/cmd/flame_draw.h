@@ -15,8 +15,6 @@ struct flame_drawing {
 		*style; /* a missing title is the file's name, a missing subtitle what is in it */
 };
 
-/* svg, html, folded, speedscope or pprof. */
-bool flame_form_known(const char *form);
 /* Read, draw and write. Returns an exit code, with the reason told; closes the options of the stacks. */
 int flame_draw(const struct flame_drawing *d);
 

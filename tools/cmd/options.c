@@ -88,6 +88,12 @@ static void help(const struct command_spec *spec, const struct option_spec *shar
 		puts("\nof every command that reads a trace:\n");
 		help_options(shared, spec->own);
 	}
+	if (spec->list) {
+		char *list = spec->list();
+
+		printf("\n%s", list ? list : "");
+		free(list);
+	}
 	if (spec->more)
 		printf("\n%s\n", spec->more);
 }

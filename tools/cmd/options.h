@@ -59,9 +59,10 @@ enum option_set {
 
 struct command_spec {
 	const char *name;
-	const char *args;  /* "FILE" */
-	const char *about; /* a sentence or two for --help */
-	const char *more;  /* printed behind the options: examples; may be NULL */
+	const char *args;    /* "FILE" */
+	const char *about;   /* a sentence or two for --help */
+	const char *more;    /* printed behind the options: examples; may be NULL */
+	char *(*list)(void); /* printed before `more`, and freed; may be NULL */
 	const struct option_spec *own;
 	enum option_set shared; /* an own one goes before a shared one of the same name */
 	int min_args, max_args;

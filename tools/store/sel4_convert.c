@@ -118,12 +118,6 @@ int sel4_convert(struct source *s, const char *out, const char *to, bool fresh)
 	struct sel4 *p = s->priv;
 	bool bin = !strcmp(to, "bin");
 
-	if (!strcmp(out, "-")) {
-		diag_error("convert: %s is several files, which the standard output cannot take; "
-			   "name a file: ftrace.%s",
-			   to, to);
-		return -EINVAL;
-	}
 	for (size_t i = 0; i < p->nr; i++) {
 		char *path = numbered(out, i);
 		bool good = path && all_free(s, path, bin, fresh);
