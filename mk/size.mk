@@ -1,3 +1,3 @@
-# `make size`: what the library costs a kernel.
-size: $(B)/x86_64/libfathom.a ## size of the library's parts and of the ports
+# `make size`: what the library costs a kernel, per target.
+size: ## size of what a kernel links, per target, with its bars
 	@test/lint/size

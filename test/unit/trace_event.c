@@ -291,6 +291,40 @@ TEST(condition_and_reg_functions)
 	sample_reg_answer = 0;
 }
 
+/* The text of the next record of trace_printk(), from what was packed. */
+static const char *next_printk(void)
+{
+	static char buf[256];
+	const struct fathom_rec_bprint *r;
+	struct fathom_record rec;
+	struct fathom_text t;
+
+	if (fathom_ring_consume(fathom_ring_of(0), &rec) <= 0)
+		return "";
+	r = rec.data;
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_text_packed(&t, r->fmt, r->buf, rec.bytes - sizeof(*r));
+	return fathom_text_cstr(&t);
+}
+
+/* Each call site twice: the second time its format is known. */
+TEST(printk_of_every_width)
+{
+	start();
+	for (int i = 0; i < 2; i++) {
+		trace_printk("%d %u %lld %x %lx %p %%\n", -1 - i, 2u, -3ll, 4u, 5ul, (void *)6);
+		CHECK_STR(next_printk(), i ? "-2 2 -3 4 5 0000000000000006 %\n"
+					   : "-1 2 -3 4 5 0000000000000006 %\n");
+		trace_printk("%llx %d %llx\n", 0x123456789abcdef0ull, 7 + i, ~0ull);
+		CHECK_STR(next_printk(), i ? "123456789abcdef0 8 ffffffffffffffff\n"
+					   : "123456789abcdef0 7 ffffffffffffffff\n");
+		trace_printk("%c %hhd %hd %s %*d\n", 'c', 8, 9, "text", 4, 10 + i);
+		CHECK_STR(next_printk(), i ? "c 8 9 text   11\n" : "c 8 9 text   10\n");
+		trace_printk("no argument\n");
+		CHECK_STR(next_printk(), "no argument\n");
+	}
+}
+
 static uint64_t hook_sum;
 static void hook(void *data, uint64_t a, uint64_t b)
 {

@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "fathom/errno.h"
 #include "fathom/event.h"
+#include "fathom/port_default.h"
 #include "fathom/trace.h"
 
 /*

@@ -7,6 +7,7 @@
 #include "fathom/print.h"
 #include "fathom/site.h"
 #include "wire/copy.h"
+#include "wire/format_spec.h"
 
 extern const char *const __start_fathom_formats[] FATHOM_HIDDEN;
 extern const char *const __stop_fathom_formats[] FATHOM_HIDDEN;
@@ -52,15 +53,43 @@ int fathom_printk_format_line(uint32_t index, struct fathom_text *out)
 	return 1;
 }
 
+/*
+ * What a format asks for, kept with the call: 0 not parsed yet, PLAN_GENERAL, or how many arguments there are and which of
+ * them have eight bytes (bit 8 + i); all others have four. Strings and what is shorter than four bytes are general.
+ */
+#define PLAN_READY   0x80000000u
+#define PLAN_GENERAL 0x40000000u
+#define PLAN_ARGS    16u
+
+static uint32_t printk_plan(const char *fmt)
+{
+	uint32_t n = 0, wide = 0;
+	struct fathom_spec s;
+
+	while (*fmt) {
+		if (*fmt++ != '%')
+			continue;
+		fmt = fathom_spec_parse(fmt, &s);
+		if (s.kind == SPEC_NONE || s.kind == SPEC_PERCENT)
+			continue;
+		if (s.kind == SPEC_POINTER)
+			s.bytes = sizeof(void *);
+		if (s.width_arg || s.precision_arg || s.kind == SPEC_STRING ||
+		    s.kind == SPEC_CHAR || s.bytes < 4 || n == PLAN_ARGS ||
+		    (s.kind == SPEC_POINTER && s.ext == 'h'))
+			return PLAN_GENERAL;
+		wide |= (uint32_t)(s.bytes == 8) << n++;
+	}
+	return PLAN_READY | wide << 8 | n;
+}
+
 /* The arguments are measured first, so they are packed once, where they stay. */
-void fathom_printk(uintptr_t ip, const char *fmt, ...)
+static void printk_general(uintptr_t ip, const char *fmt, va_list ap)
 {
 	struct fathom_emit e;
 	struct fathom_rec_bprint *r;
-	va_list ap;
 	size_t bytes;
 
-	va_start(ap, fmt);
 	bytes = fathom_pack(NULL, 0, fmt, ap);
 	if (bytes > PRINTK_MAX)
 		bytes = PRINTK_MAX;
@@ -73,6 +102,50 @@ void fathom_printk(uintptr_t ip, const char *fmt, ...)
 		fathom_pack((char *)r + sizeof(*r), bytes, fmt, ap);
 		fathom_emit_far_end(&fathom_ev_bprint, &e);
 	}
+}
+
+static void printk_words(uint32_t plan, uintptr_t ip, const char *fmt, va_list ap)
+{
+	uint32_t n = plan & 0xff, wide = plan >> 8 & 0xffff, bytes = 4 * n, *to;
+	struct fathom_emit e;
+	struct fathom_rec_bprint *r;
+
+	for (uint32_t w = wide; w; w &= w - 1)
+		bytes += 4;
+	r = fathom_emit_far(&fathom_ev_bprint, (uint32_t)sizeof(*r) + bytes, &e);
+	if (!r)
+		return;
+	r->ip = ip;
+	r->fmt = fmt;
+	to = (uint32_t *)(void *)((char *)r + sizeof(*r));
+	for (; n; n--, wide >>= 1) {
+		if (wide & 1) {
+			uint64_t v = va_arg(ap, unsigned long long);
+
+			__builtin_memcpy(to, &v, 8); /* at four: not one store everywhere */
+			to += 2;
+		} else {
+			*to++ = va_arg(ap, unsigned int);
+		}
+	}
+	fathom_emit_far_end(&fathom_ev_bprint, &e);
+}
+
+/* Two contexts that parse at the same time store the same word. */
+void fathom_printk(uint32_t *plan, uintptr_t ip, const char *fmt, ...)
+{
+	uint32_t known = fathom_load(plan);
+	va_list ap;
+
+	if (fathom_unlikely(!known)) {
+		known = printk_plan(fmt);
+		fathom_store(plan, known);
+	}
+	va_start(ap, fmt);
+	if (fathom_likely(known & PLAN_READY))
+		printk_words(known, ip, fmt, ap);
+	else
+		printk_general(ip, fmt, ap);
 	va_end(ap);
 }
 

@@ -121,9 +121,9 @@ static size_t sites_lay_out(uint8_t *block, uint32_t nr_sites, uint32_t nr_rets)
  * A placeholder for the third section. Linkers tie it to the code it names and ask for that tie under --gc-sections;
  * clang's assembler wants to know that code by then, so it stands inside it.
  */
-#define SITES_PLACEHOLDER_PATCHABLE(function)                                                \
-	__asm__ volatile(                                                                    \
-		".pushsection __patchable_function_entries, \"awo\", %%progbits, " #function \
+#define SITES_PLACEHOLDER_PATCHABLE(function)                                               \
+	__asm__ volatile(                                                                   \
+		".pushsection __patchable_function_entries, \"ao\", %%progbits, " #function \
 		"\n.balign 8\n.quad 0\n.popsection" ::)
 
 /* ---- modules ---- */

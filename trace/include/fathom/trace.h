@@ -155,7 +155,8 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 		static const char *const fathom_fmt                                               \
 			__attribute__((__section__("fathom_formats"), __used__, FATHOM_RETAIN)) = \
 				fmt;                                                              \
-		fathom_printk(FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);                          \
+		static uint32_t fathom_plan; /* what fmt asks for, parsed once */                 \
+		fathom_printk(&fathom_plan, FATHOM_HERE(), fathom_fmt, ##__VA_ARGS__);            \
 	} while (0)
 #define trace_puts(s)                                                                             \
 	({                                                                                        \
@@ -181,7 +182,8 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 #define FATHOM_RETAIN __used__
 #endif
 size_t fathom_strlen(const char *s);
-void fathom_printk(uintptr_t ip, const char *fmt, ...) __attribute__((__format__(printf, 2, 3)));
+void fathom_printk(uint32_t *plan, uintptr_t ip, const char *fmt, ...)
+	__attribute__((__format__(printf, 3, 4)));
 int fathom_bputs(uintptr_t ip, const char *text);
 /* Text into the ring (`print`): bytes taken, 0 if recording is off. At most FATHOM_MARKER_MAX are. */
 #define FATHOM_MARKER_MAX 1024
