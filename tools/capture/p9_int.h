@@ -37,8 +37,9 @@ struct p9 {
 	volatile bool stop; /* p9_close() was called */
 	bool (*told_to_stop)(void);
 	int64_t patience_ms, flush_ms;
-	int claim;	  /* -1: none */
-	int64_t heard_ms; /* when the last byte came; atomic */
+	int64_t silent_ms; /* when a flush was left unanswered; 0: none was; atomic */
+	int claim;	   /* -1: none */
+	int64_t heard_ms;  /* when the last byte came; atomic */
 	char *name;
 	pthread_t thread;
 	pthread_mutex_t lock; /* everything but the pipe */

@@ -289,6 +289,7 @@ static bool flush(struct p9 *c, uint32_t tag)
 	t = &c->tag[mine];
 	wait_answer(c, t, true, io_now_ms() + c->flush_ms);
 	done = t->state == P9_DONE;
+	__atomic_store_n(&c->silent_ms, done ? 0 : io_now_ms(), __ATOMIC_RELAXED);
 	t->state = done || c->dead ? P9_FREE : P9_ABANDONED;
 	p9_call_end(&m);
 	return done;
@@ -309,14 +310,26 @@ static int answer_error(struct p9_call *m, uint8_t type, uint8_t want)
 	return -fathom_p9_error_number((const char *)m->buf + m->at, n);
 }
 
+/* Told to stop, and the target did not even answer that a call is not wanted any more: nothing new is asked. */
+static bool is_pointless(struct p9 *c)
+{
+	int64_t silent = __atomic_load_n(&c->silent_ms, __ATOMIC_RELAXED);
+
+	return silent && __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED) < silent &&
+	       c->told_to_stop && c->told_to_stop();
+}
+
 int p9_call_run(struct p9_call *m, bool patient)
 {
 	struct p9 *c = m->c;
 	uint8_t want = (uint8_t)(m->buf[4] + 1);
-	int tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf}), ret;
 	struct p9_tag *t;
 	bool known; /* that no answer will come any more */
+	int tag, ret;
 
+	if (is_pointless(c))
+		return -EINTR;
+	tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf});
 	if (tag < 0)
 		return tag;
 	t = &c->tag[tag];

@@ -59,7 +59,8 @@ int pull_open(struct pull *p)
 		err = tree_file_open(p->steer->t, path, &p->raw[cpu]);
 		if (!err)
 			continue;
-		diag_error("%s: %s: %s", p->steer->target, path, strerror(-err));
+		if (err != -EINTR || !stop_signal())
+			diag_error("%s: %s: %s", p->steer->target, path, strerror(-err));
 		while (cpu--)
 			tree_file_close(&p->raw[cpu]);
 		free(p->raw);

@@ -354,7 +354,7 @@ static void take_stats(struct session *s)
 /* What was read before is not of this recording. */
 static void note_read_before(struct session *s)
 {
-	for (uint32_t cpu = 0; cpu < s->c->nr_cpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < s->c->nr_cpus && !stop_signal(); cpu++) {
 		char *text = load_stats(s, cpu);
 
 		s->c->cpus[cpu].read_before = capture_number(text, "read events: ");
@@ -389,7 +389,6 @@ static void finish(struct session *s)
 	take_stats(s);
 	take_text(s, "saved_cmdlines", &s->c->cmdlines);
 	take_text(s, "printk_formats", &s->c->printks);
-	tree_patience(s->steer.t, RESTORE_MS, FLUSH_MS);
 }
 
 static int record(struct session *s)
@@ -425,6 +424,16 @@ static int shell_status(const struct pull *p)
 	return WIFSIGNALED(p->status) ? 128 + WTERMSIG(p->status) : WEXITSTATUS(p->status);
 }
 
+/* Something failed, or a signal came, before the first page was asked for. */
+static void say_not_begun(struct capture *c)
+{
+	if (stop_signal())
+		snprintf(c->ended, sizeof(c->ended), "interrupted by SIG%s before it began",
+			 sigabbrev_np(stop_signal()));
+	else
+		snprintf(c->ended, sizeof(c->ended), "the recording could not begin");
+}
+
 int record_tree(const struct record_options *o, struct capture *c, struct recording *r, int *status)
 {
 	struct session s = {.o = o, .c = c, .r = r, .steer = {.target = o->target}};
@@ -438,6 +447,11 @@ int record_tree(const struct record_options *o, struct capture *c, struct record
 	deadline = INT64_MAX;
 	if (!take_all(&s) && !claim(&s) && !set_up(&s))
 		err = record(&s);
+	if (err && !c->ended[0])
+		say_not_begun(c);
+	/* What is put back is asked for even after a signal, but not of a target that does not answer. */
+	tree_stop_when(s.steer.t, stop_at_once);
+	tree_patience(s.steer.t, err ? SUSPECT_MS : RESTORE_MS, FLUSH_MS);
 	pull_close(&s.pull);
 	if (tree_is_dead(s.steer.t))
 		steer_forget(&s.steer);
