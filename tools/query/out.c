@@ -41,13 +41,32 @@ const char out_pairs[201] =
 	"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 	"8081828384858687888990919293949596979899";
 
-static unsigned count_digits(uint64_t v)
+/* A number of b bits has b * 1233 / 4096 digits, or one more. */
+static inline unsigned count_digits(uint64_t v)
 {
-	unsigned n = 1;
+	static const uint64_t power[20] = {0,
+					   10,
+					   100,
+					   1000,
+					   10000,
+					   100000,
+					   1000000,
+					   10000000,
+					   100000000,
+					   1000000000,
+					   10000000000,
+					   100000000000,
+					   1000000000000,
+					   10000000000000,
+					   100000000000000,
+					   1000000000000000,
+					   10000000000000000,
+					   100000000000000000,
+					   1000000000000000000,
+					   10000000000000000000u};
+	unsigned n = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12;
 
-	for (; v >= 10000; v /= 10000)
-		n += 4;
-	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+	return n + (v >= power[n]);
 }
 
 unsigned out_digits(char *to, uint64_t v)
@@ -66,39 +85,52 @@ unsigned out_digits(char *to, uint64_t v)
 	return n;
 }
 
-void out_u64(struct out *o, uint64_t v)
+/* Eight digits without a loop: each of the eight nibbles gets a byte of its own, then all become characters together. */
+static inline void eight_hex(char to[8], uint32_t v, bool upper)
 {
-	if (!out_room(o, 20))
-		return;
-	if (v < 10)
-		*o->at++ = (char)('0' + v);
-	else
-		o->at += out_digits(o->at, v);
-}
+	uint64_t x = v, letters;
 
-void out_s64(struct out *o, int64_t v)
-{
-	if (v < 0)
-		out_char(o, '-');
-	out_u64(o, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+	x = (x << 16 | x) & 0x0000ffff0000ffffu;
+	x = (x << 8 | x) & 0x00ff00ff00ff00ffu;
+	x = (x << 4 | x) & 0x0f0f0f0f0f0f0f0fu;
+	letters = (x + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+	x += 0x3030303030303030u + letters * (upper ? 7 : 39);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	memcpy(to, &x, 8);
 }
 
 unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper)
 {
-	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-	unsigned n = v < 16 ? 1 : (67 - (unsigned)__builtin_clzll(v)) / 4;
+	unsigned n = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;
+	char all[16];
 
 	if (n < width)
 		n = width;
-	for (unsigned i = n; i--; v >>= 4)
-		to[i] = digits[v & 15];
+	eight_hex(all, (uint32_t)(v >> 32), upper);
+	eight_hex(all + 8, (uint32_t)v, upper);
+	memcpy(to, all + 16 - n, n);
 	return n;
 }
 
 void out_hex(struct out *o, uint64_t v)
 {
-	if (out_room(o, 16))
-		o->at += out_hex_digits(o->at, v, 1, false);
+	unsigned n = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;
+	char all[32];
+
+	if (!out_room(o, 16))
+		return;
+	if (v < 16) {
+		*o->at++ = "0123456789abcdef"[v];
+		return;
+	}
+	if (v >> 32)
+		eight_hex(all, (uint32_t)(v >> 32), false);
+	eight_hex(all + 8, (uint32_t)v, false);
+	memset(all + 16, 0, 16);
+	memcpy(o->at, all + 16 - n, 16); /* what is behind the last digit is overwritten */
+	o->at += n;
 }
 
 void out_printf(struct out *o, const char *fmt, ...)

@@ -94,8 +94,28 @@ extern const char out_pairs[201];
 unsigned out_digits(char *to, uint64_t v);
 /* The same in base 16, zeros in front up to `width` (16 at the most). */
 unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper);
-void out_u64(struct out *o, uint64_t v);
-void out_s64(struct out *o, int64_t v);
+/* Numbers of one and two digits are the rule. */
+static inline void out_u64(struct out *o, uint64_t v)
+{
+	if (!out_room(o, 20))
+		return;
+	if (v < 10) {
+		*o->at++ = (char)('0' + v);
+	} else if (v < 100) {
+		memcpy(o->at, out_pairs + 2 * v, 2);
+		o->at += 2;
+	} else {
+		o->at += out_digits(o->at, v);
+	}
+}
+
+static inline void out_s64(struct out *o, int64_t v)
+{
+	if (v < 0)
+		out_char(o, '-');
+	out_u64(o, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
 void out_hex(struct out *o, uint64_t v);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

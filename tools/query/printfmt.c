@@ -25,7 +25,12 @@ struct piece {
 	uint8_t load; /* type of the field */
 	uint8_t cut;  /* type the value is cut to before printing */
 	uint8_t relative;
+	uint8_t quick; /* the value is eight bytes at the offset, shifted up and down by `unused` */
+	uint8_t unused; /* bits */
+	uint8_t is_signed;
 	uint32_t offset, size; /* of the field; of the text */
+	uint32_t lead_bytes;
+	const char *lead; /* the text in front of it */
 	const char *text;
 	struct conv conv;
 	struct expr arg, width, prec;
@@ -127,6 +132,20 @@ static bool is_number(const struct printfmt *p, const struct piece *n)
 	return nr == 1 || (nr == 2 && i[1].op == OP_CAST && (i[1].a & TYPE_SIZE) >= n->conv.size);
 }
 
+/* A load and two shifts do what a load by its type and a cut to the conversion's do, but for odd pairs of them. */
+static void make_quick(struct piece *n)
+{
+	uint32_t load = n->load & TYPE_SIZE, cut = n->cut & TYPE_SIZE;
+	bool narrow = cut <= load;
+
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !load || !cut ||
+	    (!narrow && cut != 8 && n->load & TYPE_SIGNED))
+		return;
+	n->quick = 1;
+	n->unused = (uint8_t)(64 - 8 * (narrow ? cut : load));
+	n->is_signed = ((narrow ? n->cut : n->load) & TYPE_SIGNED) != 0;
+}
+
 /* A conversion whose argument is a field as it stands needs no program. */
 static void specialise(const struct printfmt *p, struct piece *n)
 {
@@ -144,6 +163,7 @@ static void specialise(const struct printfmt *p, struct piece *n)
 		n->load = i->a;
 		n->size = i->a & TYPE_SIZE;
 		n->cut = (uint8_t)(v->size | (v->conv == 'd' ? TYPE_SIGNED : 0));
+		make_quick(n);
 	} else if (!plain || n->arg.end != n->arg.begin + 1) {
 		return;
 	} else if (i->op == OP_BYTES && v->conv == 's' && i->imm <= UINT16_MAX) {
@@ -171,6 +191,24 @@ static bool arguments(struct compiler *c, struct printfmt *p)
 		specialise(p, n);
 	}
 	return !c->failed;
+}
+
+/* A text goes with the conversion behind it: one step, not two. */
+static void join_texts(struct printfmt *p)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < p->nr; i++) {
+		struct piece n = p->pieces[i];
+
+		if (n.kind != PIECE_TEXT && nr && p->pieces[nr - 1].kind == PIECE_TEXT) {
+			nr--;
+			n.lead = p->pieces[nr].text;
+			n.lead_bytes = p->pieces[nr].size;
+		}
+		p->pieces[nr++] = n;
+	}
+	p->nr = nr;
 }
 
 static bool compile(struct printfmt *p, struct compiler *c)
@@ -220,6 +258,8 @@ struct printfmt *printfmt_new_env(const struct format *f, const char *text, size
 	c.trace_cmd = p->libc;
 	c.env = env;
 	p->broken = !compile(p, &c) || c.failed;
+	if (!p->broken)
+		join_texts(p);
 	return p;
 }
 
@@ -301,8 +341,16 @@ static void run_conv(const struct printfmt *p, const struct piece *n, struct exp
 	convert(o, &c, &v, n->arg.type, r);
 }
 
-static inline uint64_t field(const struct expr_record *r, const struct piece *n)
+static inline __attribute__((always_inline)) uint64_t field(const struct expr_record *r,
+							    const struct piece *n)
 {
+	uint64_t v;
+
+	if (n->quick && !r->env->swap && r->size >= 8 && n->offset <= r->size - 8) {
+		memcpy(&v, r->data + n->offset, 8);
+		v <<= n->unused;
+		return n->is_signed ? (uint64_t)((int64_t)v >> n->unused) : v >> n->unused;
+	}
 	if (n->offset > r->size || n->size > r->size - n->offset)
 		return 0;
 	return expr_convert(expr_load(r->data + n->offset, n->load, r->env->swap), n->cut);
@@ -328,6 +376,8 @@ void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o
 		const struct piece *n = &p->pieces[i];
 		struct value v;
 
+		if (n->lead_bytes)
+			out_bytes(o, n->lead, n->lead_bytes);
 		switch (n->kind) {
 		case PIECE_TEXT: out_bytes(o, n->text, n->size); break;
 		case PIECE_DECIMAL:
@@ -367,12 +417,11 @@ bool printfmt_field(const struct printfmt *p, const struct format_field *f, stru
 		    struct out *o, bool *symbol)
 {
 	for (uint32_t k = 0; k < p->nr; k++) {
-		const struct piece *n = &p->pieces[k], *before = k ? n - 1 : NULL;
+		const struct piece *n = &p->pieces[k];
 
 		if (!is_field(p, n, f))
 			continue;
-		if (before && before->kind == PIECE_TEXT && before->size >= 2 &&
-		    !memcmp(before->text + before->size - 2, "0x", 2))
+		if (n->lead_bytes >= 2 && !memcmp(n->lead + n->lead_bytes - 2, "0x", 2))
 			out_bytes(o, "0x", 2);
 		run_conv(p, n, r, o);
 		*symbol = n->conv.conv == 'p' && n->conv.ext[0] && strchr("sSfF", n->conv.ext[0]);
