@@ -13,6 +13,7 @@
 #include "fathom/print.h"
 #include "fathom/snapshot.h"
 #include "fathom/trace.h"
+#include "fathom/tracer.h"
 #include "fathom/tracepoint.h"
 #include "fathom_port.h"
 
@@ -171,6 +172,26 @@ TEST(text_stays_in_its_room)
 	CHECK_EQ(t.len, 4);
 	CHECK(t.cut);
 	free(to);
+}
+
+TEST(packed_arguments_that_end_early)
+{
+	char buf[64], *args = malloc(4);
+	struct fathom_text out;
+
+	memset(args, 0, 4);
+	fathom_text_init(&out, buf, sizeof(buf));
+	fathom_text_packed(&out, "%d %llu %s.", args, 4);
+	CHECK_STR(fathom_text_cstr(&out), "0 0 .");
+	free(args);
+}
+
+TEST(a_module_has_text)
+{
+	struct fathom_module m = {.name = "empty", .from = 4096, .to = 4096};
+
+	start();
+	CHECK_EQ(fathom_module_add(&m), -EINVAL);
 }
 
 TEST(array_elements_have_a_size)
