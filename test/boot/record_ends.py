@@ -51,7 +51,7 @@ def moment(number, kind, d):
     limit = random.randrange(250, 500) * 1024 if kind is no_room else resource.RLIM_INFINITY
 
     def before():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     p = subprocess.Popen([FATHOM, "record", "--qemu", "demo", "-s", "2", "-r", "run pulse 10 &"] + ["-r", "run ipc"] * 20 + ["-o", out, "-t", "100"],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before)

@@ -32,7 +32,8 @@ class Ticker:
 
 def start(target, out, *options, limit=None):
     def before():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for s in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM): # a shell in the background ignores some
+            signal.signal(s, signal.SIG_DFL)
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     return subprocess.Popen([FATHOM, "record", "--target", target, "-o", out, "--json", *options], stdout=subprocess.PIPE,
