@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, Checks, fathom  # noqa: E402
+from checks import FATHOM, Checks, fathom, need  # noqa: E402
 
 check = Checks("linux")
 T = "/sys/kernel/tracing"
@@ -57,7 +57,7 @@ def quiet(d):
     rc, _, err = fathom("record", "-e", "sched", "-o", d + "/q.dat", *work)
     share, n = ours(fathom("report", d + "/q.dat")[1], "fathom")
     other = 0.0
-    if subprocess.run(["trace-cmd", "record", "-e", "sched", "-o", d + "/tc.dat", *work], capture_output=True).returncode == 0:
+    if need("trace-cmd", "trace-cmd", "linux_quiet") and subprocess.run(["trace-cmd", "record", "-e", "sched", "-o", d + "/tc.dat", *work], capture_output=True).returncode == 0:
         text = subprocess.run(["trace-cmd", "report", d + "/tc.dat"], capture_output=True, text=True, errors="replace").stdout
         other, _ = ours(text, "trace-cmd")
     check("quiet", rc == 0 and n > 500 and share <= other + 1, f"{share:.2f} % of {n} events are fathom's, {other:.2f} % trace-cmd's; {err}")
@@ -109,6 +109,8 @@ def subbuffers(d):
         put("buffer_subbuf_size_kb", "16")
         rc, _, err = fathom("record", "-e", "sched", "-o", d + "/s.dat", "sh", "-c", "for i in $(seq 50); do /bin/true; done")
         _, text, _ = fathom("verify", d + "/s.dat")
+        if not need("trace-cmd", "trace-cmd", "linux_subbuffers"):
+            return
         r = subprocess.run(["trace-cmd", "report", d + "/s.dat"], capture_output=True, text=True, errors="replace")
         lines = len(fathom("report", d + "/s.dat")[1].splitlines())
         check("subbuffers", rc == 0 and "DAMAGED" not in text and lines > 200 and abs(len(r.stdout.splitlines()) - lines) < 3, f"{err} {text} {lines}")

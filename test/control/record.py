@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, TOP, Checks, fathom  # noqa: E402
+from checks import FATHOM, TOP, Checks, fathom, need  # noqa: E402
 
 check = Checks("record")
 ticker = subprocess.Popen([os.path.join(TOP, "build/control/ticker"), "3"], stdout=subprocess.PIPE, text=True)
@@ -113,8 +114,48 @@ def another_reader(d):
     check("another_reader_is_counted", said["lost"] >= gap and "another program read them" in err and " 0 lost" not in text, f"{gap} {said['lost']} {err} {text}")
 
 
+FORMAT = """name: tick
+ID: 7
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:unsigned int n;\toffset:8;\tsize:4;\tsigned:0;
+
+print fmt: "n=%u", REC->n
+"""
+
+
+def other_machines(d):
+    """Trees of files as other machines have them: longs of 4 bytes, big endian, pages of 8 KiB. The pages say what they are."""
+    for big, longs, size in ((0, 4, 4096), (1, 8, 4096), (1, 4, 8192)):
+        e, tree, head = "<>"[big], f"{d}/tree{big}{longs}", 8 + longs
+        record_head = 3 << 27 | 1 if big else 3 | 1 << 5
+        data = b"".join(struct.pack(e + "IHHII", record_head, 7, 0, 1, n) for n in range(5))
+        page = struct.pack(e + "Q" + "IQ"[longs == 8], 1000, len(data)) + data
+        files = {"events/header_page": "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+                 f"\tfield: local_t commit;\toffset:8;\tsize:{longs};\tsigned:1;\n\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+                 f"\tfield: char data;\toffset:{head};\tsize:{size - head};\tsigned:0;\n", "events/test/tick/format": FORMAT, "set_event": "",
+                 "tracing_on": "1\n", "trace": "", "trace_clock": "[local] global\n", "kallsyms": "00001000 T work\n",
+                 "per_cpu/cpu0/trace_pipe_raw": page + bytes(size - len(page)), "per_cpu/cpu0/stats": "entries: 0\nread events: 0\n"}
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(f"{tree}/{name}"), exist_ok=True)
+            with open(f"{tree}/{name}", "wb") as f:
+                f.write(text if isinstance(text, bytes) else text.encode())
+        rc, _, err = fathom("record", "--target", tree, "-t", "1", "-o", f"{d}/x.dat")
+        seen = re.findall(r"tick: +n=(\d+)", fathom("report", f"{d}/x.dat")[1])
+        check(f"machine_{'big' if big else 'little'}_{longs}_{size}", rc == 0 and seen == list("01234"), f"{rc} {err} {seen}")
+        if not need("trace-cmd", "trace-cmd", "record_trace_cmd"):
+            continue
+        r = subprocess.run(["trace-cmd", "report", f"{d}/x.dat"], capture_output=True, text=True, errors="replace")
+        check(f"trace_cmd_{'big' if big else 'little'}_{longs}_{size}", r.stdout.count("tick:") == 5, r.stdout + r.stderr)
+
+
 try:
     with tempfile.TemporaryDirectory() as d:
+        other_machines(d)
         steering(d)
         command(d)
         two_at_once(d)
