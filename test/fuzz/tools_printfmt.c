@@ -33,11 +33,12 @@ static void print(const struct format *f, const char *text, size_t bytes, struct
 {
 	struct printfmt *p = printfmt_new(f, text, bytes, long_bytes, dialect);
 	struct out o = {0};
+	bool symbol;
 
 	if (!printfmt_error(p)) {
 		printfmt_run(p, r, &o);
 		for (uint32_t i = 0; i < f->nr_fields; i++)
-			printfmt_field(p, &f->fields[i], r, &o);
+			printfmt_field(p, &f->fields[i], r, &o, &symbol);
 	}
 	out_free(&o);
 	printfmt_free(p);
