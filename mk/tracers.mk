@@ -41,6 +41,12 @@ $(TRACERS_OTHER): $(B)/bench/tracers_other_%: bench/tracers_other.c bench/tracer
 	gcc $(CSTD) $(WARN) -O2 -g $(OTHER_FLAGS_$*) -c bench/tracers_subject_other.c -o $@.o
 	gcc $(CSTD) $(WARN) -O2 -g -Ibench bench/tracers_other.c $@.o -o $@
 
+# Counted from the disassembly, so it holds on any machine; test/tracers/uops.sh is the same as a test.
+uops: $(B)/bench/core/core $(B)/bench/tracers ## micro-operations of the recording fast paths, and their bounds
+	@bench/uops.py
+.PHONY: uops
+CHECK_FAST_DEPS += $(B)/bench/core/core $(B)/bench/tracers
+
 bench-tracers: $(B)/bench/tracers $(TRACERS_OTHER) ## cost of a traced call and its return
 	@bench/tracers.sh
 

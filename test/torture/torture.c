@@ -57,7 +57,7 @@ struct cpu {
 
 	/* the writers' side */
 	volatile int level; /* of the running context */
-	int acks, done;	    /* syncs seen; the thread ends */
+	int acks, done;	    /* syncs seen (1: it can see them); the thread ends */
 	uint64_t offered[LEVELS], wrote[LEVELS], refused[LEVELS], gone[LEVELS];
 
 	/* the reader's side */
@@ -193,6 +193,7 @@ static void *cpu_main(void *arg)
 	timer_t t[3];
 
 	me = c;
+	on_sync(0);
 	t[0] = start_timer(SIGUSR1, 41000);
 	t[1] = start_timer(SIGUSR2, 67000);
 	t[2] = start_timer(SIGRTMIN, 103000);
@@ -344,6 +345,9 @@ static void visit(struct cpu *c, uint32_t round)
 
 static void reader(void)
 {
+	for (int i = 0; i < CPUS; i++)
+		while (!__atomic_load_n(&cpus[i].acks, __ATOMIC_SEQ_CST))
+			sched_yield();
 	for (uint32_t round = 0; __atomic_load_n(&writers_left, __ATOMIC_SEQ_CST); round++) {
 		for (int i = 0; i < CPUS; i++)
 			visit(&cpus[i], round);

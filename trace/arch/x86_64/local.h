@@ -20,6 +20,23 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 	return done;
 }
 
+/* One micro-operation with the jump after it; of an atomic load and a compare the compiler makes two. */
+#define FATHOM_DIFFERS 1
+static inline int fathom_differs(const unsigned long *at, unsigned long v)
+{
+	int differs;
+
+	__asm__ volatile("cmp %2, %1" : "=@ccne"(differs) : "m"(*at), "r"(v));
+	return differs;
+}
+
+#define FATHOM_SUM 1
+static inline uint32_t fathom_sum(uint32_t a, const uint32_t *at)
+{
+	__asm__ volatile("addl %1, %0" : "+r"(a) : "m"(*at) : "cc");
+	return a;
+}
+
 #define FATHOM_LOCAL_ADD 1
 static inline FATHOM_NOTRACE void fathom_local_add(unsigned long *at, unsigned long n)
 {

@@ -85,7 +85,6 @@ static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev
 
 static inline FATHOM_NOTRACE void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
 {
-	FATHOM_OPAQUE(t->at); /* add again rather than keep the sum */
 	fathom_ring_try_commit(t->ring, fathom_ring_end(t->at, fathom_ring_words(bytes)), t->time);
 	fathom_port_unpin(t->pin);
 }

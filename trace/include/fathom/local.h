@@ -38,6 +38,22 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 }
 #endif
 
+#ifndef FATHOM_DIFFERS
+/* A relaxed load, and whether the word is another one: compared where it lies if the CPU can. */
+static inline int fathom_differs(const unsigned long *at, unsigned long v)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED) != v;
+}
+#endif
+
+#ifndef FATHOM_SUM
+/* A relaxed load, added to `a`. */
+static inline uint32_t fathom_sum(uint32_t a, const uint32_t *at)
+{
+	return a + __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+#endif
+
 #ifndef FATHOM_LOCAL_ADD
 static inline FATHOM_NOTRACE void fathom_local_add(unsigned long *at, unsigned long n)
 {

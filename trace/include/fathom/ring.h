@@ -66,12 +66,13 @@
 #define FATHOM_RING_WORDS     (FATHOM_RING_DATA / 4)
 #define FATHOM_RING_EVENT_MAX (FATHOM_RING_DATA - 8) /* the largest payload */
 
+/* Each is more than a page has words: the fast path adds them to the words taken, and compares once. */
 enum fathom_ring_flags {
-	FATHOM_RING_OFF = 1, /* refuse and count: tracing is off, switched in any context */
+	FATHOM_RING_OFF = 1 << 16, /* refuse and count: tracing is off, switched in any context */
 	/* every record carries an absolute stamp (timestamp_mode absolute) */
-	FATHOM_RING_ABSOLUTE = 2,
+	FATHOM_RING_ABSOLUTE = 2 << 16,
 	/* the same as OFF for whoever steers: a CPU mask, a pause, a resize */
-	FATHOM_RING_HELD = 4,
+	FATHOM_RING_HELD = 4 << 16,
 };
 
 /* What the ring knows of one page, beside the page. Owner writes, whoever holds the page reads. */
@@ -245,9 +246,10 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look
 	FATHOM_STEP(A);
 	*at = fathom_load(&r->tail);
 	FATHOM_STEP(B);
-	if (fathom_unlikely(*at != fathom_load(&r->commit) || fathom_load(&r->flags) != 0 ||
-			    bytes > FATHOM_RING_EVENT_MAX ||
-			    (FATHOM_POS_WORDS(*at) > most) != page_ends))
+	if (fathom_unlikely(fathom_differs(&r->commit, *at) || bytes > FATHOM_RING_EVENT_MAX))
+		return 0;
+	if (page_ends ? fathom_load(&r->flags) != 0 || FATHOM_POS_WORDS(*at) <= most
+		      : fathom_unlikely(fathom_sum(FATHOM_POS_WORDS(*at), &r->flags) > most))
 		return 0;
 	/* last_time is that of the record before `at` if it is loaded after `at`: the exchange says so. */
 	fathom_local_barrier();
@@ -290,7 +292,7 @@ static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, 
 	fathom_store_release(&r->commit, end);
 	fathom_local_barrier();
 	FATHOM_STEP(F);
-	if (fathom_unlikely(fathom_load(&r->tail) != end))
+	if (fathom_unlikely(fathom_differs(&r->tail, end)))
 		fathom_ring_publish(r, end, time);
 }
 

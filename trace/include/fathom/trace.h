@@ -91,11 +91,11 @@ struct fathom_config {
 
 /* What fathom_init() made of it; read by the event path, written at init only. */
 struct fathom_core {
-	uint32_t nr_cpus; /* 0 before init: every event is refused */
-	struct fathom_ring *ring[FATHOM_CPUS_MAX];
-	uint8_t *scratch[FATHOM_CPUS_MAX];	/* records under a gate are built here */
-	uint32_t scratch_used[FATHOM_CPUS_MAX]; /* by nested events; own CPU only */
-	uint8_t *dump;				/* memory of fathom_dump() */
+	struct fathom_ring *ring[FATHOM_CPUS_MAX]; /* first: indexing it needs no addition */
+	uint32_t nr_cpus;			   /* 0 before init: every event is refused */
+	uint8_t *scratch[FATHOM_CPUS_MAX];	   /* records under a gate are built here */
+	uint32_t scratch_used[FATHOM_CPUS_MAX];	   /* by nested events; own CPU only */
+	uint8_t *dump;				   /* memory of fathom_dump() */
 	size_t dump_bytes;
 	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift */
 	uint64_t boot;		    /* the clock at init */
