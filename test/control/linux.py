@@ -134,12 +134,17 @@ def two_at_once(d):
     check("two_recorders", seen == [[True] * 5] * 2 and sum("of its own" in e for _, e in said) == 1, f"{seen} {said}")
 
 
-if os.getuid() or (not os.path.exists(T + "/per_cpu") and subprocess.run(["mount", "-t", "tracefs", "tracefs", T], capture_output=True).returncode):
+mounted = os.path.exists(T + "/per_cpu")
+if os.getuid() or (not mounted and subprocess.run(["mount", "-t", "tracefs", "tracefs", T], capture_output=True).returncode):
     print("skip linux: tracefs of this machine is not ours to use")
     sys.exit(0)
-with tempfile.TemporaryDirectory() as d:
-    quiet(d)
-    letters(d)
-    subbuffers(d)
-    two_at_once(d)
+try:
+    with tempfile.TemporaryDirectory() as d:
+        quiet(d)
+        letters(d)
+        subbuffers(d)
+        two_at_once(d)
+finally:
+    if not mounted: # other tests look for the first tracefs there is
+        subprocess.run(["umount", T], check=False)
 check.done()
