@@ -8,12 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#define HOST_IS_BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+
 static inline uint16_t get_u16(const void *p, bool big)
 {
 	uint16_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big ? __builtin_bswap16(v) : v;
+	return big != HOST_IS_BIG ? __builtin_bswap16(v) : v;
 }
 
 static inline uint32_t get_u32(const void *p, bool big)
@@ -21,7 +23,7 @@ static inline uint32_t get_u32(const void *p, bool big)
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big ? __builtin_bswap32(v) : v;
+	return big != HOST_IS_BIG ? __builtin_bswap32(v) : v;
 }
 
 static inline uint64_t get_u64(const void *p, bool big)
@@ -29,7 +31,7 @@ static inline uint64_t get_u64(const void *p, bool big)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big ? __builtin_bswap64(v) : v;
+	return big != HOST_IS_BIG ? __builtin_bswap64(v) : v;
 }
 
 /*
