@@ -58,6 +58,14 @@ static uint32_t decide(struct fathom_event *ev, const void *record, uint32_t byt
 	return FATHOM_GATE_KEEP;
 }
 
+static void gate_text(void)
+{
+	fathom_gate.decide = decide;
+	fathom_lock();
+	CHECK_EQ(fathom_event_set(&fathom_ev_text, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	fathom_unlock();
+}
+
 static const char *long_text(size_t n)
 {
 	static char text[4096];
@@ -74,8 +82,7 @@ TEST(scratch_is_shared_by_nested_events)
 
 	start();
 	scratch = fathom_core.scratch[0];
-	fathom_gate.decide = decide;
-	CHECK_EQ(fathom_event_set(&fathom_ev_text, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	gate_text();
 	fathom_core.scratch_used[0] = 3008;
 	trace_text(1, long_text(1500));
 	CHECK(seen_bytes > 1500);
@@ -98,8 +105,7 @@ TEST(a_cpu_too_many_is_refused_and_counted)
 	pthread_t t;
 
 	start();
-	fathom_gate.decide = decide;
-	CHECK_EQ(fathom_event_set(&fathom_ev_text, FATHOM_EVENT_ON | FATHOM_EVENT_GATE, 0), 0);
+	gate_text();
 	pthread_create(&t, NULL, from_elsewhere, NULL);
 	pthread_join(t, NULL);
 	CHECK_EQ(fathom_core.no_cpu, 1);
