@@ -22,7 +22,7 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 
 /* One micro-operation with the jump after it; of an atomic load and a compare the compiler makes two. */
 #define FATHOM_DIFFERS 1
-static inline int fathom_differs(const unsigned long *at, unsigned long v)
+static inline FATHOM_NOTRACE int fathom_differs(const unsigned long *at, unsigned long v)
 {
 	int differs;
 
@@ -31,7 +31,7 @@ static inline int fathom_differs(const unsigned long *at, unsigned long v)
 }
 
 #define FATHOM_SUM 1
-static inline uint32_t fathom_sum(uint32_t a, const uint32_t *at)
+static inline FATHOM_NOTRACE uint32_t fathom_sum(uint32_t a, const uint32_t *at)
 {
 	__asm__ volatile("addl %1, %0" : "+r"(a) : "m"(*at) : "cc");
 	return a;

@@ -40,7 +40,7 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 
 #ifndef FATHOM_DIFFERS
 /* A relaxed load, and whether the word is another one: compared where it lies if the CPU can. */
-static inline int fathom_differs(const unsigned long *at, unsigned long v)
+static inline FATHOM_NOTRACE int fathom_differs(const unsigned long *at, unsigned long v)
 {
 	return __atomic_load_n(at, __ATOMIC_RELAXED) != v;
 }
@@ -48,7 +48,7 @@ static inline int fathom_differs(const unsigned long *at, unsigned long v)
 
 #ifndef FATHOM_SUM
 /* A relaxed load, added to `a`. */
-static inline uint32_t fathom_sum(uint32_t a, const uint32_t *at)
+static inline FATHOM_NOTRACE uint32_t fathom_sum(uint32_t a, const uint32_t *at)
 {
 	return a + __atomic_load_n(at, __ATOMIC_RELAXED);
 }

@@ -322,7 +322,7 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_re
 }
 
 /* Is recording off? Then an event is refused, and counted. Context: any. */
-static inline int fathom_ring_refuses(struct fathom_ring *r)
+static inline FATHOM_NOTRACE int fathom_ring_refuses(struct fathom_ring *r)
 {
 	if (!(fathom_load(&r->flags) & (FATHOM_RING_OFF | FATHOM_RING_HELD)))
 		return 0;
