@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4_target.c -- what the 16-bit stream costs on the target: words, bytes and time per event, against the ring. */
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "fathom/stream.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracers.c -- what a traced call and its return cost: ours with return sites, with a replaced return, off; and the floor. */
 #include <stdio.h>
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "test/tracers/port.h"
 #include "tracers_loop.h"
 

@@ -7,7 +7,7 @@
 #include "port.h"
 #include "stream.h"
 #include "fathom/trace.h"
-#include "fathom/beacon.h"
+#include "fathom/save.h"
 #include "fathom/link.h"
 #include "fathom/p9.h"
 
@@ -122,7 +122,7 @@ void port_init(uint32_t cpus)
 	int err = fathom_init(&config);
 
 	if (!err)
-		err = fathom_beacon(); /* a memory image of a dead kernel can be read */
+		err = fathom_beacon(0); /* a memory image of a dead kernel can be read */
 	if (err)
 		panic("tracing does not start: %d", err);
 	stream_init(cpus);

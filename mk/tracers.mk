@@ -142,7 +142,7 @@ PLUG_alpha := -fpatchable-function-entry=5 -fno-ipa-ra -DPLUG=alpha
 PLUG_beta  := -fpatchable-function-entry=5 -fno-ipa-ra -DPLUG=beta
 PLUG_plain := -DPLUG=plain
 PLUGS      := $(addprefix $(B)/tracers/,alpha.so beta.so plain.so)
-$(PLUGS): $(B)/tracers/%.so: test/tracers/plug.c ports/user/fathom_user.h trace/include/fathom/far.h trace/arch/x86_64/far.h
+$(PLUGS): $(B)/tracers/%.so: test/tracers/plug.c ports/user/fathom_user.h trace/include/fathom/inside/far.h trace/arch/x86_64/far.h
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) $(PLUG_FLAGS) $(PLUG_$*) $< -o $@
 $(B)/test/unit/tracers_later: $(PLUGS)

@@ -2,7 +2,7 @@
 /* ksyms.c -- the kernel's own symbols: address to name and back, from the table that the second link pass adds. */
 #include "kernel.h"
 #include "layout.h"
-#include "fathom/tracer.h"
+#include "fathom/object.h"
 
 /* Made by demo/ksyms.awk from the first link: text symbols in the order of their addresses, as offsets to KERNEL_BASE. */
 extern const uint32_t ksym_count, ksym_at[], ksym_name_at[];

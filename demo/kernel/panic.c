@@ -4,7 +4,7 @@
 #include "lock.h"
 #include "task.h"
 #include "trace_points.h"
-#include "fathom/unwind.h"
+#include "fathom/task.h"
 
 #define BACKTRACE_ENDS 12  /* shown of a backtrace: so many of the newest, and of the oldest */
 #define BACKTRACE_MAX  512 /* and no further */
@@ -41,15 +41,13 @@ static const uintptr_t *next_frame(uintptr_t above, uintptr_t rbp)
 void backtrace(uintptr_t rbp)
 {
 	const uintptr_t *f = next_frame(0, rbp);
-	struct fathom_unwind u;
 	int n = 0, i = 0;
 
-	fathom_unwind_kernel(&u, rbp);
 	for (; f && n < BACKTRACE_MAX; n++)
 		f = next_frame((uintptr_t)f, f[0]);
 	for (f = next_frame(0, rbp); i < n; i++, f = next_frame((uintptr_t)f, f[0]))
 		if (i < BACKTRACE_ENDS || i >= n - BACKTRACE_ENDS)
-			print_address(u.fix((uintptr_t)(f + 1), f[1]));
+			print_address(fathom_return_address((uintptr_t)(f + 1), f[1]));
 		else if (i == BACKTRACE_ENDS)
 			kprintf("  ... %d more ...\n", n - 2 * BACKTRACE_ENDS);
 }

@@ -71,7 +71,7 @@ static void note_switch(const struct task *prev, const struct task *next)
 {
 	struct fathom_sched_task p = note(prev), n = note(next);
 
-	fathom_note_switch(&p, &n);
+	fathom_task_switch(&p, &n);
 }
 
 static void note_wakeup(const struct task *t, uint32_t cpu)

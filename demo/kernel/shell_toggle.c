@@ -4,7 +4,7 @@
 #include "shell.h"
 #include "task.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "fathom/task.h"
 
 /* What runs beside it, again and again. */
 static struct {

@@ -4,7 +4,7 @@
 #include "shell.h"
 #include "stream.h"
 #include "trace_points.h"
-#include "fathom/tracer.h"
+#include "fathom/trace.h"
 
 /* Recording is off while sites are patched, so that the trace does not begin with that. */
 static int trace_switch(const char *pattern, int on)
@@ -27,21 +27,15 @@ static int trace_switch(const char *pattern, int on)
 static void trace_status(void)
 {
 	struct fathom_ring_stats st;
-	const struct fathom_ring *r;
+	char on[512];
 
 	kprintf("recording is %s\ncpu  written     read    in ring  overwritten  refused\n",
 		fathom_tracing_is_on() ? "on" : "off");
-	for (uint32_t cpu = 0; (r = fathom_ring_of(cpu)); cpu++) {
-		fathom_ring_stats(r, &st);
+	for (uint32_t cpu = 0; !fathom_cpu_stats(cpu, &st); cpu++)
 		kprintf("%3u %8lu %8lu %10lu %12lu %8lu\n", cpu, st.written, st.read, st.entries,
 			st.overwritten, st.full + st.nested + st.too_big);
-	}
-	for (uint32_t i = 0; i < fathom_event_count(); i++) {
-		const struct fathom_event *ev = fathom_event_at(i);
-
-		if (ev->state & FATHOM_EVENT_ON)
-			kprintf("  %s:%s\n", ev->system, ev->name);
-	}
+	if (fathom_get("set_event", on, sizeof(on)) > 0)
+		kprintf("%s", on);
 }
 
 #if LEVEL >= 4

@@ -64,7 +64,6 @@ static struct task *take_slot(void)
 		struct task fresh = {.kstack = t->kstack, .trace = t->trace};
 
 		*t = fresh;
-		fathom_task_init(t->trace);
 		t->state = TASK_NEW;
 		t->pid = ++last_pid;
 	}
@@ -148,7 +147,7 @@ int task_spawn(const struct spawn *s)
 	int pid = t->pid;
 
 	trace_sched_process_fork(current_task()->name, current_task()->pid, t->name, pid);
-	fathom_note_fork(current_task()->pid, pid);
+	fathom_task_new(t->trace, current_task()->pid, pid);
 	sched_start(t);
 	return pid;
 }
@@ -181,7 +180,7 @@ void task_exit(int code)
 	struct task *t = current_task();
 
 	trace_sched_process_exit(t->name, t->pid, t->prio);
-	fathom_note_exit(t->pid);
+	fathom_task_exit(t->pid);
 	if (t->vm.pml4)
 		sample_map(t->pid, t->name, 1);
 	abandon_children(t->pid);

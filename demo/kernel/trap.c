@@ -6,7 +6,7 @@
 #include "task.h"
 #include "stream.h"
 #include "trace_points.h"
-#include "fathom/patch.h"
+#include "fathom/trace.h"
 
 static const char *const exception_names[32] = {
 	"divide error",

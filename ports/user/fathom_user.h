@@ -4,9 +4,7 @@
 #define FATHOM_USER_H
 
 #include <stdint.h>
-#include "fathom/far.h"
 #include "fathom/object.h"
-#include "fathom/tracer.h"
 
 /*
  * Start with options as FATHOM_TRACE has them (docs/USER-PORT.md): "events=sched:*,buffer_kb=1024,out=trace.dat".

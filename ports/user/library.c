@@ -4,7 +4,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fathom/errno.h"
+#include "fathom/trace.h"
 #include "fathom/fs.h"
 #include "fathom_user.h"
 #include "port.h"

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "fathom/patch.h"
+#include "fathom/trace.h"
 #include "port.h"
 
 static struct sigaction poke_old_trap;

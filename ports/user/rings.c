@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "fathom/beacon.h"
+#include "fathom/save.h"
 #include "port.h"
 
 /*
@@ -49,7 +49,7 @@ void *user_rings_map(const char *path, size_t bytes, size_t rings, int *err)
 /* After fathom_init() and before the first event. */
 int user_rings_describe(void)
 {
-	return rings_fd < 0 ? 0 : fathom_beacon_alone();
+	return rings_fd < 0 ? 0 : fathom_beacon(1);
 }
 
 /* A child would write to the rings of its parent: it gets a copy. First thing after a fork. */

@@ -15,7 +15,7 @@
 #include "fathom/object.h"
 #include "fathom/save.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "fathom/task.h"
 #include "fathom_port.h"
 #include "fathom_serve.h"
 #include "fathom_user.h"
@@ -166,7 +166,7 @@ static void user_count(uint64_t *events, uint64_t *lost)
 	*events = 0;
 	*lost = fathom_user_refused();
 	for (uint32_t i = 0; i < user.cpus; i++) {
-		fathom_ring_stats(fathom_ring_of(i), &st);
+		fathom_cpu_stats(i, &st);
 		*events += st.entries;
 		*lost += st.overwritten + st.full + st.nested + st.too_big;
 	}
@@ -351,22 +351,39 @@ int user_events_join(struct fathom_object *o)
 	return err;
 }
 
+/* One more word into a file of the tree that is a list. */
+static int append(const char *path, const char *word)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	int err = fathom_fs_lookup(path, &node);
+
+	if (!err)
+		err = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_APPEND);
+	if (err)
+		return err;
+	err = fathom_fs_write(&f, word, strlen(word));
+	fathom_fs_close(&f);
+	return err < 0 ? err : 0;
+}
+
 /* The filters first, so that the tracer starts with them. */
 static int start_tracer(void)
 {
-	int err = fathom_function_count() ? 0 : -ENOSYS;
+	struct fathom_node functions;
+	int err = 0;
 
 	if (!user.tracer[0] && !user.filter[0])
 		return 0;
-	fathom_lock();
 	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
-		err = fathom_function_set_write(FATHOM_SET_FILTER, p, strlen(p));
+		err = append("set_ftrace_filter", p);
 		if (err)
 			user_say("no function matches: ", p, "");
 	}
 	if (!err && user.tracer[0])
-		err = fathom_tracer_set(user.tracer);
-	fathom_unlock();
+		err = fathom_set("current_tracer", user.tracer);
+	if (err && fathom_fs_lookup("available_filter_functions", &functions))
+		err = -ENOSYS;
 	if (err == -ENOSYS)
 		user_say(user.tracer, ": no function has sites; see -pg in docs/USER-PORT.md", "");
 	else if (err)
@@ -437,8 +454,8 @@ static int start_tracing(void)
 		err = user_rings_describe();
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < c.nr_cpus; i++)
-		fathom_ring_overwrite(fathom_ring_of(i), !user.discard);
+	if (user.discard)
+		fathom_set("options/overwrite", "0");
 	if (user.off)
 		fathom_tracing_off();
 	user_threads_start(c.nr_cpus);

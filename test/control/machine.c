@@ -162,8 +162,8 @@ static void machine_woken(int32_t pid, int32_t me, const char *name)
 		woken.prio = 99 - p.sched_priority;
 	snprintf(woken.comm, sizeof(woken.comm), "%s", name);
 	fathom_note_wakeup(&by, &woken, fathom_port_cpu());
-	fathom_note_switch(&by, &woken);
-	fathom_note_switch(&woken, &by);
+	fathom_task_switch(&by, &woken);
+	fathom_task_switch(&woken, &by);
 }
 
 /* The kernel tells of every fork, exec and exit on the machine; each becomes an event of the task that did it. */
@@ -176,7 +176,7 @@ static void machine_proc(const struct proc_event *e)
 	case PROC_EVENT_FORK:
 		fathom_user_tid = e->event_data.fork.parent_pid;
 		name_of(fathom_user_tid, a);
-		fathom_note_fork(fathom_user_tid, e->event_data.fork.child_pid);
+		fathom_task_new(NULL, fathom_user_tid, e->event_data.fork.child_pid);
 		kernel_clone();
 		trace_sched_process_fork(a, fathom_user_tid, a, e->event_data.fork.child_pid);
 		break;
@@ -194,7 +194,7 @@ static void machine_proc(const struct proc_event *e)
 		name_of(fathom_user_tid, b);
 		trace_sched_process_exit(b, fathom_user_tid, 120);
 		trace_sched_switch(b, fathom_user_tid, 120, 0x10, "swapper/0", 0, 120);
-		fathom_note_exit(fathom_user_tid);
+		fathom_task_exit(fathom_user_tid);
 		break;
 	default: break;
 	}

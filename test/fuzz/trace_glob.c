@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_glob.c -- fuzz target: pattern, newline, text; the matcher against a plain recursive one. */
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 #include "trace_setup.h"
 
 /* What the pattern means, with little thought of cost: bounded by the short inputs it is given, stars in a row being one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_unwind.c -- fuzz target: a stack of any content and a frame pointer of any value; nothing but the stack is read. */
-#include "fathom/unwind.h"
+#include "fathom/inside/unwind.h"
 #include "fathom_port.h"
 #include "trace_setup.h"
 

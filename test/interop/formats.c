@@ -2,7 +2,7 @@
 /* formats.c -- linked with the kernel's own event headers: each event's format file against the one Linux printed. */
 #include <stdio.h>
 #include <string.h>
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 #include "fathom/trace.h"
 
 /* What the headers' code refers to. */

@@ -3,7 +3,7 @@
 #define CREATE_TRACE_POINTS
 #include "fathom/trace.h"
 #include "fathom/tracepoint.h"
-#include "fathom/view.h"
+#include "fathom/inside/view.h"
 
 TRACE_DEFINE(size, tick, "n=%u", (U32, n))
 

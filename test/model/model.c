@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "ring/pos.h"
 #include "weak.h"
 

@@ -47,7 +47,7 @@ cat >$out/program.c <<'END'
 #define CREATE_TRACE_POINTS
 #include "disk.h"
 #include "fathom_user.h"
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 static int asked;
 __attribute__((noinline)) static long ask(void)
 {

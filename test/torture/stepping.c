@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 
 /*
  * Signals are too rare to hit a window of one instruction. With the trap flag set the CPU traps after each one, and the

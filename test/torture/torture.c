@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 
 /*
  *	torture [EVENTS [MODE]]

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* beside.c -- tracers side by side, in instances and at the top: latency tracers of two families, users of a function. */
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/fs.h"
-#include "fathom/patch.h"
+#include "fathom/inside/patch.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_port.h"
 #include "fathom_user.h"
 #include "harness.h"
@@ -68,7 +68,7 @@ static void wakeup(int32_t pid, uint64_t us)
 	fathom_note_wakeup(&current, &woken, fathom_port_cpu());
 	ret_leaf(1);
 	pass(us);
-	fathom_note_switch(&current, &woken);
+	fathom_task_switch(&current, &woken);
 }
 
 /* What is recorded of a wait are the functions of the CPU where the task will run, also if that becomes another. */
@@ -85,7 +85,7 @@ TEST(wait_moves_to_another_cpu)
 	ret_mid(1);
 	fathom_note_migrate(77, fathom_port_cpu());
 	hij_mid(1);
-	fathom_note_switch(&current, &woken);
+	fathom_task_switch(&current, &woken);
 	CHECK(has("trace", "hij_leaf <-hij_mid"));
 	CHECK(!has("trace", "ret_leaf <-ret_mid"));
 	fathom_user_stop();

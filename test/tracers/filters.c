@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* filters.c -- function sets, pids, probes, depth, stack tracer and profile, and what bad input does to them. */
-#include "fathom/tracer.h"
-#include "fathom/unwind.h"
+#include "functions/tracer.h"
+#include "fathom/inside/unwind.h"
 #include "fathom_port.h"
 #include "harness.h"
 #include "port.h"

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include "fathom/task.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_port.h"
 #include "forest.h"
 #include "harness.h"

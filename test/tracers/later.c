@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_user.h"
 #include "harness.h"
 #include "functions/sites.h"

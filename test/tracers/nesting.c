@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* nesting.c -- function_graph interrupted inside the tracer, again inside of that, and with rings that refuse. */
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_port.h"
 #include "forest.h"
 #include "harness.h"

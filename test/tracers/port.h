@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "fathom/errno.h"
-#include "fathom/patch.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/patch.h"
 #include "fathom/trace.h"
 
 static const Elf64_Sym *port_sym;

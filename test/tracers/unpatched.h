@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unpatched.h -- what holds for every program whose text is not patched; READY() tells the library that it calls. */
 #include "fathom/instrument.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_port.h"
 #include "harness.h"
 #include "port.h"

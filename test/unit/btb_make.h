@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fathom/btb.h"
+#include "fathom/inside/btb.h"
 
 struct made {
 	uint64_t *w;

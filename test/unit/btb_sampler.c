@@ -2,7 +2,7 @@
 /* btb_sampler.c -- samples taken by the library, read back by the host. */
 #include "harness.h"
 #include "decode/btb/btb.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/sampler.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* patch_words.c -- the patcher of aarch64 and riscv64, and the branches it writes, on this machine with a made-up port. */
 #include "arch/text.h"
 #include "arch/arch.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/trace.h"
 #include "harness.h"
 

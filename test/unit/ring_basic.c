@@ -2,8 +2,8 @@
 /* ring_basic.c -- the ring, one context at a time: order, time, loss, modes, resize, bad input. */
 #include <stdint.h>
 #include "harness.h"
-#include "fathom/errno.h"
-#include "fathom/ring.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/ring.h"
 
 uint64_t ringport_now, ringport_tick = 1;
 

@@ -236,20 +236,20 @@ TEST(children_of_listed_tasks)
 	CHECK_EQ(make_instance("one"), 0);
 	CHECK_EQ(fathom_set("set_event_pid", "7 5"), 0);
 	CHECK_EQ(fathom_set("instances/one/set_event_pid", "5"), 0);
-	fathom_note_fork(5, 50); /* the option is off */
+	fathom_task_new(NULL, 5, 50); /* the option is off */
 	CHECK_STR(get("set_event_pid"), "5\n7\n");
 	CHECK_EQ(fathom_set("options/event-fork", "1"), 0);
-	fathom_note_fork(5, 6);
-	fathom_note_fork(6, 60);
-	fathom_note_fork(8, 80);
+	fathom_task_new(NULL, 5, 6);
+	fathom_task_new(NULL, 6, 60);
+	fathom_task_new(NULL, 8, 80);
 	CHECK_STR(get("set_event_pid"), "5\n6\n7\n60\n");
 	CHECK_STR(get("instances/one/set_event_pid"), "5\n");
 	CHECK_EQ(fathom_set("set_event_pid", "9"), 0); /* opened to write: only this one */
 	CHECK_STR(get("set_event_pid"), "9\n");
-	fathom_note_fork(9, 90);
-	fathom_note_exit(9);
+	fathom_task_new(NULL, 9, 90);
+	fathom_task_exit(9);
 	CHECK_STR(get("set_event_pid"), "90\n");
-	fathom_note_exit(90);
+	fathom_task_exit(90);
 	CHECK_STR(get("set_event_pid"), "");
 	CHECK_EQ(fathom_set(EVENT "enable", "1"), 0);
 	switch_to(3); /* all listed tasks have ended: nobody is traced */

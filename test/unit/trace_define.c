@@ -30,7 +30,7 @@
 #define system_of_mine 1
 
 #define CREATE_TRACE_POINTS
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 #include "fathom/tracepoint.h"
 
 TRACE_DEFINE(system_of_mine, all_types,

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include "harness.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/exceptions.h"
 #include "fathom/events/ipc.h"
@@ -12,7 +12,7 @@
 #include "fathom/events/raw_syscalls.h"
 #include "fathom/events/sched.h"
 #include "sample_events.h"
-#include "fathom/internal.h"
+#include "fathom/inside/internal.h"
 #include "fathom/object.h"
 
 TRACE_DEFINE(sample, short_all, "u8=%u s8=%d u16=%x s64=%lld p=%px s=%s big=%lu", (U8, a), (S8, b),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_format.c -- printf without libc: every integer form against libc's, the kernel's own rules, all ways of arguments. */
 #include "harness.h"
-#include "fathom/print.h"
+#include "fathom/inside/print.h"
 
 #include <stdarg.h>
 

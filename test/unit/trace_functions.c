@@ -5,7 +5,7 @@
 #include "harness.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "functions/sites.h"
 
 #define FUNCTIONS 100000u

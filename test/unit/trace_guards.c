@@ -7,13 +7,13 @@
 #include "harness.h"
 #include "tree.h"
 #define CREATE_TRACE_POINTS
-#include "fathom/beacon.h"
-#include "fathom/emit.h"
-#include "fathom/event.h"
-#include "fathom/print.h"
-#include "fathom/snapshot.h"
+#include "fathom/save.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/print.h"
+#include "fathom/inside/snapshot.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom/tracepoint.h"
 #include "fathom_port.h"
 
@@ -162,9 +162,9 @@ TEST(packed_arguments_stay_in_their_room)
 TEST(no_beacon_without_rings)
 {
 	fathom_exit();
-	CHECK_EQ(fathom_beacon(), -EINVAL);
+	CHECK_EQ(fathom_beacon(0), -EINVAL);
 	start();
-	CHECK_EQ(fathom_beacon(), 0);
+	CHECK_EQ(fathom_beacon(0), 0);
 }
 
 TEST(text_stays_in_its_room)

@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <time.h>
 #include "harness.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/tracepoint.h"
 #include "fathom/trace.h"

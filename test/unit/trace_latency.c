@@ -3,7 +3,7 @@
 #include "harness.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "fathom_port.h"
 
 static char memory[4 << 20] __attribute__((aligned(4096)));
@@ -82,7 +82,7 @@ static int followed(const char *tracer, int32_t current, int32_t woken)
 
 	CHECK_EQ(fathom_tracer_set(tracer), 0);
 	fathom_note_wakeup(&c, &w, 0);
-	fathom_note_switch(&c, &w);
+	fathom_task_switch(&c, &w);
 	fathom_latency_report(&r);
 	CHECK_EQ(fathom_tracer_set("nop"), 0);
 	return r.latency_ns && r.pid == 2;
@@ -113,14 +113,14 @@ TEST(class_of_the_woken)
 	start(0);
 	CHECK_EQ(fathom_tracer_set("wakeup"), 0);
 	fathom_note_wakeup(&c, &rt, 0);
-	fathom_note_switch(&c, &rt);
+	fathom_task_switch(&c, &rt);
 	fathom_latency_report(&r);
 	CHECK_EQ(r.policy, 1);
 	CHECK_EQ(r.rt_prio, 80);
 	fathom_max_latency_set(0);
 	fathom_note_wakeup(&c, &dl, 0);
 	fathom_note_wakeup(&c, &rt, 0); /* does not take its place */
-	fathom_note_switch(&c, &dl);
+	fathom_task_switch(&c, &dl);
 	fathom_latency_report(&r);
 	CHECK_EQ(r.pid, 3);
 	CHECK_EQ(r.policy, 6);

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "fathom/errno.h"
-#include "fathom/patch.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/patch.h"
 #include "fathom/trace.h"
 #include "harness.h"
 

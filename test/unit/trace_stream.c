@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_stream.c -- the 16-bit stream recorder: words, blocks, loss, nesting under signals, LZ4 against liblz4. */
 #include "harness.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/stream.h"
 #include "ring/lz4.h"
 #include "ring/stream.h"
@@ -174,14 +174,14 @@ TEST(markers_are_as_specified)
 	fathom_stream_thread(0x80afeb3800);
 	fathom_stream_thread(0x80afeb3800);
 	fathom_stream_interrupt(27);
-	fathom_stream_pt_map(0xac1d2000, 0xac1e2000, 2);
+	fathom_stream_memory(FATHOM_STREAM_PT_MAP, 0xac1d2000, 0xac1e2000, 2);
 	fathom_stream_vm_fault(1, 0x7f1234567890);
 	fathom_stream_user_fault(3, 0x12345678);
 	fathom_stream_tracepoint(9, 0x333322221111);
-	fathom_stream_safe_pte(0x666655554444);
-	fathom_stream_retype(1, 5);
-	fathom_stream_init_pt(1, 3);
-	fathom_stream_create_obj(1, 9);
+	fathom_stream_memory(FATHOM_STREAM_SAFE_PTE, 0x666655554444, 0, 0);
+	fathom_stream_memory(FATHOM_STREAM_RETYPE, 1, 5, 0);
+	fathom_stream_memory(FATHOM_STREAM_INIT_PT, 1, 3, 0);
+	fathom_stream_memory(FATHOM_STREAM_CREATE_OBJ, 1, 9, 0);
 	fathom_stream_kernel_exit();
 	fathom_stream_kernel_exit(); /* no entry: nothing */
 	collect();

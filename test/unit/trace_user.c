@@ -15,7 +15,7 @@
 #define CREATE_TRACE_POINTS
 #include "fathom/trace.h"
 #include "fathom/tracepoint.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/unwind.h"
 #include "fathom_port.h"
 #include "fathom_user.h"
 #include "port.h"

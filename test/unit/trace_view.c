@@ -2,13 +2,13 @@
 /* trace_view.c -- the text view: lines, merging, loss, trace_pipe, the graph, printk and markers, fathom_dump(). */
 #include <stdint.h>
 #include "harness.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #define CREATE_TRACE_POINTS
 #include "fathom/events/sched.h"
 #include "sample_events.h"
-#include "fathom/emit.h"
-#include "fathom/internal.h"
-#include "fathom/view.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/internal.h"
+#include "fathom/inside/view.h"
 
 int sample_reg_calls, sample_reg_answer;
 int sample_reg(void)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/patch.h"
+#include "fathom/inside/patch.h"
 
 /*
  * Where a site leads. All but EXIT stand at the entry of a function. FUNCTION, GRAPH and HIJACK go to C functions that
@@ -35,7 +35,7 @@ int fathom_arch_site_ok(uintptr_t at);
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			     uint8_t out[FATHOM_PATCH_BYTES_MAX]);
 size_t fathom_arch_site_bytes(void);
-/* Where the module that `at` is in has its jumps (fathom/far.h); 0: nowhere. probe/ knows it. */
+/* Where the module that `at` is in has its jumps (fathom/inside/far.h); 0: nowhere. probe/ knows it. */
 uintptr_t fathom_module_far(uintptr_t at);
 
 /* The code that sites at a function's entry lead to; not of OFF and EXIT. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch_word.c -- aarch64 and riscv64: an aligned word of text is replaced by one store. */
 #include "arch/text.h"
-#include "fathom/errno.h"
+#include "fathom/trace.h"
 
 /*
  * Both architectures let a naturally aligned 32-bit instruction (a branch, a call, a NOP) become another one under

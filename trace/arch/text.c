@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c -- writes instructions: one store each, through the port's mapping, with the caches made to agree. */
 #include "arch/text.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/trace.h"
 
 struct text_port fathom_text_port;

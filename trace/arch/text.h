@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/patch.h"
+#include "fathom/inside/patch.h"
 
 /* The members of struct fathom_config that writing text needs. */
 struct text_port {

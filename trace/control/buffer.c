@@ -2,7 +2,7 @@
 /* buffer.c -- the rings of an instance: on and off, cleared, resized, swapped with the snapshot's. */
 #include "control/control.h"
 #include "control/pool.h"
-#include "fathom/snapshot.h"
+#include "fathom/inside/snapshot.h"
 
 void fathom_ctl_recording(struct ctl_instance *tr, int on)
 {

@@ -3,11 +3,11 @@
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
 
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "functions/pids.h"
 #include "fathom/fs.h"
 #include "fathom/trace.h"
-#include "fathom/view.h"
+#include "fathom/inside/view.h"
 #include "control/filter.h"
 #include "functions/listeners.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dump.c -- the newest events of every CPU to the console, from any context, also when the kernel has gone wrong. */
 #include "wire/cold.h"
-#include "fathom/view.h"
+#include "fathom/inside/view.h"
 
 /*
  * Nothing is taken from the rings and no lock is waited for. The memory was set aside by fathom_init(); two dumps at

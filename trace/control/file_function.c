@@ -4,7 +4,7 @@
 #include "control/files.h"
 #include "control/pool.h"
 #include "control/str.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "events/modules.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"

@@ -3,7 +3,7 @@
 #include "control/control.h"
 #include "control/files.h"
 #include "control/str.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "functions/tracers.h"
 #include "wire/div.h"
 

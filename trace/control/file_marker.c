@@ -5,8 +5,8 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "control/trigger.h"
-#include "fathom/emit.h"
-#include "fathom/internal.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/internal.h"
 
 #define MARKER_RAW_MAX 3072
 

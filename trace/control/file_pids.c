@@ -4,7 +4,7 @@
 #include "control/files.h"
 #include "control/pool.h"
 #include "control/str.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "functions/tracers.h"
 
 /* The next number of a list; 1, 0 at the end, -EINVAL. Only digits: a pid is never negative. */

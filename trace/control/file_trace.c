@@ -4,9 +4,9 @@
 #include "control/files.h"
 #include "control/pool.h"
 #include "control/str.h"
-#include "fathom/snapshot.h"
-#include "fathom/tracer.h"
-#include "fathom/view.h"
+#include "fathom/inside/snapshot.h"
+#include "functions/tracer.h"
+#include "fathom/inside/view.h"
 
 #define TRACE_LINE_MAX 8192u
 

@@ -3,7 +3,7 @@
 #include "control/filter_int.h"
 #include "control/pool.h"
 #include "control/str.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 
 /*
  * Linux's grammar and no more: a field, an operator, a constant. The host's filters take much more, and are compiled by

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 
 #define FATHOM_FILTER_TERMS_MAX 64
 #define FATHOM_FILTER_DEPTH_MAX 32

@@ -3,7 +3,7 @@
 #include "control/filter_int.h"
 #include "control/control.h"
 #include "control/str.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "wire/copy.h"
 
 static const struct fathom_operand operand_common[] = {

@@ -2,7 +2,7 @@
 /* function_cmd.c -- function probes that belong to control: snapshot, enable_event, disable_event. */
 #include "control/control.h"
 #include "control/str.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 
 static struct ctl_instance *function_owner(const struct fathom_listener *l)
 {

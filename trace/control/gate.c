@@ -3,7 +3,7 @@
 #include "control/control.h"
 #include "control/pool.h"
 #include "control/trigger.h"
-#include "fathom/emit.h"
+#include "fathom/inside/emit.h"
 #include "functions/tracers.h"
 #include "wire/copy.h"
 

@@ -3,8 +3,8 @@
 #include "control/hist.h"
 #include "control/pool.h"
 #include "control/str.h"
-#include "fathom/emit.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/unwind.h"
 #include "wire/copy.h"
 
 #define HIST_SPINS \

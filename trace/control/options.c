@@ -3,7 +3,7 @@
 #include "control/control.h"
 #include "control/files.h"
 #include "control/str.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "wire/text_line.h"
 
 #define OPTION_TRACER ((uint32_t)CTL_OPT_NR) /* options of tracers follow: `at` of the node */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* p9.c -- the 9P server: framing, versions, waiting reads, flush. */
+#include "control/tree.h"
 #include "control/p9_int.h"
 
 /*

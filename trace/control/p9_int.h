@@ -3,7 +3,7 @@
 #ifndef CONTROL_P9_INT_H
 #define CONTROL_P9_INT_H
 
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/p9.h"
 #include "wire/p9.h"
 

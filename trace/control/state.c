@@ -5,7 +5,7 @@
 #include "control/str.h"
 #include "control/tree.h"
 #include "control/trigger.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "events/modules.h"
 #include "functions/probes.h"
 #include "functions/sites.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* str.c -- numbers as the control files read them. */
 #include "control/str.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 
 static unsigned int number_digit(char c)
 {

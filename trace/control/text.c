@@ -2,9 +2,9 @@
 /* text.c -- what a record says behind the columns: events by their print format, the tracers' own records by Linux's. */
 #include "wire/cold.h"
 #include "control/filter.h"
-#include "fathom/internal.h"
-#include "fathom/print.h"
-#include "fathom/view.h"
+#include "fathom/inside/internal.h"
+#include "fathom/inside/print.h"
+#include "fathom/inside/view.h"
 #include "wire/div.h"
 
 #define TEXT_STACK_MAX 512 /* frames: a record cannot hold more */

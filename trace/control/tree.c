@@ -2,7 +2,7 @@
 /* tree.c -- the tables: which file is in which directory, with Linux's modes; and the README. */
 #include "control/control.h"
 #include "control/files.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 
 static const char *const readme_text[] = {
 	"tracing mini-HOWTO:\n\n"

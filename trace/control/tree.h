@@ -3,7 +3,7 @@
 #ifndef CONTROL_TREE_H
 #define CONTROL_TREE_H
 
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/fs.h"
 #include "wire/text.h"
 
@@ -60,5 +60,7 @@ extern const struct fathom_fs_entry fathom_ctl_event_files[];
 extern const struct fathom_fs_entry fathom_ctl_cpu_files[];
 extern const struct fathom_fs_entry fathom_ctl_option_file; /* options/X: X is `at` */
 extern const struct fathom_fs_entry fathom_ctl_stat_file;   /* trace_stat/functionN */
+
+void fathom_fs_root(struct fathom_node *out);
 
 #endif

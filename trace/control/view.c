@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c -- merges the CPUs' records by time and lays each out as a line of Linux's `trace`. */
 #include "wire/cold.h"
-#include "fathom/view.h"
-#include "fathom/event.h"
+#include "fathom/inside/view.h"
+#include "fathom/inside/event.h"
 #include "wire/div.h"
 
 static size_t view_round(size_t bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view_graph.c -- the function_graph layout of a view: plugged in by whoever shows a graph, so others need not link it. */
 #include "wire/cold.h"
-#include "fathom/internal.h"
-#include "fathom/view.h"
+#include "fathom/inside/internal.h"
+#include "fathom/inside/view.h"
 
 static const char *view_graph_comm(void *arg, int32_t pid)
 {

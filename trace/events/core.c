@@ -2,10 +2,10 @@
 /* core.c -- set-up: carves the one memory block into rings and scratch, switches recording, converts the clock. */
 #include "wire/cold.h"
 #include "wire/div.h"
-#include "fathom/errno.h"
-#include "fathom/emit.h"
-#include "fathom/patch.h"
-#include "fathom/view.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/patch.h"
+#include "fathom/inside/view.h"
 #include "wire/format.h"
 #include "events/registry.h"
 #include "functions/sites.h"
@@ -221,6 +221,16 @@ void *fathom_memory_take(size_t bytes)
 struct fathom_ring *fathom_ring_of(uint32_t cpu)
 {
 	return cpu < fathom_core.nr_cpus ? fathom_core.ring[cpu] : NULL;
+}
+
+int fathom_cpu_stats(uint32_t cpu, struct fathom_ring_stats *out)
+{
+	const struct fathom_ring *r = fathom_ring_of(cpu);
+
+	if (!r)
+		return -FATHOM_EINVAL;
+	fathom_ring_stats(r, out);
+	return 0;
 }
 
 #define SWITCH_TRIES 16 /* each is one more context that switched meanwhile */

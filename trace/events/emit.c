@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* emit.c -- the slow half of an event's path: filters, triggers, instances, stacks; the record is built beside the ring. */
-#include "fathom/emit.h"
+#include "fathom/inside/emit.h"
 #include "wire/copy.h"
 
 #define EMIT_SCRATCH_BYTES 4096u

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format_file.c -- an event's `format` file, byte for byte what Linux prints for the same definition. */
+#include "events/registry.h"
 #include "wire/cold.h"
 #include "fathom/object.h"
-#include "fathom/print.h"
+#include "fathom/inside/print.h"
 
 static const struct fathom_field format_common[] = {
 	{"unsigned short", "common_type", 0, 2, 0, 0},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks.c -- functions that register_trace_<event>() attaches, and when what was removed may be used again. */
 #include "wire/cold.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "fathom/port_default.h"
 #include "fathom/trace.h"
 

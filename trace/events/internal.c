@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* internal.c -- the `ftrace` system: descriptors of the records that tracers and trace_printk() write, with Linux's ids. */
-#include "fathom/internal.h"
+#include "fathom/inside/internal.h"
 #include "fathom/tracepoint.h"
 
 #define INTERNAL_SIGNED(type) ((type)-1 < (type)1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.c -- functions that belong to a module, and lines of filters that wait for theirs: `glob:mod:module`. */
 #include "arch/arch.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "events/modules.h"
 #include "functions/probes.h"
 #include "functions/sites.h"

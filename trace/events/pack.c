@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c -- the arguments of trace_printk() as bytes, laid out as Linux lays bprint's out. */
 #include "wire/cold.h"
-#include "fathom/print.h"
+#include "fathom/inside/print.h"
 #include "wire/format_spec.h"
 #include "wire/copy.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c -- helpers of TP_printk: flags, symbols, hex, arrays, masks; and strings going into records. */
 #include "wire/cold.h"
-#include "fathom/print.h"
+#include "fathom/inside/print.h"
 #include "wire/div.h"
 
 size_t fathom_strlen(const char *s)

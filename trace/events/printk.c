@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* printk.c -- trace_printk(), trace_puts() and markers: text that the program writes into its own trace. */
 #include "wire/cold.h"
-#include "fathom/emit.h"
-#include "fathom/errno.h"
-#include "fathom/internal.h"
-#include "fathom/print.h"
-#include "fathom/site.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/internal.h"
+#include "fathom/inside/print.h"
+#include "fathom/inside/site.h"
 #include "wire/copy.h"
 #include "wire/format_spec.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c -- the events of the program: ids, lookup, on and off. */
 #include "wire/cold.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/object.h"
-#include "fathom/patch.h"
+#include "fathom/inside/patch.h"
 #include "fathom/tracepoint.h"
 #include "events/lock.h"
 #include "events/registry.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot.c -- a second ring per CPU that is exchanged with the live one to keep a moment. */
-#include "fathom/errno.h"
-#include "fathom/snapshot.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/snapshot.h"
 #include "fathom/trace.h"
 
 static struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* function.c -- the function tracer: one record per call, and the general entry that serves every user of a site. */
-#include "fathom/errno.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/unwind.h"
 #include "functions/probes.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"

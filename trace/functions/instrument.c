@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* instrument.c -- the function tracers for text that cannot be patched: calls that the compiler leaves, and a flag test. */
 #include "arch/arch.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/instrument.h"
 #include "functions/probes.h"
 #include "functions/sites.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* latency.c -- irqsoff, preemptoff, preemptirqsoff, wakeup, wakeup_rt, wakeup_dl: the worst case, with its trace. */
-#include "fathom/errno.h"
-#include "fathom/event.h"
-#include "fathom/snapshot.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/snapshot.h"
 #include "functions/listeners.h"
 #include "functions/tracers.h"
 #include "wire/copy.h"

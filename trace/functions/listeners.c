@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* listeners.c -- calls of functions for the instances of control/: each has its own functions, tasks and rings. */
-#include "fathom/event.h"
-#include "fathom/snapshot.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/snapshot.h"
 #include "fathom/trace.h"
 #include "functions/listeners.h"
 #include "functions/sites.h"

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/ring.h"
-#include "fathom/tracer.h"
+#include "fathom/inside/ring.h"
+#include "functions/tracer.h"
 #include "functions/pids.h"
 
 /* Functions, as bits over the table of sites. Events test it while it changes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pids.c -- a set of tasks that forks and exits on any CPU change while events look. */
 #include "functions/pids.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "functions/tracers.h"
 
 int fathom_pids_has(const struct fathom_pids *p, int32_t pid)

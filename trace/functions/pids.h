@@ -4,7 +4,7 @@
 #define PROBE_PIDS_H
 
 #include <stdint.h>
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 
 /* P1. A slot holds a pid + 1, or 0; slots from `high` on are 0. It is taken and given back by one exchange. */
 struct fathom_pids {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* probes.c -- commands that hang on functions: set_ftrace_filter's `function:command:count`. */
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "fathom/trace.h"
 #include "events/modules.h"
 #include "functions/probes.h"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 
 /* A walk over the functions that a name, glob or number means. */
 struct function_match {

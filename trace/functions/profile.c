@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c -- the function profile: hits, total, average and variance per function and CPU. */
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/trace.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"

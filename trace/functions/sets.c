@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sets.c -- sets of functions and of tasks: what set_ftrace_filter and its kin hold. */
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "events/modules.h"
 #include "functions/pids.h"
 #include "functions/probes.h"

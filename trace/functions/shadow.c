@@ -307,7 +307,7 @@ static int shadow_above(const struct fathom_task *task, uintptr_t at)
 	return best;
 }
 
-uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret)
+uintptr_t fathom_return_address(uintptr_t slot, uintptr_t ret)
 {
 	struct fathom_task *task;
 	int i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sites.c -- the table of function sites: the program's, and those of modules that come and go. */
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/trace.h"
 #include "events/modules.h"
 #include "functions/probes.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "arch/arch.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "functions/listeners.h"
 
 /* Who wants a function's entry (and its returns). A site that nobody wants is a NOP. */

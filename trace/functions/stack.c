@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stack.c -- stacks in the trace, and the stack tracer: the deepest stack seen, frame by frame. */
-#include "fathom/event.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/unwind.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
 #include "wire/format.h"
@@ -103,7 +103,7 @@ static void deepest_note(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uintptr_t 
 
 	deepest.ip[0] = ip + fathom_arch_site_bytes();
 	deepest.at[0] = (uintptr_t)(slot - 1);
-	deepest.ip[1] = fathom_graph_see_through((uintptr_t)slot, *slot);
+	deepest.ip[1] = fathom_return_address((uintptr_t)slot, *slot);
 	deepest.at[1] = (uintptr_t)slot;
 	fathom_unwind_kernel(&u, fp);
 	while (n < FATHOM_STACK_SEEN_MAX && (ret = fathom_unwind_next(&u, &at)) != 0) {

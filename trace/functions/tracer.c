@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tracer.c -- the tracers by name, their options and limits, and which function sites they want. */
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "fathom/stream.h"
-#include "fathom/snapshot.h"
+#include "fathom/inside/snapshot.h"
 #include "events/modules.h"
 #include "functions/probes.h"
 #include "functions/sites.h"

@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/internal.h"
+#include "fathom/inside/internal.h"
 #include "fathom/port_default.h"
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
-#include "fathom/tracer.h"
+#include "functions/tracer.h"
 #include "wire/record.h"
 
 /*
@@ -242,8 +242,6 @@ extern uint32_t fathom_graph_depth_max;
 extern uint64_t fathom_thresh_ns;
 /* lost.c: a replaced return has no call. The kernel ends here, with a message. */
 void fathom_return_lost(uintptr_t slot) __attribute__((noreturn));
-/* The return address that lies behind a hijacked slot of the running task, else `ret`. Any context. */
-uintptr_t fathom_graph_see_through(uintptr_t slot, uintptr_t ret);
 
 /* ---- instrument.c: 0, or -ENOSYS if the kernel is not compiled that way ---- */
 

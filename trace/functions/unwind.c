@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind.c -- frame-pointer unwinding, bounded and safe on garbage. */
 #include "fathom/port_default.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/unwind.h"
 #include "functions/tracers.h"
 
 /*
@@ -44,7 +44,7 @@ void fathom_unwind_kernel(struct fathom_unwind *u, uintptr_t fp)
 {
 	u->fp = fp;
 	u->read = 0;
-	u->fix = fathom_graph_see_through;
+	u->fix = fathom_return_address;
 	unwind_bounds(fp - FRAME_OFFSET, &u->lo, &u->hi);
 }
 

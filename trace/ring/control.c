@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c -- set-up of a ring, its switches, resize, reset, counters. Task context. */
 #include "wire/cold.h"
-#include "fathom/errno.h"
-#include "fathom/ring.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/ring.h"
 #include "ring/pos.h"
 
 /*

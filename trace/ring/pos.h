@@ -3,7 +3,7 @@
 #ifndef FATHOM_RING_POS_H
 #define FATHOM_RING_POS_H
 
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 
 /*
  * A position (tail, commit)     | lap | index | turns | count | words |     words: 10 bits, count: 10 (9), turns: 3 (0),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c -- the reader's side of the ring: takes pages by swapping, walks without consuming. */
 #include "wire/cold.h"
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "ring/pos.h"
 
 /*

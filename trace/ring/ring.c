@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ring.c -- the writer's side of the ring: reserve, commit, discard, page ends. */
-#include "fathom/errno.h"
-#include "fathom/ring.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/ring.h"
 #include "ring/pos.h"
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stream.c -- the 16-bit stream recorder: events to words, words to compressed blocks. */
 #include "fathom/stream.h"
-#include "fathom/errno.h"
-#include "fathom/local.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/local.h"
 #include "fathom/port_default.h"
 #include "ring/stream.h"
 
@@ -410,27 +410,7 @@ void fathom_stream_tracepoint(uint32_t id, uint64_t duration)
 		stream_small_value(WIRE_SEL4_TRACEPOINT, id, duration);
 }
 
-void fathom_stream_safe_pte(uint64_t pc)
-{
-	stream_addr(WIRE_SEL4_SAFE_PTE, pc);
-}
-
-void fathom_stream_retype(uint64_t paddr, uint32_t object)
-{
-	stream_addr_small(WIRE_SEL4_RETYPE, paddr, object);
-}
-
-void fathom_stream_init_pt(uint64_t paddr, uint32_t phase)
-{
-	stream_addr_small(WIRE_SEL4_INIT_PT, paddr, phase);
-}
-
-void fathom_stream_create_obj(uint64_t paddr, uint32_t object)
-{
-	stream_addr_small(WIRE_SEL4_CREATE_OBJ, paddr, object);
-}
-
-void fathom_stream_pt_map(uint64_t pt, uint64_t parent, uint32_t slot)
+static void stream_pt_map(uint64_t pt, uint64_t parent, uint32_t slot)
 {
 	struct stream_cpu *c = stream_here();
 	uint16_t w[8];
@@ -441,6 +421,19 @@ void fathom_stream_pt_map(uint64_t pt, uint64_t parent, uint32_t slot)
 	wire_sel4_put48(w + 4, parent);
 	w[7] = (uint16_t)slot;
 	stream_marker(c, WIRE_SEL4_PT_MAP, w);
+}
+
+void fathom_stream_memory(enum fathom_stream_memory what, uint64_t a, uint64_t b, uint32_t slot)
+{
+	switch (what) {
+	case FATHOM_STREAM_SAFE_PTE: stream_addr(WIRE_SEL4_SAFE_PTE, a); break;
+	case FATHOM_STREAM_RETYPE: stream_addr_small(WIRE_SEL4_RETYPE, a, (uint32_t)b); break;
+	case FATHOM_STREAM_INIT_PT: stream_addr_small(WIRE_SEL4_INIT_PT, a, (uint32_t)b); break;
+	case FATHOM_STREAM_CREATE_OBJ:
+		stream_addr_small(WIRE_SEL4_CREATE_OBJ, a, (uint32_t)b);
+		break;
+	case FATHOM_STREAM_PT_MAP: stream_pt_map(a, b, slot); break;
+	}
 }
 
 /* ---- control ---- */

@@ -2,10 +2,10 @@
 /* sampler.c -- look at the running stacks from the timer: into the ring, and into a backtrace buffer of its own. */
 #include "fathom/sampler.h"
 #include "wire/div.h"
-#include "fathom/emit.h"
-#include "fathom/errno.h"
-#include "fathom/internal.h"
-#include "fathom/unwind.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/internal.h"
+#include "fathom/inside/unwind.h"
 #include "samples/sampler_buffer.h"
 
 uint32_t fathom_sampler_on;

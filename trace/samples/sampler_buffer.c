@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler_buffer.c -- the sampler's words: a round of them a CPU, and the entries that go in. */
 #include "samples/sampler_buffer.h"
-#include "fathom/emit.h"
-#include "fathom/internal.h"
+#include "fathom/inside/emit.h"
+#include "fathom/inside/internal.h"
 
 /* Names of the attributes behind type, length, time and duration, in the order of the types. */
 static const char *const sampler_attrs[WIRE_BTB_TYPES][6] = {

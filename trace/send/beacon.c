@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* beacon.c -- leave what a reader of the kernel's memory needs, for the day the kernel cannot speak any more. */
-#include "fathom/beacon.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/save.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "fathom/trace.h"
 #include "wire/beacon.h"
 #include "wire/crc32.h"
@@ -114,12 +114,7 @@ static int beacon_write(struct fathom_ring **table)
 	return 0;
 }
 
-int fathom_beacon(void)
-{
-	return beacon_write(NULL);
-}
-
-int fathom_beacon_alone(void)
+static int beacon_alone(void)
 {
 	uint32_t nr = fathom_core.nr_cpus;
 	struct fathom_ring *heads = nr ? fathom_memory_take(nr * sizeof(*heads)) : NULL;
@@ -132,4 +127,9 @@ int fathom_beacon_alone(void)
 		fathom_core.ring[i] = table[i] = &heads[i];
 	}
 	return beacon_write(table);
+}
+
+int fathom_beacon(int alone)
+{
+	return alone ? beacon_alone() : beacon_write(NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* btb_export.c -- a backtrace buffer over a text console: blocks of lines, an XOR block a section, parity lines. */
-#include "fathom/btb.h"
+#include "fathom/inside/btb.h"
 #include "fathom/sampler.h"
-#include "fathom/errno.h"
+#include "fathom/inside/errno.h"
 #include "samples/sampler_buffer.h"
 #include "send/btb_code.h"
 #include "wire/text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* link.c -- the target's end of the trace line: answers what the host asks over any byte pipe. */
 #include "fathom/link.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
 #include "fathom/trace.h"
 #include "wire/text.h"
 

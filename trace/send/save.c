@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* save.c -- writes the rings as a trace.dat: sizes first in a dry run, then the pages, then the head that tells of them. */
 #include "wire/cold.h"
-#include "fathom/errno.h"
-#include "fathom/event.h"
-#include "fathom/print.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/print.h"
 #include "fathom/save.h"
 #include "fathom/trace.h"
 #include "wire/tracedat_write.h"

@@ -4,7 +4,7 @@
 #define FATHOM_ARCH_LOCAL_H
 
 /*
- * The generic forms of fathom/local.h are right here: without barriers a load-exclusive/store-exclusive pair is the
+ * The generic forms of fathom/inside/local.h are right here: without barriers a load-exclusive/store-exclusive pair is the
  * cheapest thing that an exception return breaks. Build with -mno-outline-atomics: a kernel has no libgcc.
  * Unaligned 8-byte stores to normal memory are allowed (SCTLR.A = 0), so payloads align to 4 as in Linux.
  */

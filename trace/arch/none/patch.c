@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch.c -- an architecture whose text the library does not write: events test a flag, functions call (instrument.h). */
-#include "fathom/errno.h"
-#include "fathom/patch.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/patch.h"
 
 void fathom_arch_patch_init(const struct fathom_config *config)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* patch.c -- x86_64: instructions are rewritten under running CPUs, breakpoint first, then tail, then head. */
 #include "arch/text.h"
-#include "fathom/errno.h"
+#include "fathom/trace.h"
 
 /*
  * The architecture allows a CPU to run bytes that another one changes only if the first byte changes by a single-byte

@@ -60,19 +60,19 @@
 #undef TP_fast_assign
 #define TP_fast_assign(args...) args
 
-#include "fathom/stages/struct.h"
+#include "fathom/inside/stages/struct.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/offsets.h"
+#include "fathom/inside/stages/offsets.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/size.h"
+#include "fathom/inside/stages/size.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/print.h"
+#include "fathom/inside/stages/print.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/fields.h"
+#include "fathom/inside/stages/fields.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/probe.h"
+#include "fathom/inside/stages/probe.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
-#include "fathom/stages/define.h"
+#include "fathom/inside/stages/define.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)
 
 #pragma GCC diagnostic pop

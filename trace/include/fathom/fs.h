@@ -72,7 +72,6 @@ struct fathom_file {
 	char token[150]; /* a word split over writes */
 };
 
-void fathom_fs_root(struct fathom_node *out);
 /* One name ("..", "." too). 0, -ENOENT, -ENOTDIR. */
 int fathom_fs_walk(const struct fathom_node *dir, const char *name, size_t len,
 		   struct fathom_node *out);

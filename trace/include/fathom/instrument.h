@@ -4,6 +4,7 @@
 #define FATHOM_INSTRUMENT_H
 
 #include <stdint.h>
+#include "fathom/inside/instrument.h"
 
 /*
  * A call costs a load and a branch while no tracer runs. Two ways:
@@ -22,10 +23,6 @@
 void fathom_instrument_ready(void);
 void fathom_instrument_ready_text(uintptr_t from, uintptr_t to);
 void fathom_instrument_ready_fentry(void);
-
-extern uint32_t fathom_instrument_on; /* written in task context, read relaxed by every call */
-void fathom_instrument_enter(void *function, void *call_site, void *frame);
-void fathom_instrument_leave(void *function);
 
 #define FATHOM_INSTRUMENT_FUNCTIONS                                                               \
 	__attribute__((no_instrument_function)) void __cyg_profile_func_enter(void *function,     \

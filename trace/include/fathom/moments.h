@@ -3,7 +3,9 @@
 #ifndef FATHOM_MOMENTS_H
 #define FATHOM_MOMENTS_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include "fathom/inside/moments.h"
 
 struct fathom_task;
 
@@ -31,24 +33,13 @@ struct fathom_sched_task {
 	char comm[16];
 };
 
-void fathom_note_switch_slow(const struct fathom_sched_task *prev,
-			     const struct fathom_sched_task *next);
-void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
-			     const struct fathom_sched_task *woken, uint32_t cpu);
-void fathom_note_migrate_slow(int32_t pid, uint32_t cpu);
-void fathom_note_irqs_slow(int off, uintptr_t ip, uintptr_t parent_ip);
-void fathom_note_preempt_slow(int off, uintptr_t ip, uintptr_t parent_ip);
-void fathom_note_fork_slow(int32_t parent, int32_t child);
-void fathom_note_exit_slow(int32_t pid);
-void fathom_kernel_left_slow(void);
-
 static inline int fathom_wanted(uint32_t what)
 {
 	return __builtin_expect((__atomic_load_n(&fathom_want, __ATOMIC_RELAXED) & what) != 0, 0);
 }
 
 /* The scheduler leaves prev for next on this CPU; `fathom_wanted(FATHOM_WANT_SWITCH)` tells if it is worth filling in. */
-static inline void fathom_note_switch(const struct fathom_sched_task *prev,
+static inline void fathom_task_switch(const struct fathom_sched_task *prev,
 				      const struct fathom_sched_task *next)
 {
 	if (fathom_wanted(FATHOM_WANT_SWITCH))
@@ -84,14 +75,20 @@ static inline void fathom_note_preempt(int off, uintptr_t ip, uintptr_t parent_i
 		fathom_note_preempt_slow(off, ip, parent_ip);
 }
 
-/* Task `parent` made `child`, which has not run yet; a task is about to end. For the options function-fork and event-fork. */
-static inline void fathom_note_fork(int32_t parent, int32_t child)
+/*
+ * Task `parent` made task `pid`, which has not run yet; `task` is its tracer state, NULL if it has none. Begins the state anew,
+ * and serves the options function-fork and event-fork.
+ */
+static inline void fathom_task_new(struct fathom_task *task, int32_t parent, int32_t pid)
 {
+	if (task)
+		fathom_task_init(task);
 	if (fathom_wanted(FATHOM_WANT_FORK))
-		fathom_note_fork_slow(parent, child);
+		fathom_note_fork_slow(parent, pid);
 }
 
-static inline void fathom_note_exit(int32_t pid)
+/* The running task is about to end. */
+static inline void fathom_task_exit(int32_t pid)
 {
 	if (fathom_wanted(FATHOM_WANT_FORK))
 		fathom_note_exit_slow(pid);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* object.h -- events outside of the program that links the library: in shared libraries and loadable modules. */
+/* object.h -- events and functions outside of the program that links the library: shared libraries, loadable modules. */
 #ifndef FATHOM_OBJECT_H
 #define FATHOM_OBJECT_H
 
-#include "fathom/site.h"
+#include "fathom/inside/far.h"
+#include "fathom/inside/site.h"
 #include "fathom/tracepoint.h"
 
 /* The tables that the linker made of the object's events and of their call sites. */
@@ -21,8 +22,6 @@ struct fathom_object {
  * room for config.module_events, does not show its events. Context: task.
  */
 int fathom_object_add(struct fathom_object *o);
-/* All there are: NULL gives the program, behind the last comes NULL. */
-const struct fathom_object *fathom_object_next(const struct fathom_object *o);
 /* Before its memory goes: its events are off and unknown, and records of theirs print as such. 0, or -ENOENT. Context: task. */
 int fathom_object_remove(struct fathom_object *o);
 
@@ -53,5 +52,43 @@ int fathom_object_remove(struct fathom_object *o);
 #define FATHOM_OBJECT_SITES
 #define FATHOM_OBJECT_SITE_RANGE NULL, NULL
 #endif
+
+/* ---- functions of parts that have a name, or come later ---- */
+
+/*
+ * Takes the lock itself. The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
+ * sites turn off for good. Also before fathom_init(); then up to 16 ranges, or no function is traced at all.
+ */
+void fathom_function_forget(uintptr_t from, uintptr_t to);
+
+/*
+ * A part of the kernel that has a name, or what was loaded later: its functions are listed as `name [module]`, and
+ * `glob:mod:module` chooses among them. The caller's memory, zero where nothing is said.
+ */
+struct fathom_module {
+	const char *name;
+	uintptr_t from, to;	    /* its text */
+	struct fathom_module *next; /* the list's */
+	/*
+	 * Loaded later: the compiler's tables of its functions (the section __mcount_loc, or
+	 * __patchable_function_entries) and of their returns (__return_loc, if it has one), relocated. NULL: its
+	 * functions are in the tables of the program.
+	 */
+	const void *entries, *entries_end;
+	const void *returns, *returns_end;
+	/* Text in reach of a call from it that jumps on to the library: FATHOM_FAR_JUMPS(). 0: the library is in reach */
+	uintptr_t far;
+};
+/*
+ * Takes the lock itself. Before fathom_init() or after it, and before its code runs. A tracer that runs traces its functions at once, as far as
+ * filters want them; lines that waited for it are set now. 0, -EEXIST: one has this name, -EINVAL: no text, -ENOSPC: more
+ * functions than config.module_functions left room for, or too many modules (all of it is left out, and counted).
+ */
+int fathom_module_add(struct fathom_module *m);
+/*
+ * Takes the lock itself. Its text is about to go, and no CPU runs it or will return to it. Its sites are NOPs again, and it is in no list, filter,
+ * probe or profile any more; records keep its addresses. 0, -ENOENT.
+ */
+int fathom_module_remove(struct fathom_module *m);
 
 #endif

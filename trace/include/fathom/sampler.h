@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/btb.h"
+#include "fathom/inside/btb.h"
 #include "fathom/sampler_request.h"
 
 /* Frames kept of a stack; of a deeper one the innermost and the outermost half, with a 0 between them. */
@@ -53,9 +53,9 @@ struct fathom_sampler_stats {
  */
 int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announce)(void));
 
+#include "fathom/inside/sampler.h"
+
 /* From the timer interrupt (or an NMI): takes a sample if one is due. Off: one load and a branch. */
-void fathom_sampler_tick_slow(const struct fathom_sample *s);
-extern uint32_t fathom_sampler_on;
 static inline void fathom_sampler_tick(const struct fathom_sample *s)
 {
 	if (__builtin_expect(__atomic_load_n(&fathom_sampler_on, __ATOMIC_RELAXED) != 0, 0))
@@ -67,18 +67,10 @@ static inline void fathom_sampler_tick(const struct fathom_sample *s)
  * buffer, or a negative errno. Context: task.
  */
 int64_t fathom_sampler_control(uint32_t flags, uint64_t arg);
-/* Stop by itself after so long; 0: never. */
-void fathom_sampler_stop_after(uint64_t ns);
-
 /* A binary was mapped into, or unmapped from, a task's address space. Context: task. */
 void fathom_sampler_map(uint64_t task, uintptr_t base, const char *name, int gone);
 
 void fathom_sampler_stats(struct fathom_sampler_stats *out);
-/*
- * Words of a CPU that were not taken yet: whole entries, at most to the end of its buffer, so ask until the answer is 0.
- * They stay where they are until the next call for that CPU. One reader; samples may go on, a RESET may not.
- */
-uint64_t fathom_sampler_take(uint32_t cpu, const uint64_t **words);
 /* All that is there through an export; again and again while samples come, then the end of the export. Context: task. */
 void fathom_sampler_export(struct fathom_btb_export *e);
 void fathom_sampler_export_end(struct fathom_btb_export *e);

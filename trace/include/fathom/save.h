@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* save.h -- the rings as a trace.dat, written by the target itself: for a process, or a kernel that has files. */
+/* save.h -- the rings as a trace.dat, written by the target itself, and what a reader of its memory needs. */
 #ifndef FATHOM_SAVE_H
 #define FATHOM_SAVE_H
 
@@ -29,5 +29,13 @@ struct fathom_save {
  * nobody can hold the lock.
  */
 int fathom_save(const struct fathom_save *save);
+
+/*
+ * Write the beacon (wire/beacon.h) and the events' formats into what is left of the memory given to fathom_init(): a page,
+ * and about one KiB per event. `alone`: for memory that is kept without the rest of the program, a file that is mapped: the
+ * heads of the rings move into it, so call it before the first event; after a snapshot it describes the rings before it. 0,
+ * -EINVAL (not initialised), -ENOMEM. Context: task, after fathom_init().
+ */
+int fathom_beacon(int alone);
 
 #endif

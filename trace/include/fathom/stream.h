@@ -78,11 +78,15 @@ void fathom_stream_interrupt(uint32_t irq);
 void fathom_stream_vm_fault(uint32_t type, uint64_t addr);
 void fathom_stream_user_fault(uint32_t number, uint32_t code);
 void fathom_stream_tracepoint(uint32_t id, uint64_t duration);
-void fathom_stream_safe_pte(uint64_t pc);
-void fathom_stream_retype(uint64_t paddr, uint32_t object);
-void fathom_stream_init_pt(uint64_t paddr, uint32_t phase);
-void fathom_stream_create_obj(uint64_t paddr, uint32_t object);
-void fathom_stream_pt_map(uint64_t pt, uint64_t parent, uint32_t slot);
+/* What the kernel does with memory. */
+enum fathom_stream_memory {
+	FATHOM_STREAM_SAFE_PTE,	  /* a: pc */
+	FATHOM_STREAM_RETYPE,	  /* a: physical address, b: object */
+	FATHOM_STREAM_INIT_PT,	  /* a: physical address, b: phase */
+	FATHOM_STREAM_CREATE_OBJ, /* a: physical address, b: object */
+	FATHOM_STREAM_PT_MAP,	  /* a: page table, b: its parent, slot */
+};
+void fathom_stream_memory(enum fathom_stream_memory what, uint64_t a, uint64_t b, uint32_t slot);
 
 enum fathom_stream_form {
 	FATHOM_STREAM_BASE64, /* BINARY TRANSFER, version 3 */

@@ -33,7 +33,7 @@ struct fathom_shadow {
 };
 
 /*
- * Embed one in each task (a thread's control block), zeroed or fathom_task_init()ed before the task first runs.
+ * Embed one in each task (a thread's control block), zeroed, or given to fathom_task_new(), before the task first runs.
  * Written by the task it belongs to and by interrupts on top of it; nobody else.
  */
 struct fathom_task {
@@ -60,8 +60,6 @@ struct fathom_task {
 	struct fathom_shadow shadow[FATHOM_SHADOW_DEPTH];
 };
 
-void fathom_task_init(struct fathom_task *task);
-
 /*
  * C++ exceptions find their way by the return addresses on the stack. Where function_graph has replaced those of the running
  * task they are put back before an exception is raised or resumed, and once it was caught, replaced again for the calls
@@ -69,5 +67,31 @@ void fathom_task_init(struct fathom_task *task);
  */
 void fathom_returns_put_back(void);
 void fathom_returns_replace(uintptr_t sp);
+
+/*
+ * For a kernel's own backtrace: the way back that lies at `slot` of the running task's stack and reads `ret`, also where
+ * function_graph has replaced it. Any context.
+ */
+uintptr_t fathom_return_address(uintptr_t slot, uintptr_t ret);
+
+/* What the function tracers could not record, by cause: counted, never silent. Any context. */
+struct fathom_tracer_stats {
+	/* calls not followed: the task's shadow stack was full (funcgraph overrun) */
+	uint64_t shadow_full;
+	/* returns of calls that were made before their functions were traced, or while sites changed: no fault */
+	uint64_t earlier;
+	/* other returns without a recorded call. Not those of calls that were left out, by choice or for want of
+	 * room */
+	uint64_t unmatched;
+	uint64_t unwound;   /* recorded calls that were left without a return */
+	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
+	/* calls left out of the graph, with their return: a ring that was on did not take the entry */
+	uint64_t refused;
+	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
+	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
+	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
+	uint32_t sites_refused; /* functions of modules that found no room */
+};
+void fathom_tracer_stats(struct fathom_tracer_stats *out);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/ring.h"
-#include "fathom/event.h"
+#include "fathom/inside/errno.h"
+#include "fathom/inside/ring.h"
+#include "fathom/inside/event.h"
 
 typedef void (*fathom_write_fn)(void *arg, const char *text, size_t bytes);
 
@@ -89,24 +90,6 @@ struct fathom_config {
 	uintptr_t irq_text, irq_text_end;
 };
 
-/* What fathom_init() made of it; read by the event path, written at init only. */
-struct fathom_core {
-	struct fathom_ring *ring[FATHOM_CPUS_MAX]; /* first: indexing it needs no addition */
-	uint32_t nr_cpus;			   /* 0 before init: every event is refused */
-	uint8_t *scratch[FATHOM_CPUS_MAX];	   /* records under a gate are built here */
-	uint32_t scratch_used[FATHOM_CPUS_MAX];	   /* by nested events; own CPU only */
-	uint8_t *dump;				   /* memory of fathom_dump() */
-	size_t dump_bytes;
-	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift */
-	uint64_t boot;		    /* the clock at init */
-	uint32_t off;		    /* fathom_tracing_off() */
-	unsigned long no_cpu;	    /* events refused: the CPU number was out of range */
-	struct fathom_config config;
-	uint8_t *spare; /* what is left of the memory block, for fathom_memory_take() */
-	size_t spare_bytes;
-};
-extern struct fathom_core fathom_core;
-
 /*
  * 0, -EINVAL (a member out of range, memory or a call site unaligned), -ENOMEM, -EBUSY (initialised already). Function sites
  * are found and made NOPs of one instruction here, so: once symbols and text_map work, before other CPUs run and before tasks
@@ -116,11 +99,12 @@ int fathom_init(const struct fathom_config *config);
 /* Undo init: events off, probes unpatched; the memory is the caller's again. Context: task, no writer runs. */
 void fathom_exit(void);
 /*
- * The lock of config.lock, for a port that changes what the library asks it for (symbols, names of tasks) while others trace.
- * Everything else takes it by itself. Context: task, not in an event.
+ * The port's breakpoint handler asks this first. `*ip` is the saved instruction pointer, behind the breakpoint on
+ * x86_64. 1: it was ours and *ip is where to go on; 0: not ours. Any context, NMI included.
+ * A port that sets config.sync must call it.
  */
-void fathom_lock(void);
-void fathom_unlock(void);
+int fathom_arch_breakpoint(uintptr_t *ip);
+
 /* Bytes that fathom_init() needs for this many CPUs and pages per CPU, nothing spare. */
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);
 
@@ -131,9 +115,6 @@ size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);
 void *fathom_memory_take(size_t bytes);
 size_t fathom_memory_left(void);
 
-/* Ticks of the clock to nanoseconds; the same arithmetic as trace-cmd's, so both print the same time. */
-uint64_t fathom_ticks_to_ns(uint64_t ticks);
-uint64_t fathom_now(void); /* the clock */
 /* The clock's rate is known better now than at init; what is in the rings is shown with the new one. 0: ns. */
 void fathom_clock_hz_set(uint64_t hz);
 
@@ -141,8 +122,6 @@ void fathom_clock_hz_set(uint64_t hz);
 void fathom_tracing_on(void);
 void fathom_tracing_off(void);
 int fathom_tracing_is_on(void);
-/* Bring rings, one per CPU, in line with a word that any context switches; the last one to switch wins. Any context. */
-void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 #define tracing_on()  fathom_tracing_on()
 #define tracing_off() fathom_tracing_off()
 
@@ -166,48 +145,31 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 		*fathom_text ? fathom_bputs(FATHOM_HERE(), fathom_text)                           \
 			     : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));               \
 	})
-#define FATHOM_HERE()                \
-	({                           \
-		__label__ here;      \
-	here:                        \
-		(uintptr_t) && here; \
-	})
-/* Bare-metal arm compilers know the word but ignore it, with a warning; fathom.lds keeps the sections there. */
-#if defined(__has_attribute) && !(defined(__arm__) && !defined(__linux__))
-#if __has_attribute(retain)
-#define FATHOM_RETAIN __retain__
-#endif
-#endif
-#ifndef FATHOM_RETAIN
-#define FATHOM_RETAIN __used__
-#endif
-size_t fathom_strlen(const char *s);
-void fathom_printk(uint32_t *plan, uintptr_t ip, const char *fmt, ...)
-	__attribute__((__format__(printf, 3, 4)));
-int fathom_bputs(uintptr_t ip, const char *text);
 /* Text into the ring (`print`): bytes taken, 0 if recording is off. At most FATHOM_MARKER_MAX are. */
 #define FATHOM_MARKER_MAX 1024
 int fathom_marker(uintptr_t ip, const char *text, size_t bytes);
 /* trace_marker_raw: the first 4 bytes are an id. */
-uintptr_t fathom_marker_ip(
-	void); /* the ip of text that came from outside: shown as tracing_mark_write */
 int fathom_marker_raw(const void *data, size_t bytes);
-/* Formats that trace_printk() uses, by index; NULL past the end. */
-const char *fathom_printk_format(uint32_t index);
-/* Line `index` of printk_formats: `0xaddress : "text"`; 0 behind the last. */
-int fathom_printk_format_line(uint32_t index, struct fathom_text *out);
 
 /*
  * The most recent `count` events of every CPU (0: all), merged by time, to the sink; any context, panic included. Recording
  * goes off and stays off, as in Linux: what the console does while it prints is not what was looked for.
  */
 void fathom_dump(uint32_t count);
-void fathom_dump_cpu(int32_t cpu, uint32_t count); /* of one CPU; -1: all */
 
 /* The control tree by path: "events/sched/enable", "1". 0 or -errno. Context: task. (control/) */
 int fathom_set(const char *path, const char *value);
 int fathom_get(const char *path, char *buf, size_t bytes);
 
-struct fathom_ring *fathom_ring_of(uint32_t cpu); /* NULL if there is no such CPU */
+/*
+ * Switch events on or off by "system:event", "system:*", "system:", "*:event", "event", "system" or "*"; parts may hold `*` and
+ * `?`. Number of events matched; -EINVAL if none. Context: task.
+ */
+int fathom_event_enable(const char *pattern, int on);
+
+/* What the ring of a CPU took and lost, by cause (struct fathom_ring_stats, inside/ring.h). 0, -EINVAL: no such CPU. Any context. */
+int fathom_cpu_stats(uint32_t cpu, struct fathom_ring_stats *out);
+
+#include "fathom/inside/core.h"
 
 #endif

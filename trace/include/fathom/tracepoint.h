@@ -4,7 +4,7 @@
 #ifndef FATHOM_TRACEPOINT_H
 #define FATHOM_TRACEPOINT_H
 
-#include "fathom/site.h"
+#include "fathom/inside/site.h"
 
 /*
  * A header of events is written as in Linux:
@@ -84,7 +84,7 @@
 #define EXPORT_TRACEPOINT_SYMBOL(name)
 #define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
 
-#include "fathom/define.h"
+#include "fathom/inside/define.h"
 #endif
 
 /* define_trace.h takes these away and a later header needs them again, so they stand outside of the guard. */

@@ -40,13 +40,6 @@ int fathom_arch_patch(void *at, const void *code, size_t bytes);
  */
 int fathom_arch_patch_many(const struct fathom_patch_set *set);
 
-/*
- * The port's breakpoint handler asks this first. `*ip` is the saved instruction pointer, behind the breakpoint on
- * x86_64. 1: it was ours and *ip is where to go on; 0: not ours. Any context, NMI included.
- * A port that sets config.sync must call it.
- */
-int fathom_arch_breakpoint(uintptr_t *ip);
-
 /* Whether text can be written at all. */
 int fathom_arch_can_patch(void);
 

@@ -3,7 +3,7 @@
 #ifndef FATHOM_FAR_H
 #define FATHOM_FAR_H
 
-#include "fathom/site.h"
+#include "fathom/inside/site.h"
 
 /*
  * In one file of the module: text of that name, for fathom_module.far. A function's site calls it instead of the entry

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 #include "fathom/port_default.h"
 #include "wire/format.h"
 #include "wire/copy.h"

@@ -4,7 +4,7 @@
 #ifndef FATHOM_DEFINE_H
 #define FATHOM_DEFINE_H
 
-#include "fathom/print.h"
+#include "fathom/inside/print.h"
 
 /* Pointers, not structs: x86-64 gcc pads structs in a section, and the table would have holes. */
 #define FATHOM_REGISTER(event)                                                               \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* tracer.h -- what current_tracer offers, and how it is steered: tracers, function sets, probes, options, limits. */
-#ifndef FATHOM_TRACER_H
-#define FATHOM_TRACER_H
+#ifndef FUNCTIONS_TRACER_H
+#define FUNCTIONS_TRACER_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/object.h"
+#include "fathom/task.h"
 #include "wire/text.h"
 
 /*
@@ -85,41 +87,6 @@ uint32_t fathom_function_users(uint32_t index);
  */
 void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler);
 
-/*
- * Takes the lock itself. The text [from, to) is about to be given away or must never be traced (boot code, a module, naked handlers): its
- * sites turn off for good. Also before fathom_init(); then up to 16 ranges, or no function is traced at all.
- */
-void fathom_function_forget(uintptr_t from, uintptr_t to);
-
-/*
- * A part of the kernel that has a name, or what was loaded later: its functions are listed as `name [module]`, and
- * `glob:mod:module` chooses among them. The caller's memory, zero where nothing is said.
- */
-struct fathom_module {
-	const char *name;
-	uintptr_t from, to;	    /* its text */
-	struct fathom_module *next; /* the list's */
-	/*
-	 * Loaded later: the compiler's tables of its functions (the section __mcount_loc, or
-	 * __patchable_function_entries) and of their returns (__return_loc, if it has one), relocated. NULL: its
-	 * functions are in the tables of the program.
-	 */
-	const void *entries, *entries_end;
-	const void *returns, *returns_end;
-	/* Text in reach of a call from it that jumps on to the library: FATHOM_FAR_JUMPS(). 0: the library is in reach */
-	uintptr_t far;
-};
-/*
- * Takes the lock itself. Before fathom_init() or after it, and before its code runs. A tracer that runs traces its functions at once, as far as
- * filters want them; lines that waited for it are set now. 0, -EEXIST: one has this name, -EINVAL: no text, -ENOSPC: more
- * functions than config.module_functions left room for, or too many modules (all of it is left out, and counted).
- */
-int fathom_module_add(struct fathom_module *m);
-/*
- * Takes the lock itself. Its text is about to go, and no CPU runs it or will return to it. Its sites are NOPs again, and it is in no list, filter,
- * probe or profile any more; records keep its addresses. 0, -ENOENT.
- */
-int fathom_module_remove(struct fathom_module *m);
 /* NULL: of none. */
 const char *fathom_function_module(uint32_t index);
 
@@ -227,27 +194,6 @@ struct fathom_latency_report {
 	uintptr_t ended_at;
 };
 void fathom_latency_report(struct fathom_latency_report *out); /* the top's */
-
-/* ---- counted, never silent ---- */
-
-struct fathom_tracer_stats {
-	/* calls not followed: the task's shadow stack was full (funcgraph overrun) */
-	uint64_t shadow_full;
-	/* returns of calls that were made before their functions were traced, or while sites changed: no fault */
-	uint64_t earlier;
-	/* other returns without a recorded call. Not those of calls that were left out, by choice or for want of
-	 * room */
-	uint64_t unmatched;
-	uint64_t unwound;   /* recorded calls that were left without a return */
-	uint64_t recursion; /* calls not recorded: the tracer itself was running in that context */
-	/* calls left out of the graph, with their return: a ring that was on did not take the entry */
-	uint64_t refused;
-	uint64_t cut;	     /* calls in the graph without their return: a ring did not take it */
-	uint64_t forks_lost; /* function-fork: children that found set_ftrace_pid full */
-	uint32_t sites_dropped; /* entries of the site tables that are not traceable code */
-	uint32_t sites_refused; /* functions of modules that found no room */
-};
-void fathom_tracer_stats(struct fathom_tracer_stats *out);
 
 /* ---- stack tracer ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* offsets.h -- stage 2: struct fathom_offsets_<class>, where a record's dynamic parts lie and where they come from. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define TP_printk(fmt, args...)
 #define __field(type, item)

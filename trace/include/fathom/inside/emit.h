@@ -3,9 +3,9 @@
 #ifndef FATHOM_EMIT_H
 #define FATHOM_EMIT_H
 
-#include "fathom/event.h"
+#include "fathom/inside/event.h"
 #include "fathom/port_default.h"
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "fathom/trace.h"
 
 /* Lives on the writer's stack from begin to end. */

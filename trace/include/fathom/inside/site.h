@@ -3,7 +3,7 @@
 #ifndef FATHOM_SITE_H
 #define FATHOM_SITE_H
 
-#include "fathom/emit.h"
+#include "fathom/inside/emit.h"
 
 #define FATHOM_HIDDEN __attribute__((__visibility__("hidden")))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* print.h -- stage 4: fathom_print_<class>(): the record as text, from TP_printk. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define __entry			field /* Linux's name */
 #define TP_printk(fmt, args...) fathom_text_printf(fathom_p->out, fmt, ##args)

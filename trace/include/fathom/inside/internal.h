@@ -3,8 +3,8 @@
 #ifndef FATHOM_INTERNAL_H
 #define FATHOM_INTERNAL_H
 
-#include "fathom/event.h"
-#include "fathom/local.h"
+#include "fathom/inside/event.h"
+#include "fathom/inside/local.h"
 
 /* A record lies at the ring's alignment, which may be less than its members' own; padding is spelled out. */
 #define FATHOM_RECORD __attribute__((__packed__, __aligned__(FATHOM_RING_ALIGN)))

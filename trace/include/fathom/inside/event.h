@@ -119,12 +119,8 @@ int fathom_event_is_internal(const struct fathom_event *ev);
  */
 int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
 
-/*
- * Enable or disable by "system:event", "system:*", "system:", "*:event", "event", "system" or "*"; parts may hold `*` and `?`.
- * Number of events matched; -EINVAL if none. Context: task.
- */
-int fathom_event_enable(const char *pattern, int on);
-int fathom_event_enable_locked(const char *pattern, int on); /* for who holds the lock */
+/* fathom_event_enable(), for who holds the lock. */
+int fathom_event_enable_locked(const char *pattern, int on);
 
 /*
  * Attach fn (a void (*)(void *data, <the event's TP_PROTO>)). 0, -EEXIST, -ENOSPC (FATHOM_HOOKS_MAX in use), -EAGAIN: the

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "fathom/local.h"
+#include "fathom/inside/local.h"
 #include "fathom/port_default.h"
 #include "wire/ringpage.h"
 

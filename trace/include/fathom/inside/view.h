@@ -3,7 +3,7 @@
 #ifndef FATHOM_VIEW_H
 #define FATHOM_VIEW_H
 
-#include "fathom/ring.h"
+#include "fathom/inside/ring.h"
 #include "fathom/trace.h"
 #include "wire/text_graph.h"
 #include "wire/text_line.h"

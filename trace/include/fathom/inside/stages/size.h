@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* size.h -- stage 3: fathom_size_<class>(): the bytes behind the fixed part, and the offset of each piece. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define TP_printk(fmt, args...)
 #define __field(type, item)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* probe.h -- stage 6: fathom_evrecord_<class>() and fathom_evfar_<class>(): reserve, assign, commit. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define TP_printk(fmt, args...)
 #define __entry entry /* Linux's name; headers use it */

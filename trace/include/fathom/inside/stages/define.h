@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* define.h -- stage 7: the descriptors, their place in the registry, and the functions that trace_<event>() calls. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 /* Text of the print format: what TP_printk's arguments expand to, with the record called REC. */
 #define __entry			REC

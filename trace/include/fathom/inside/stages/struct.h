@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* struct.h -- stage 1: the record's layout, struct trace_event_raw_<class>. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define TP_printk(fmt, args...)
 #define __field(type, item)		       type item;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fields.h -- stage 5: fathom_setup_<class>(): the table of fields that the format file and filters read. */
 /* clang-format off */
-#include "fathom/stages/undef.h"
+#include "fathom/inside/stages/undef.h"
 
 #define TP_printk(fmt, args...)
 #define FATHOM_SIGNED(type) (((type)(-1)) < (type)1)
