@@ -396,15 +396,15 @@ struct rules *rules_parse(const char *file, const char *text, size_t bytes)
 {
 	struct rules *r = calloc(1, sizeof(*r));
 	char *p, *next;
-	uint32_t number = 0;
+	uint32_t number;
 
 	if (!r || !(r->text = strndup(text, bytes))) {
 		free(r);
 		return NULL;
 	}
 	r->file = file;
-	for (p = r->text; p && !r->failed; p = next) {
-		struct line l = {.r = r, .number = ++number};
+	for (p = r->text, number = 1; p && !r->failed; p = next, number++) {
+		struct line l = {.r = r, .number = number};
 
 		next = strchr(p, '\n');
 		if (next)

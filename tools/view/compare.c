@@ -62,10 +62,10 @@ static uint64_t hash(const char *kind, const char *name)
 static struct group *group_at(struct compare *c, const char *kind, const char *name)
 {
 	void **at = idmap_at(&c->ids, hash(kind, name));
-	struct group *g;
+	struct group *g = at ? *at : NULL;
 
-	if (at && *at)
-		return *at;
+	if (g)
+		return g;
 	if (c->nr == c->cap) {
 		size_t cap = c->cap ? c->cap * 2 : 64;
 		struct group **more = realloc(c->groups, cap * sizeof(*more));

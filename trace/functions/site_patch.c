@@ -216,8 +216,9 @@ static size_t fixed_code(const void *arg, uint32_t i, uint8_t out[FATHOM_PATCH_B
 static int site_is_nop(const struct site *s)
 {
 	uint8_t code[FATHOM_PATCH_BYTES_MAX];
+	size_t bytes = fathom_arch_site_code(s->at, FATHOM_ENTRY_OFF, code);
 
-	return text_equals(s->at, code, fathom_arch_site_code(s->at, FATHOM_ENTRY_OFF, code));
+	return text_equals(s->at, code, bytes);
 }
 
 int fathom_sites_normalise(const struct site_part *p)
