@@ -202,7 +202,7 @@ TEST(graph_of_a_kernel_that_is_left)
 {
 	struct fathom_tracer_stats a, b;
 
-	for (int leave = 0; leave < 2; leave++) {
+	for (volatile int leave = 0; leave < 2; leave++) {
 		filter("hij_*");
 		fathom_tracer_set("function_graph");
 		fathom_tracer_stats(&a);
