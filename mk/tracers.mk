@@ -119,7 +119,7 @@ CHECK_DEPS += $(addprefix $(B)/test/tracers-clang/,instrument graph)
 # Under sanitizers, whose runtime wants the stack aligned. The subjects are compiled without.
 $(B)/test/tracers-san/%: test/tracers/%.c test/tracers/port.h test/tracers/forest.h test/harness.h $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o $(B)/user-san/libfathom.a
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(SAN) -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
+	$(CC) $(USER_CFLAGS) $(SAN) -DPORT_HOLDS_LOCK -fno-pie -no-pie -Itest -Itest/tracers $(filter %.c %.o,$^) \
 		-Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -o $@
 CHECK_DEPS += $(addprefix $(B)/test/tracers-san/,graph nesting)
 

@@ -4,7 +4,7 @@
 #include "wire/div.h"
 
 /* Both forms of the second operand have a case of their own: the test would cost more than the operation. */
-#define ALU_CASES(op, expr64, expr32)                                             \
+#define BPF_ALU_CASES(op, expr64, expr32)                                         \
 	case BPF_ALU64 | op | BPF_K: {                                            \
 		uint64_t a = r[d], b = (uint64_t)(int64_t)i->imm;                 \
 		r[d] = expr64;                                                    \
@@ -23,7 +23,7 @@
 		break;                                                            \
 	}
 
-#define JUMP_CASES(op, cmp, type64, type32)                                            \
+#define BPF_JUMP_CASES(op, cmp, type64, type32)                                        \
 	case BPF_JMP | op | BPF_K:                                                     \
 		if ((type64)r[d] cmp(type64)(int64_t) i->imm)                          \
 			goto jump;                                                     \
@@ -39,20 +39,20 @@
 		break;
 
 /* Memory may be unaligned; a packed member makes the compiler do the right thing. */
-struct mem8 {
+struct bpf_mem8 {
 	uint8_t v;
 } __attribute__((packed, may_alias));
-struct mem16 {
+struct bpf_mem16 {
 	uint16_t v;
 } __attribute__((packed, may_alias));
-struct mem32 {
+struct bpf_mem32 {
 	uint32_t v;
 } __attribute__((packed, may_alias));
-struct mem64 {
+struct bpf_mem64 {
 	uint64_t v;
 } __attribute__((packed, may_alias));
 
-#define MEM_CASES(size, type, stype)                                                            \
+#define BPF_MEM_CASES(size, type, stype)                                                        \
 	case BPF_LDX | BPF_MEM | size:                                                          \
 		r[d] = ((const struct type *)(uintptr_t)(r[s] + (uint64_t)(int64_t)i->off))->v; \
 		break;                                                                          \
@@ -73,7 +73,7 @@ struct mem64 {
 		break;
 
 /* The compiler's own would be a call into libgcc on riscv64. */
-static uint64_t reversed(uint64_t v, int bits)
+static uint64_t bpf_reversed(uint64_t v, int bits)
 {
 	uint64_t out = 0;
 
@@ -82,7 +82,7 @@ static uint64_t reversed(uint64_t v, int bits)
 	return out;
 }
 
-static uint64_t swapped(const struct bpf_insn *i, uint64_t v)
+static uint64_t bpf_swapped(const struct bpf_insn *i, uint64_t v)
 {
 	const uint16_t one = 1;
 	int little = *(const uint8_t *)&one;
@@ -90,15 +90,17 @@ static uint64_t swapped(const struct bpf_insn *i, uint64_t v)
 	int swap = BPF_CLASS(i->code) == BPF_ALU64 || (i->code & BPF_X ? little : !little);
 	int bits = i->imm == 16 || i->imm == 32 ? i->imm : 64;
 
-	return swap ? reversed(v, bits) : bits == 64 ? v : v & ((1ull << bits) - 1);
+	return swap	    ? bpf_reversed(v, bits)
+	       : bits == 64 ? v
+			    : v & (bits == 16 ? 0xffff : 0xffffffff);
 }
 
-static uint64_t arithmetic(uint64_t v, uint32_t n)
+static uint64_t bpf_arithmetic(uint64_t v, uint32_t n)
 {
 	return (int64_t)v < 0 ? ~wire_shr(~v, n) : wire_shr(v, n);
 }
 
-static uint64_t extended(uint64_t v, int16_t bits)
+static uint64_t bpf_extended(uint64_t v, int16_t bits)
 {
 	if (bits == 8)
 		return (uint64_t)(int64_t)(int8_t)v;
@@ -110,7 +112,7 @@ static uint64_t extended(uint64_t v, int16_t bits)
 }
 
 /* a / b, and what remains; b is not 0. A 32-bit machine would call libgcc for it. */
-static uint64_t quotient(uint64_t a, uint64_t b, uint64_t *rest)
+static uint64_t bpf_quotient(uint64_t a, uint64_t b, uint64_t *rest)
 {
 #if UINTPTR_MAX > 0xffffffffu
 	*rest = a % b;
@@ -134,25 +136,25 @@ static uint64_t quotient(uint64_t a, uint64_t b, uint64_t *rest)
 }
 
 /* By 0: the quotient is 0 and the rest is a, as RFC 9669 has it. The sign of the rest is a's. */
-static uint64_t divide(uint64_t a, uint64_t b, int is_signed, int want_rest)
+static uint64_t bpf_divide(uint64_t a, uint64_t b, int is_signed, int want_rest)
 {
 	int minus_a = is_signed && (int64_t)a < 0, minus_b = is_signed && (int64_t)b < 0;
 	uint64_t q, rest;
 
 	if (!b)
 		return want_rest ? a : 0;
-	q = quotient(minus_a ? 0 - a : a, minus_b ? 0 - b : b, &rest);
+	q = bpf_quotient(minus_a ? 0 - a : a, minus_b ? 0 - b : b, &rest);
 	if (want_rest)
 		return minus_a ? 0 - rest : rest;
 	return minus_a != minus_b ? 0 - q : q;
 }
 
 /* One value in memory is changed; `word` says which width. Programs of one CPU share a map's value with nested ones only. */
-static void atomic(const struct bpf_insn *i, uint64_t *r)
+static void bpf_atomic(const struct bpf_insn *i, uint64_t *r)
 {
 	int wide = BPF_SIZE(i->code) == BPF_DW, d = BPF_DST(i), s = BPF_SRC(i);
 	uintptr_t at = (uintptr_t)(r[d] + (uint64_t)(int64_t)i->off);
-	uint64_t old = wide ? ((struct mem64 *)at)->v : ((struct mem32 *)at)->v, new = old;
+	uint64_t old = wide ? ((struct bpf_mem64 *)at)->v : ((struct bpf_mem32 *)at)->v, new = old;
 
 	switch (i->imm & 0xf0) {
 	case BPF_ADD: new = old + r[s]; break;
@@ -167,9 +169,9 @@ static void atomic(const struct bpf_insn *i, uint64_t *r)
 		break;
 	}
 	if (wide)
-		((struct mem64 *)at)->v = new;
+		((struct bpf_mem64 *)at)->v = new;
 	else
-		((struct mem32 *)at)->v = (uint32_t) new;
+		((struct bpf_mem32 *)at)->v = (uint32_t) new;
 	if (i->imm & BPF_FETCH && i->imm != BPF_CMPXCHG)
 		r[s] = old;
 }
@@ -191,37 +193,39 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 			return 0;
 		}
 		switch (i->code) {
-			ALU_CASES(BPF_ADD, a + b, a + b)
-			ALU_CASES(BPF_SUB, a - b, a - b)
-			ALU_CASES(BPF_MUL, a * b, a * b)
-			ALU_CASES(BPF_OR, a | b, a | b)
-			ALU_CASES(BPF_AND, a & b, a & b)
-			ALU_CASES(BPF_XOR, a ^ b, a ^ b)
-			ALU_CASES(BPF_LSH, wire_shl(a, b & 63), a << (b & 31))
-			ALU_CASES(BPF_RSH, wire_shr(a, b & 63), a >> (b & 31))
-			ALU_CASES(BPF_ARSH, arithmetic(a, b & 63),
-				  (uint32_t)((int32_t)a >> (b & 31)))
-			ALU_CASES(BPF_DIV, divide(a, b, i->off, 0),
-				  i->off ? divide(extended(a, 32), extended(b, 32), 1, 0)
-					 : divide(a, b, 0, 0))
-			ALU_CASES(BPF_MOD, divide(a, b, i->off, 1),
-				  i->off ? divide(extended(a, 32), extended(b, 32), 1, 1)
-					 : divide(a, b, 0, 1))
-			ALU_CASES(BPF_MOV, ((void)a, extended(b, i->off)),
-				  ((void)a, extended(b, i->off)))
+			BPF_ALU_CASES(BPF_ADD, a + b, a + b)
+			BPF_ALU_CASES(BPF_SUB, a - b, a - b)
+			BPF_ALU_CASES(BPF_MUL, a * b, a * b)
+			BPF_ALU_CASES(BPF_OR, a | b, a | b)
+			BPF_ALU_CASES(BPF_AND, a & b, a & b)
+			BPF_ALU_CASES(BPF_XOR, a ^ b, a ^ b)
+			BPF_ALU_CASES(BPF_LSH, wire_shl(a, b & 63), a << (b & 31))
+			BPF_ALU_CASES(BPF_RSH, wire_shr(a, b & 63), a >> (b & 31))
+			BPF_ALU_CASES(BPF_ARSH, bpf_arithmetic(a, b & 63),
+				      (uint32_t)((int32_t)a >> (b & 31)))
+			BPF_ALU_CASES(BPF_DIV, bpf_divide(a, b, i->off, 0),
+				      i->off ? bpf_divide(bpf_extended(a, 32), bpf_extended(b, 32),
+							  1, 0)
+					     : bpf_divide(a, b, 0, 0))
+			BPF_ALU_CASES(BPF_MOD, bpf_divide(a, b, i->off, 1),
+				      i->off ? bpf_divide(bpf_extended(a, 32), bpf_extended(b, 32),
+							  1, 1)
+					     : bpf_divide(a, b, 0, 1))
+			BPF_ALU_CASES(BPF_MOV, ((void)a, bpf_extended(b, i->off)),
+				      ((void)a, bpf_extended(b, i->off)))
 		case BPF_ALU64 | BPF_NEG: r[d] = 0 - r[d]; break;
 		case BPF_ALU | BPF_NEG: r[d] = (uint32_t)(0 - r[d]); break;
 		case BPF_ALU | BPF_END | BPF_K:
 		case BPF_ALU | BPF_END | BPF_X:
 		case BPF_ALU64 | BPF_END | BPF_K:
-			r[d] = swapped(i, r[d]);
+			r[d] = bpf_swapped(i, r[d]);
 			break;
-			MEM_CASES(BPF_B, mem8, int8_t)
-			MEM_CASES(BPF_H, mem16, int16_t)
-			MEM_CASES(BPF_W, mem32, int32_t)
-			MEM_CASES(BPF_DW, mem64, int64_t)
+			BPF_MEM_CASES(BPF_B, bpf_mem8, int8_t)
+			BPF_MEM_CASES(BPF_H, bpf_mem16, int16_t)
+			BPF_MEM_CASES(BPF_W, bpf_mem32, int32_t)
+			BPF_MEM_CASES(BPF_DW, bpf_mem64, int64_t)
 		case BPF_STX | BPF_ATOMIC | BPF_W:
-		case BPF_STX | BPF_ATOMIC | BPF_DW: atomic(i, r); break;
+		case BPF_STX | BPF_ATOMIC | BPF_DW: bpf_atomic(i, r); break;
 		case BPF_LD_IMM64:
 			r[d] = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
 			i++;
@@ -235,17 +239,17 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 		case BPF_JMP32 | BPF_JA:
 			i += i->imm;
 			break;
-			JUMP_CASES(BPF_JEQ, ==, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JNE, !=, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JGT, >, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JGE, >=, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JLT, <, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JLE, <=, uint64_t, uint32_t)
-			JUMP_CASES(BPF_JSGT, >, int64_t, int32_t)
-			JUMP_CASES(BPF_JSGE, >=, int64_t, int32_t)
-			JUMP_CASES(BPF_JSLT, <, int64_t, int32_t)
-			JUMP_CASES(BPF_JSLE, <=, int64_t, int32_t)
-			JUMP_CASES(BPF_JSET, &, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JEQ, ==, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JNE, !=, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JGT, >, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JGE, >=, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JLT, <, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JLE, <=, uint64_t, uint32_t)
+			BPF_JUMP_CASES(BPF_JSGT, >, int64_t, int32_t)
+			BPF_JUMP_CASES(BPF_JSGE, >=, int64_t, int32_t)
+			BPF_JUMP_CASES(BPF_JSLT, <, int64_t, int32_t)
+			BPF_JUMP_CASES(BPF_JSLE, <=, int64_t, int32_t)
+			BPF_JUMP_CASES(BPF_JSET, &, uint64_t, uint32_t)
 		case BPF_JMP | BPF_CALL:
 			r[0] = m->call(m, (uint32_t)i->imm, r[1], r[2], r[3], r[4], r[5]);
 			break;

@@ -363,6 +363,9 @@ static int append(const char *path, const char *word)
 	if (err)
 		return err;
 	err = fathom_fs_write(&f, word, strlen(word));
+	if (err >= 0)
+		err = fathom_fs_write(
+			&f, "\n", 1); /* only then is the word known to be whole, and looked at */
 	fathom_fs_close(&f);
 	return err < 0 ? err : 0;
 }

@@ -68,7 +68,7 @@ def try_level(level, check, tmp):
         code = d.wait()
         check("panic", code == EXIT_PANIC and re.search(r"ipc-\d+ +\[00\d\].*sched_switch: ", d.text()), d.text()[-500:])
     if level >= 4:
-        d = Demo(level=level, smp=2, sh="trace tracer function;run ipc 3;trace tracer nop;trace dump 400;exit")
+        d = Demo(level=level, smp=2, sh="trace tracer function;run ipc 3;trace dump 4000;exit")
         d.wait()
         check("function", re.search(r": (\w+) <-(do_ipc|ipc|syscall)", d.text()), d.text()[-800:])
     if level >= 6:

@@ -7,6 +7,7 @@
 #include "fathom/object.h"
 #include "fathom/trace.h"
 #include "fathom_user.h"
+#include "events/registry.h"
 
 TRACE_DEFINE(site, here, "n=%u", (U32, n))
 TRACE_DEFINE(site, there, "n=%u", (U32, n))

@@ -157,9 +157,12 @@ static struct fathom_graph_call call_of(struct kernel_view *k, const struct kern
 	c.name = s->name;
 	c.is_irq = c.func >= k->irq_start && c.func < k->irq_end;
 	if (t->kind == KERNEL_GRAPH_EXIT) {
-		uint64_t called = kernel_number(k, t->field[2]);
+		uint64_t called = kernel_number(k, t->field[2]),
+			 returned = kernel_number(k, t->field[3]);
 
-		c.duration_ns = called ? kernel_number(k, t->field[3]) - called : UINT64_MAX;
+		/* A return at the event's own time, of a call that was not seen. */
+		c.duration_ns =
+			called || returned != k->event.time ? returned - called : UINT64_MAX;
 		c.overrun = (uint32_t)kernel_number(k, t->field[4]);
 	}
 	return c;

@@ -226,14 +226,15 @@ static unsigned long take_slot(struct fathom_ring *r, uint32_t index, unsigned l
  */
 static uint32_t take_pages(struct fathom_ring *r, unsigned long lap, unsigned long *order)
 {
-	uint32_t n = 0, rest = r->max_pages, index = FATHOM_POS_INDEX(r->commit);
+	uint32_t n = 0, rest = r->max_pages, index = FATHOM_POS_INDEX(fathom_load(&r->commit));
 
 	for (uint32_t i = 0; i < r->nr_pages; i++) {
 		unsigned long slot;
 
 		index = index + 1 < r->nr_pages ? index + 1 : 0;
 		slot = take_slot(r, index, lap);
-		if ((slot & FATHOM_SLOT_FREE) || slot_to_commit(index, slot, r->commit) > 0)
+		if ((slot & FATHOM_SLOT_FREE) ||
+		    slot_to_commit(index, slot, fathom_load(&r->commit)) > 0)
 			order[--rest] = slot;
 		else
 			order[n++] = slot;
@@ -249,7 +250,7 @@ static uint32_t take_pages(struct fathom_ring *r, unsigned long lap, unsigned lo
  */
 static void move_tail(struct fathom_ring *r, unsigned long pos)
 {
-	if (r->commit == fathom_load(&r->vague))
+	if (fathom_load(&r->commit) == fathom_load(&r->vague))
 		fathom_store(&r->vague, pos);
 	fathom_store(&r->commit, pos);
 	FATHOM_STEP(U);
@@ -259,10 +260,10 @@ static void move_tail(struct fathom_ring *r, unsigned long pos)
 /* No reservation is open, and none can be granted: the ring is the caller's. Keeps R6, R9. */
 static void resize_own(struct fathom_ring *r, uint32_t nr_pages)
 {
-	unsigned long *order = r->slots + r->max_pages, words = r->commit;
+	unsigned long *order = r->slots + r->max_pages, words = fathom_load(&r->commit);
 	/* Beyond the next one, which a writer may have looked for or prepared. */
-	unsigned long lap =
-		r->slots[FATHOM_POS_INDEX(words)] / FATHOM_SLOT_LAP_UNIT + FATHOM_LAPS_SKIPPED;
+	unsigned long lap = fathom_load(&r->slots[FATHOM_POS_INDEX(words)]) / FATHOM_SLOT_LAP_UNIT +
+			    FATHOM_LAPS_SKIPPED;
 	uint32_t held = take_pages(r, lap, order), drop;
 
 	drop = held > nr_pages ? held - nr_pages : 0;

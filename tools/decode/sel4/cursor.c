@@ -119,31 +119,35 @@ static void switch_stack(struct sel4_cursor *k, uint64_t from, uint64_t to)
 }
 
 /*
- * The kernel runs before it writes its entry: what comes between an exit and the next entry belongs to that one, and has its
- * time, not the time of the exit before. Looked up once for all such events in a row.
+ * The kernel runs before it writes its entry: functions between an exit and the next entry belong to that one, and have its
+ * time (or that of the first stamp on the way there), not the time of the exit before. Anything else between them keeps its
+ * time, so functions before it keep theirs: times do not step back. Looked up once for all such functions in a row.
  */
 static uint64_t head_time(struct sel4_cursor *k, uint64_t now)
 {
 	struct sel4_cursor ahead;
+	bool stamped = false;
 
-	if (k->word >= k->head_end) {
-		ahead = *k;
-		k->head_known = false;
-		while (ahead.word < k->trace->nr_words && ahead.word - k->word < HEAD_WORDS) {
-			uint32_t type, words = step(&ahead, &type);
-			const uint16_t *w = k->trace->words + ahead.word;
+	if (k->word < k->head_end)
+		return k->head_known ? k->head_time : now;
+	ahead = *k;
+	k->head_known = false;
+	while (ahead.word < k->trace->nr_words && ahead.word - k->word < HEAD_WORDS) {
+		uint32_t type, words = step(&ahead, &type);
 
-			if (type == WIRE_SEL4_KERNEL_ENTRY)
-				k->head_known = true;
-			if (type == WIRE_SEL4_KERNEL_ENTRY || type == WIRE_SEL4_KERNEL_EXIT)
-				break;
-			if (type == WIRE_SEL4_TIMESTAMP)
-				sel4_state_special(&ahead.state, type, w);
-			ahead.word += words;
+		if (type == WIRE_SEL4_TIMESTAMP && !stamped) {
+			sel4_state_special(&ahead.state, type, k->trace->words + ahead.word);
+			k->head_end = ahead.word;
+			stamped = true;
+		} else if (type > WIRE_SEL4_FUNC_EXIT && type != WIRE_SEL4_TIMESTAMP) {
+			k->head_known = type == WIRE_SEL4_KERNEL_ENTRY;
+			break;
 		}
-		k->head_end = ahead.word;
-		k->head_time = sel4_time(k->trace, &ahead.state, k->state.event);
+		ahead.word += words;
 	}
+	if (!stamped)
+		k->head_end = ahead.word;
+	k->head_time = sel4_time(k->trace, &ahead.state, k->state.event);
 	return k->head_known ? k->head_time : now;
 }
 

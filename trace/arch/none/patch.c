@@ -2,6 +2,7 @@
 /* patch.c -- an architecture whose text the library does not write: events test a flag, functions call (instrument.h). */
 #include "fathom/inside/errno.h"
 #include "fathom/inside/patch.h"
+#include "fathom/trace.h"
 
 void fathom_arch_patch_init(const struct fathom_config *config)
 {
