@@ -16,10 +16,12 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "fathom/inside/core.h"
 #include "fathom/inside/errno.h"
 #include "fathom/inside/patch.h"
 #include "fathom/trace.h"
+#ifdef PORT_HOLDS_LOCK
+#include "fathom/inside/core.h"
+#endif
 
 static const Elf64_Sym *port_sym;
 static size_t port_nr_sym;
