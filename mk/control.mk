@@ -33,12 +33,13 @@ control-clients: $(MACHINE) ## eight clients at all files of a live process for 
 	CLIENT_SECONDS=60 test/control/clients.py
 
 # Fuzz targets of the control stage: the library itself under them. `make fuzz-trace-NAME`, NAME one of filter trigger glob p9 tracers.
+# 4096 bytes are more than a line of any file of the tree: names have at most 511.
 FUZZ_TRACE := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/trace_*.c))
 FUZZ_TRACE_SRC := $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)
 
 $(FUZZ_TRACE:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/fuzz/trace_setup.h test/lib/fuzz_replay.c $(B)/user-san/libfathom.a
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' $(DEPFLAGS) -MF $@.d -no-pie $< test/lib/fuzz_replay.c $(filter %.o,$^) \
+	$(CC) $(USER_CFLAGS) $(SAN) -Itest -Wno-missing-prototypes -DFUZZ_NAME='"$*"' -DINPUT_MAX=4096u $(DEPFLAGS) -MF $@.d -no-pie $< test/lib/fuzz_replay.c $(filter %.o,$^) \
 		-Wl,--whole-archive $(B)/user-san/libfathom.a -Wl,--no-whole-archive -o $@
 $(B)/test/fuzz/trace_tracers $(B)/fuzz/trace_tracers: $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o
 

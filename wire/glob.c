@@ -29,18 +29,22 @@ static int glob_class(const char *pat, size_t pat_len, size_t p, unsigned char c
 	return -1;
 }
 
-/* One element of the pattern against one character; *next is where the pattern goes on. */
-static int glob_one(const char *pat, size_t pat_len, size_t p, char c, size_t *next)
+/*
+ * One element of the pattern against one character; *next is where the pattern goes on. From *open on no class has an end: it
+ * is looked for once, not for every character.
+ */
+static int glob_one(const char *pat, size_t pat_len, size_t p, char c, size_t *next, size_t *open)
 {
 	int hit;
 
 	*next = p + 1;
 	if (pat[p] == '?')
 		return 1;
-	if (pat[p] == '[') {
+	if (pat[p] == '[' && p < *open) {
 		hit = glob_class(pat, pat_len, p, (unsigned char)c, next);
 		if (hit >= 0)
 			return hit;
+		*open = p;
 	}
 	if (pat[p] == '\\' && p + 1 < pat_len) {
 		*next = p + 2;
@@ -55,13 +59,13 @@ static int glob_one(const char *pat, size_t pat_len, size_t p, char c, size_t *n
  */
 int fathom_glob(const char *pat, size_t pat_len, const char *s, size_t n)
 {
-	size_t p = 0, i = 0, star = pat_len, mark = 0, next;
+	size_t p = 0, i = 0, star = pat_len, mark = 0, next, open = pat_len;
 
 	while (i < n) {
 		if (p < pat_len && pat[p] == '*') {
 			star = p++;
 			mark = i;
-		} else if (p < pat_len && glob_one(pat, pat_len, p, s[i], &next)) {
+		} else if (p < pat_len && glob_one(pat, pat_len, p, s[i], &next, &open)) {
 			p = next;
 			i++;
 		} else if (star < pat_len) {

@@ -14,7 +14,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MUTATIONS 200
+#ifndef INPUT_MAX
 #define INPUT_MAX (1u << 20)
+#endif
 #define SECONDS \
 	5 /* one input may take so long on a CPU, under sanitizers, which cost five times ... */
 #define MEGABYTES 1024 /* ... and so much memory, the sanitizer's own included */
