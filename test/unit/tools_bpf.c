@@ -292,6 +292,9 @@ static const struct hostile hostiles[] = {
 	CASE("stack is read before it is written", 7, LDX(BPF_B, 2, 1, 0), JMP(BPF_JEQ, 2, 0, 3),
 	     ST(BPF_W, 10, -8, 1), ST(BPF_W, 10, -4, 1), JA(1), STX(BPF_DW, 10, -8, 1), MOV(3, 0),
 	     LDX(BPF_DW, 0, 10, -8), EXIT),
+	CASE("stack is read before it is written", 7, LDX(BPF_B, 2, 1, 0), JMP(BPF_JEQ, 2, 0, 2),
+	     STX(BPF_DW, 10, -8, 1), JA(2), ST(BPF_W, 10, -8, 1), ST(BPF_W, 10, -4, 1), MOV(3, 0),
+	     LDX(BPF_DW, 0, 10, -8), EXIT),
 	/* maps */
 	CASE("", 0, ST(BPF_DW, 10, -8, 1), MAPREF(1, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -8),
 	     CALL(BPF_MAP_LOOKUP), JMP(BPF_JEQ, 0, 0, 1), LDX(BPF_DW, 0, 0, 0), RETURN0),
