@@ -2,8 +2,6 @@
 /* machine.c -- the helpers of a program that runs on the host, and its actions. */
 #include "program/machine.h"
 
-#include "base/bytes.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sql.c -- the tables of a trace: which there are, and all of them as a file. */
+/* sql.c -- the tables of a trace: which there are. */
 #include "sql/table.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,70 +165,4 @@ const char *sql_similar(struct sql *q, const char *word)
 		}
 	}
 	return best;
-}
-
-/* ---- all of it as a file ---- */
-
-static int run(sqlite3 *db, char *text)
-{
-	int rc = text ? sqlite3_exec(db, text, NULL, NULL, NULL) : SQLITE_NOMEM;
-
-	sqlite3_free(text);
-	return rc == SQLITE_OK	    ? 0
-	       : rc == SQLITE_NOMEM ? -ENOMEM
-	       : rc == SQLITE_FULL  ? -ENOSPC
-				    : -EIO;
-}
-
-static int export_types(sqlite3 *db)
-{
-	sqlite3_stmt *st;
-	int err = 0;
-
-	if (sqlite3_prepare_v2(db, "SELECT system, name FROM type WHERE events > 0", -1, &st, NULL))
-		return -EIO;
-	while (!err && sqlite3_step(st) == SQLITE_ROW) {
-		const unsigned char *system = sqlite3_column_text(st, 0),
-				    *name = sqlite3_column_text(st, 1);
-
-		err = run(
-			db,
-			sqlite3_mprintf(
-				"CREATE TABLE out.\"%w\" AS SELECT * FROM \"%w_%w\" ORDER BY time",
-				name, system, name));
-		if (err == -EIO) /* two systems have the name, or one of ours does */
-			err = run(db, sqlite3_mprintf("CREATE TABLE out.\"%w_%w\" AS SELECT * FROM "
-						      "\"%w_%w\" ORDER BY time",
-						      system, name, system, name));
-	}
-	sqlite3_finalize(st);
-	return err;
-}
-
-int sql_export(struct source *s, const struct scan_choice *c, const char *path)
-{
-	sqlite3 *db;
-	struct sql *q;
-	int err, i;
-
-	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
-		return -ENOMEM;
-	q = sql_new(db, s, c);
-	err = q ? run(db, sqlite3_mprintf("ATTACH %Q AS out; PRAGMA out.journal_mode = OFF; "
-					  "PRAGMA out.synchronous = OFF; BEGIN",
-					  path))
-		: -ENOMEM;
-	for (i = 0; i < SMALL_KINDS && !err; i++)
-		err = run(db, sqlite3_mprintf("CREATE TABLE out.\"%w\" AS SELECT * FROM \"%w\"",
-					      sql_small_names[i], sql_small_names[i]));
-	if (!err)
-		err = run(db, sqlite3_mprintf("CREATE TABLE out.span AS SELECT * FROM span;"
-					      "CREATE TABLE out.wakeup AS SELECT * FROM wakeup"));
-	if (!err)
-		err = export_types(db);
-	if (!err)
-		err = run(db, sqlite3_mprintf("COMMIT"));
-	sqlite3_close(db);
-	sql_free(q);
-	return err;
 }

@@ -35,7 +35,4 @@ void sql_word(struct sql *q, const char *name);
 /* For messages: the table or column whose name is nearest to what was written; NULL: none is near. */
 const char *sql_similar(struct sql *q, const char *word);
 
-/* Write every event type that has events, and the small tables, into a new SQLite file. 0 or a negative errno. */
-int sql_export(struct source *s, const struct scan_choice *c, const char *path);
-
 #endif
