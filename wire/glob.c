@@ -40,7 +40,7 @@ static int glob_one(const char *pat, size_t pat_len, size_t p, char c, size_t *n
 	*next = p + 1;
 	if (pat[p] == '?')
 		return 1;
-	if (pat[p] == '[' && p < *open) {
+	if (p < *open && pat[p] == '[') {
 		hit = glob_class(pat, pat_len, p, (unsigned char)c, next);
 		if (hit >= 0)
 			return hit;
