@@ -168,8 +168,8 @@ static int64_t sample_stats(void)
 	fathom_sampler_stats(&st);
 	kprintf("samples %lu, cost %lu ns on average, %lu ns at most\n", st.samples,
 		st.samples ? st.cost_ns / st.samples : 0, st.cost_max_ns);
-	kprintf("cut %lu, nested %lu, no room %lu, buffer %lu of %lu words\n", st.cut, st.nested,
-		st.full, st.words, st.capacity);
+	kprintf("cut %lu (%lu without an end), nested %lu, no room %lu, buffer %lu of %lu words\n",
+		st.cut, st.endless, st.nested, st.full, st.words, st.capacity);
 	return 0;
 }
 

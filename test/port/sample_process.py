@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 {
 	pthread_t t;
 	if (argc > 1 && argv[1][0] == 'l') { calls_leaf(); calls_libc(); calls_tiny(); puts("done"); return 0; }
+	if (argc > 1 && argv[1][0] == 'd') { deep((uint64_t)atoi(argv[2])); puts("done"); return 0; }
 	if (argc > 1 && argv[1][0] == 'e') { spin(20000000); execv(argv[2], argv + 2); return 1; }
 	if (argc > 1) { astray(4000); puts("done"); return 0; }
 	pthread_create(&t, NULL, thread, NULL);
@@ -100,6 +101,14 @@ check("trace_cmd_reads_it", r.returncode == 0 and not r.stderr and "user_stack" 
 r, cpu = run(f"sample=1000,out={dat}", "astray")
 check("a_wild_frame_pointer_is_survived", r.returncode == 0 and r.stdout == "done\n", r)
 check("and_the_place_is_known", re.search(r"astray \d+", folded(dat)) is not None, folded(dat))
+
+run(f"sample=1000,out={dat}", "deep", "300")
+text = folded(dat)
+check("both_ends_of_a_deep_stack", re.search(r"main(;deep[^; ]*)+;\[cut\](;deep[^; ]*)+;spin[^; ]* \d+", text) is not None, text)
+run(f"sample=1000,out={dat}", "deep", "3000")
+text = folded(dat)
+check("a_stack_that_was_not_walked_to_its_end", re.search(r"^\[cut\](;deep[^; ]*){60,};spin[^; ]* \d+", text, re.M) is not None
+      and not re.search(r"main;deep", text), text)
 
 r, cpu = run(f"sample=1000,out={dat}", "leaves")
 text = folded(dat)

@@ -4,6 +4,7 @@
 #include "decode/btb/btb.h"
 #include "fathom/inside/errno.h"
 #include "fathom/sampler.h"
+#include "samples/sampler_buffer.h"
 
 #include <stdlib.h>
 
@@ -158,6 +159,129 @@ TEST(deep_stacks_are_cut_in_the_middle)
 		}
 		btb_free(&b);
 	}
+}
+
+static struct fathom_sampler_stats tick_until(struct fathom_sample *s, uint64_t samples)
+{
+	struct fathom_sampler_stats st;
+
+	do {
+		fathom_sampler_tick(s);
+		fathom_sampler_stats(&st);
+	} while (st.samples < samples);
+	return st;
+}
+
+static uint64_t frames_read;
+
+/* A stack without an end: every frame leads to a higher one. */
+static int read_endless(uintptr_t at, uintptr_t out[2])
+{
+	out[0] = at + 16;
+	out[1] = 0x1001 + frames_read++;
+	return 0;
+}
+
+/* A program that builds an endless stack does not keep the interrupt: the walk is bounded, and what it did not see is counted. */
+TEST(a_stack_without_end_is_cut)
+{
+	struct fathom_sample s = {.user_ip = 0x1000, .user_fp = 64, .read_user = read_endless};
+	struct fathom_sampler_stats st;
+	const struct btb_entry *e;
+	struct btb_loss loss;
+	struct btb b = {0};
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+	frames_read = 0;
+	st = tick_until(&s, 1);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+	CHECK(frames_read <= FATHOM_SAMPLE_WALK);
+	CHECK_EQ(st.cut, 1);
+	CHECK_EQ(st.endless, 1);
+	take(&b, &loss);
+	e = nth(&b, WIRE_BTB_STACK, 0);
+	/* The outermost frames that were seen are not the outermost there are: none is shown. */
+	CHECK_EQ(btb_stack_frames(&b, e), FATHOM_SAMPLE_FRAMES / 2 + 1);
+	for (size_t i = 0; i < FATHOM_SAMPLE_FRAMES / 2; i++)
+		CHECK_EQ(btb_stack_frame(&b, e, i), 0x1000 + i);
+	CHECK_EQ(btb_stack_frame(&b, e, FATHOM_SAMPLE_FRAMES / 2), 0);
+	CHECK_EQ(btb_entry_words(&b, e)[b.layout.depth], FATHOM_SAMPLE_WALK);
+	btb_free(&b);
+}
+
+static struct fathom_sample inner;
+static int inner_ticks;
+
+/* An interrupt (an NMI, say) that samples while a sample is taken. */
+static int read_and_tick(uintptr_t at, uintptr_t out[2])
+{
+	uint64_t from = fathom_ticks_to_ns(fathom_now());
+
+	if (inner_ticks) {
+		inner_ticks--;
+		while (fathom_ticks_to_ns(fathom_now()) - from < 3000000) /* the inner one is due */
+			;
+		fathom_sampler_tick(&inner);
+	}
+	return read_stack(at, out);
+}
+
+TEST(a_sample_inside_a_sample_is_counted)
+{
+	struct fathom_sample s = sample_of(20);
+	struct fathom_sampler_stats st;
+	const struct btb_entry *e;
+	struct btb_loss loss;
+	struct btb b = {0};
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	inner = s;
+	s.read_user = read_and_tick;
+	fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START, 1);
+	inner_ticks = 3;
+	st = tick_until(&s, 1);
+	CHECK_EQ(st.nested, 3);
+	CHECK_EQ(st.samples, 1);
+	CHECK(st.cost_max_ns >= 9000000);
+	/* Faster ones do not lower the maximum. */
+	CHECK_EQ(tick_until(&inner, 50).cost_max_ns, st.cost_max_ns);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP, 0);
+	take(&b, &loss);
+	for (size_t i = 0; (e = nth(&b, WIRE_BTB_STACK, i)); i++)
+		CHECK_EQ(btb_stack_frames(&b, e), 20);
+	btb_free(&b);
+}
+
+/* An entry may not end exactly at the tail: the buffer would look empty. */
+TEST(a_round_buffer_that_is_full_is_not_empty)
+{
+	struct fathom_sample deep = sample_of(FATHOM_SAMPLE_FRAMES), shallow;
+	const uint64_t largest = SAMPLER_STACK_HEAD + FATHOM_SAMPLE_FRAMES, words_a_cpu = 1024;
+	struct fathom_sampler_stats st;
+	uint64_t first, kept;
+	struct btb_loss loss;
+	struct btb b = {0};
+
+	set_up(FATHOM_SAMPLE_BUFFER);
+	CHECK_EQ(fathom_sampler_init(buffer, CPUS * words_a_cpu * 8, FATHOM_SAMPLE_BUFFER, NULL),
+		 0);
+	CHECK_EQ(fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START |
+						FATHOM_SAMPLER_NO_ENTRY,
+					1),
+		 sizeof(info) / 8);
+	/* The first sample ends where the largest one will, after the next round. */
+	first = largest - sizeof(info) / 8 - SAMPLER_STACK_HEAD;
+	shallow = sample_of((uint32_t)first);
+	CHECK_EQ(tick_until(&shallow, 1).words, largest);
+	take(&b, &loss); /* until there is nothing left: that gives the words back */
+	btb_free(&b);
+	deep = sample_of(FATHOM_SAMPLE_FRAMES);
+	kept = (words_a_cpu - largest) / largest;
+	st = tick_until(&deep, 1 + kept + 1);
+	CHECK_EQ(st.full, 1);
+	CHECK_EQ(st.words, kept * largest);
+	fathom_sampler_control(FATHOM_SAMPLER_STOP | FATHOM_SAMPLER_NO_ENTRY, 0);
 }
 
 /* A chain that leads nowhere, round in circles or off the stack ends the walk; nothing is read outside. */

@@ -210,6 +210,9 @@ static bool start_model(struct walk *w)
 
 /* ---- samples ---- */
 
+#define PADDED_FRAMES 8 /* a user_stack of Linux has so many, with zeros after its frames */
+
+/* A 0 among the frames, or at the end of a long stack, is the sampler's mark of what it cut. */
 static size_t read_frames(struct walk *w, const struct event *e, const struct format_field *f,
 			  uint64_t *v, size_t max)
 {
@@ -230,11 +233,18 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 		uint64_t a = size == 8 ? get_u64(e->data + at, w->s->big_endian)
 				       : get_u32(e->data + at, w->s->big_endian);
 
-		if (!a || a == (size == 8 ? UINT64_MAX : UINT32_MAX))
+		if (a == (size == 8 ? UINT64_MAX : UINT32_MAX))
 			break;
 		v[n++] = a;
 	}
+	while (n && n <= PADDED_FRAMES && !v[n - 1])
+		n--;
 	return n;
+}
+
+static struct flame_frame sample_frame(struct walk *w, uint64_t addr, enum flame_kind kind)
+{
+	return addr ? frame_of(w, addr, kind) : (struct flame_frame){"[cut]", 5, FLAME_UNKNOWN};
 }
 
 /* Innermost frames come first in a record: the stack is user from its end, then kernel from its end. */
@@ -247,10 +257,10 @@ static void add_sample(struct walk *w, const struct event *e, const uint64_t *us
 	group = w->frames.n;
 	if (w->o->only != STACKS_KERNEL)
 		for (size_t i = nr_user; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
-			w->frames.v[w->frames.n++] = frame_of(w, user[i], FLAME_USER);
+			w->frames.v[w->frames.n++] = sample_frame(w, user[i], FLAME_USER);
 	if (w->o->only != STACKS_USER && w->have_pending)
 		for (size_t i = w->nr_pending; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
-			w->frames.v[w->frames.n++] = frame_of(w, w->pending[i], w->code);
+			w->frames.v[w->frames.n++] = sample_frame(w, w->pending[i], w->code);
 	w->have_pending = false;
 	if (w->frames.n > group) {
 		stacks_add(w->f, &w->frames, group, w->o, 1, 1, w->other);

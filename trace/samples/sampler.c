@@ -16,7 +16,8 @@ uint32_t fathom_sampler_on;
  */
 struct sampler_frames {
 	uint64_t *v;
-	uint32_t depth; /* seen */
+	uint32_t depth;	 /* seen */
+	uint8_t endless; /* there were more than are walked */
 };
 
 static void sampler_frame(struct sampler_frames *f, uintptr_t ip)
@@ -28,7 +29,7 @@ static void sampler_frame(struct sampler_frames *f, uintptr_t ip)
 	f->v[at] = ip;
 }
 
-/* Put the round half in order behind a 0; returns the frames kept. */
+/* Put the round half in order after a 0; returns the frames kept. What follows the 0 is the outermost half, or nothing. */
 static uint32_t sampler_cut(struct sampler_frames *f)
 {
 	uint32_t half = FATHOM_SAMPLE_FRAMES / 2, n = half - 1;
@@ -38,6 +39,8 @@ static uint32_t sampler_cut(struct sampler_frames *f)
 	if (f->depth <= FATHOM_SAMPLE_FRAMES)
 		return f->depth;
 	f->v[half] = 0;
+	if (f->endless)
+		return half + 1;
 	/* The oldest of the tail stands where the next frame would have gone: rotate it to the front, in place. */
 	first = (f->depth - half - 1) % n;
 	for (uint32_t pass = 0; pass < 3; pass++) {
@@ -54,40 +57,50 @@ static uint32_t sampler_cut(struct sampler_frames *f)
 	return FATHOM_SAMPLE_FRAMES;
 }
 
+static void sampler_follow(struct fathom_unwind *u, struct sampler_frames *f, uintptr_t until)
+{
+	uintptr_t ip;
+
+	while ((ip = fathom_unwind_next(u, NULL)) && ip != until) {
+		if (f->depth >= FATHOM_SAMPLE_WALK) {
+			f->endless = 1;
+			return;
+		}
+		sampler_frame(f, ip);
+	}
+}
+
 /* Both parts, kernel first; *kernel is how many frames of it there are (as found, before a cut). */
 static uint32_t sampler_walk(const struct fathom_sample *s, struct sampler_frames *f,
 			     uint32_t *kernel)
 {
 	struct fathom_unwind u;
-	uintptr_t ip;
 
 	f->depth = 0;
+	f->endless = 0;
 	if (s->ip) {
 		sampler_frame(f, s->ip);
 		fathom_unwind_kernel(&u, s->fp);
 		/* The entry code may have linked its frame to the user's: that is where the user part begins. */
-		while (f->depth < 0x10000 && (ip = fathom_unwind_next(&u, NULL)) &&
-		       ip != s->user_ip)
-			sampler_frame(f, ip);
+		sampler_follow(&u, f, s->user_ip);
 	}
 	*kernel = f->depth;
-	if (s->user_ip) {
+	if (s->user_ip && !f->endless) {
 		sampler_frame(f, s->user_ip);
 		if (s->user_caller)
 			sampler_frame(f, s->user_caller);
 		if (s->read_user) {
 			fathom_unwind_user(&u, s->user_fp, s->user_lo,
 					   s->user_hi ? s->user_hi : UINTPTR_MAX, s->read_user);
-			while (f->depth < 0x10000 && (ip = fathom_unwind_next(&u, NULL)))
-				sampler_frame(f, ip);
+			sampler_follow(&u, f, 0);
 		}
 	}
 	return sampler_cut(f);
 }
 
-static void sampler_account(struct sampler_cpu *c, uint32_t depth, uint64_t cost)
+static void sampler_account(struct sampler_cpu *c, const struct sampler_frames *f, uint64_t cost)
 {
-	uint32_t bin = depth / FATHOM_SAMPLE_BIN;
+	uint32_t bin = f->depth / FATHOM_SAMPLE_BIN;
 
 	if (bin >= FATHOM_SAMPLE_BINS)
 		bin = FATHOM_SAMPLE_BINS - 1;
@@ -97,7 +110,8 @@ static void sampler_account(struct sampler_cpu *c, uint32_t depth, uint64_t cost
 	c->cost += cost;
 	if (cost > c->cost_max)
 		c->cost_max = cost;
-	c->cut += depth > FATHOM_SAMPLE_FRAMES;
+	c->cut += f->depth > FATHOM_SAMPLE_FRAMES;
+	c->endless += f->endless;
 }
 
 /* The same stack as the two events that Linux has for it. */
@@ -164,7 +178,7 @@ static void sampler_take(struct sampler_cpu *c, uint32_t cpu, const struct fatho
 		w[SAMPLER_STACK_KERNEL] = kernel < kept ? kernel : kept;
 		fathom_sampler_publish(c, w, attrs + kept);
 	}
-	sampler_account(c, f.depth, now);
+	sampler_account(c, &f, now);
 }
 
 void fathom_sampler_tick_slow(const struct fathom_sample *s)
@@ -305,6 +319,7 @@ void fathom_sampler_stats(struct fathom_sampler_stats *out)
 		out->samples += c->samples;
 		out->cost_ns += c->cost;
 		out->cut += c->cut;
+		out->endless += c->endless;
 		out->nested += c->nested;
 		out->full += c->full;
 		if (c->cost_max > out->cost_max_ns)

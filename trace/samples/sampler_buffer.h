@@ -25,7 +25,7 @@ struct sampler_cpu {
 	uint32_t busy;
 	uint64_t due; /* ns */
 	uint64_t step;
-	uint64_t samples, cost, cost_max, cut, nested, full;
+	uint64_t samples, cost, cost_max, cut, endless, nested, full;
 	uint64_t bin_count[FATHOM_SAMPLE_BINS], bin_cost[FATHOM_SAMPLE_BINS];
 };
 

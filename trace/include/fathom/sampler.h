@@ -10,6 +10,11 @@
 
 /* Frames kept of a stack; of a deeper one the innermost and the outermost half, with a 0 between them. */
 #define FATHOM_SAMPLE_FRAMES 128u
+/*
+ * Frames that are walked: a program chooses how deep its stack is, and must not choose how long the interrupt takes. Of
+ * a stack that goes on after them the outermost frames are not known: its innermost half is kept, and the 0 is its end.
+ */
+#define FATHOM_SAMPLE_WALK   1024u
 #define FATHOM_SAMPLE_BINS   16u /* of the cost by depth */
 #define FATHOM_SAMPLE_BIN    8u
 
@@ -40,9 +45,11 @@ struct fathom_sampler_stats {
 	uint64_t cost_ns;     /* of all samples, measured by the sampler itself */
 	uint64_t cost_max_ns; /* of the dearest */
 	uint64_t cut;	      /* stacks deeper than FATHOM_SAMPLE_FRAMES */
-	uint64_t nested;      /* not taken: the sampler itself was interrupted */
-	uint64_t full;	      /* not taken into the buffer: no room */
-	uint64_t words;	      /* in the buffer */
+	uint64_t
+		endless; /* of these, deeper than FATHOM_SAMPLE_WALK: without their outermost frames */
+	uint64_t nested; /* not taken: the sampler itself was interrupted */
+	uint64_t full;	 /* not taken into the buffer: no room */
+	uint64_t words;	 /* in the buffer */
 	uint64_t capacity;
 };
 
