@@ -13,8 +13,9 @@
 #if LEVEL >= 3 /* who, and in which context */
 #define fathom_port_task()  (current_task()->pid)
 #define fathom_port_context fathom_port_context
-static inline uint32_t fathom_port_context(void)
+static inline uint32_t fathom_port_context(uintptr_t pin)
 {
+	(void)pin;
 	const struct cpu *c = this_cpu();
 	uint32_t depth = c->preempt_count & 0xffff;
 

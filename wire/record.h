@@ -12,6 +12,12 @@ struct wire_common {
 	int32_t pid;
 };
 
+/* The context of a record: enum wire_flags, and from bit 8 on the preempt depth. */
+static inline uint32_t wire_context(const struct wire_common *c)
+{
+	return c->flags | (uint32_t)c->preempt_count << 8;
+}
+
 enum wire_flags {
 	WIRE_FLAG_IRQS_OFF = 0x01,
 	WIRE_FLAG_NOSUPPORT = 0x02,

@@ -27,8 +27,9 @@ static inline int32_t fathom_port_task(void)
 }
 
 #define fathom_port_context fathom_port_context
-static inline uint32_t fathom_port_context(void)
+static inline uint32_t fathom_port_context(uintptr_t pin)
 {
+	(void)pin;
 	return 0;
 }
 

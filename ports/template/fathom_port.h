@@ -29,7 +29,7 @@ static inline uint64_t fathom_port_clock(void)
  * Optional, in the order they are worth it:
  *
  *	int32_t fathom_port_task(void)		the running task's number: the `pid` of traces
- *	uint32_t fathom_port_context(void)	irqs off, in irq, NMI (enum wire_flags), preempt depth << 8
+ *	uint32_t fathom_port_context(uintptr_t)	irqs off, in irq, NMI (enum wire_flags), preempt depth << 8
  *	uintptr_t fathom_port_pin(void)		a kernel that moves tasks between CPUs inside the kernel: stop that
  *	void fathom_port_unpin(uintptr_t)	... and allow it again
  *	#define FATHOM_PATCH 1			call sites are NOPs that are patched (config.text_map)

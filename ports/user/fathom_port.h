@@ -49,8 +49,9 @@ static inline uint64_t fathom_port_clock(void)
 extern __thread uint32_t fathom_user_context;
 
 #define fathom_port_context fathom_port_context
-static inline uint32_t fathom_port_context(void)
+static inline uint32_t fathom_port_context(uintptr_t pin)
 {
+	(void)pin;
 	return fathom_user_context;
 }
 

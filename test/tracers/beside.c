@@ -281,7 +281,7 @@ static const char *symbol_calls(uintptr_t at, uintptr_t *offset, uintptr_t *size
 
 static size_t take_stack(int x)
 {
-	fathom_stack_event_in(fathom_ring_of(fathom_port_cpu()));
+	fathom_stack_event_in(fathom_ring_of(fathom_port_cpu()), fathom_port_context(0));
 	return (size_t)x;
 }
 

@@ -94,7 +94,7 @@ TEST(instrument_inside_the_tracer)
 	fathom_ring_reset(fathom_ring_of(0));
 	fathom_tracer_set("function_graph");
 	__cyg_profile_func_enter(outer, 0);
-	held = fathom_guard_enter(task, fathom_port_context());
+	held = fathom_guard_enter(task, fathom_port_context(0));
 	__cyg_profile_func_enter(outer, 0);
 	__cyg_profile_func_exit(outer, 0);
 	fathom_guard_leave(task, held);

@@ -364,14 +364,15 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 	}
 	return gate_answer;
 }
-static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes)
+static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes,
+		       uint32_t context)
 {
-	(void)ev, (void)record, (void)bytes;
+	(void)ev, (void)record, (void)bytes, (void)context;
 	after_calls++;
 }
-static void gate_stack(struct fathom_event *ev)
+static void gate_stack(uint32_t context)
 {
-	(void)ev;
+	(void)context;
 	stack_calls++;
 }
 

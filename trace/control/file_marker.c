@@ -11,9 +11,10 @@
 #define MARKER_RAW_MAX 3072
 
 /* The record is written for the file's writer, who may be on another machine: its pid goes into the common fields. */
-static void marker_common(const struct fathom_file *f, struct wire_common *c, uint16_t id)
+static void marker_common(const struct fathom_file *f, struct wire_common *c, uint16_t id,
+			  uintptr_t pin)
 {
-	fathom_emit_common(c, id);
+	fathom_emit_common(c, id, pin);
 	if (f->pid)
 		c->pid = f->pid;
 }
@@ -32,7 +33,7 @@ static void marker_triggers(struct ctl_instance *tr, const void *record, uint32_
 		return;
 	fathom_pool_enter(cpu);
 	if (fathom_trigger_run(e->triggers, record, bytes, cpu))
-		fathom_trigger_run_after(e->triggers, record, bytes, cpu);
+		fathom_trigger_run_after(e->triggers, record, bytes, cpu, wire_context(record));
 	fathom_pool_leave(cpu);
 }
 
@@ -54,7 +55,7 @@ static int marker_write(struct fathom_file *f, const char *buf, size_t bytes)
 		bytes = FATHOM_MARKER_MAX;
 	pin = fathom_port_pin();
 	cpu = fathom_port_cpu(); /* first: with it a thread of a process becomes a task */
-	marker_common(f, &p->ent, WIRE_ID_PRINT);
+	marker_common(f, &p->ent, WIRE_ID_PRINT, pin);
 	p->ip = fathom_marker_ip();
 	__builtin_memcpy(p->buf, buf, bytes);
 	size = (uint32_t)bytes;
@@ -89,7 +90,7 @@ static int marker_raw_write(struct fathom_file *f, const char *buf, size_t bytes
 	r = fathom_ctl_ring(tr, fathom_port_cpu());
 	p = r ? fathom_ring_reserve(r, (uint32_t)(sizeof(p->ent) + bytes), &slot) : 0;
 	if (p) {
-		marker_common(f, &p->ent, WIRE_ID_RAW_DATA);
+		marker_common(f, &p->ent, WIRE_ID_RAW_DATA, pin);
 		__builtin_memcpy(&p->id, buf, bytes);
 		fathom_ring_commit(r, &slot);
 	}

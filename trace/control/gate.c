@@ -51,7 +51,7 @@ static void gate_copy(struct ctl_instance *tr, const void *record, uint32_t byte
 	wire_copy(to, record, bytes);
 	fathom_ring_commit(r, &slot);
 	if (__atomic_load_n(&tr->options, __ATOMIC_RELAXED) >> CTL_OPT_STACKTRACE & 1)
-		fathom_stack_event_in(r);
+		fathom_stack_event_in(r, wire_context(record));
 }
 
 static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_t bytes)
@@ -81,7 +81,8 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 	return answer;
 }
 
-static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes)
+static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes,
+		       uint32_t context)
 {
 	struct ctl_event *top = ev->control;
 	uint32_t cpu = fathom_port_cpu(), at = (uint32_t)(top - fathom_ctl.top.events);
@@ -96,7 +97,7 @@ static void gate_after(struct fathom_event *ev, const void *record, uint32_t byt
 			continue;
 		t = __atomic_load_n(&tr->events[at].triggers, __ATOMIC_ACQUIRE);
 		if (t)
-			fathom_trigger_run_after(t, record, bytes, cpu);
+			fathom_trigger_run_after(t, record, bytes, cpu, context);
 	}
 	fathom_pool_leave(cpu);
 }

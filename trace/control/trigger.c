@@ -37,7 +37,8 @@ static void trigger_turn_hists(struct ctl_trigger *t, uint32_t paused)
 			__atomic_store_n(&h->hist->paused, paused, __ATOMIC_RELAXED);
 }
 
-static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t bytes, uint32_t cpu)
+static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t bytes, uint32_t cpu,
+			 uint32_t context)
 {
 	switch (t->kind) {
 	case CTL_TRIGGER_TRACEON:
@@ -55,7 +56,7 @@ static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t byt
 		break;
 	case CTL_TRIGGER_STACKTRACE:
 		if (ctl_trigger_take(t))
-			fathom_stack_event_in(fathom_ctl_ring(t->tr, cpu));
+			fathom_stack_event_in(fathom_ctl_ring(t->tr, cpu), context);
 		break;
 	default: break;
 	}
@@ -69,19 +70,19 @@ int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t b
 		if (trigger_is_late(t))
 			late = 1;
 		else if (!t->filter || fathom_filter_match(t->filter, record, bytes, cpu))
-			trigger_fire(t, record, bytes, cpu);
+			trigger_fire(t, record, bytes, cpu, wire_context(record));
 	}
 	return late;
 }
 
 /* A record too large for the scratch is in the ring by now and not here: what needs to look at it does not run. */
 void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
-			      uint32_t cpu)
+			      uint32_t cpu, uint32_t context)
 {
 	for (struct ctl_trigger *t = first; t; t = __atomic_load_n(&t->next, __ATOMIC_ACQUIRE)) {
 		if (!trigger_is_late(t))
 			continue;
 		if (!t->filter || (record && fathom_filter_match(t->filter, record, bytes, cpu)))
-			trigger_fire(t, record, bytes, cpu);
+			trigger_fire(t, record, bytes, cpu, context);
 	}
 }

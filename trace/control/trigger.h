@@ -36,8 +36,9 @@ struct ctl_trigger {
 
 /* Any context, gate held. 1 if some have to run when the record is in the ring. */
 int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes, uint32_t cpu);
+/* `record` NULL: it is not at hand any more. `context` is that of its event. */
 void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
-			      uint32_t cpu);
+			      uint32_t cpu, uint32_t context);
 
 /* One line of the trigger file: 0 or an errno value. Context: task, lock held. */
 int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len);

@@ -45,7 +45,7 @@ void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
 		if (!record)
 			goto refused;
 	}
-	fathom_emit_common(record, ev->id);
+	fathom_emit_common(record, ev->id, e->pin);
 	return record;
 refused:
 	fathom_port_unpin(e->pin);
@@ -66,6 +66,7 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 {
 	int in_ring = e->scratch == &emit_in_ring;
 	const void *record = in_ring ? e->slot.data : e->scratch;
+	uint32_t context = wire_context(record);
 	uint32_t answer = FATHOM_GATE_KEEP;
 
 	if ((e->state & FATHOM_EVENT_GATE) && fathom_gate.decide)
@@ -79,9 +80,9 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 	else if (in_ring)
 		fathom_ring_discard(e->ring, &e->slot);
 	if ((answer & FATHOM_GATE_AFTER) && fathom_gate.after)
-		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes);
+		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes, context);
 	if ((answer & FATHOM_GATE_KEEP) && (e->state & FATHOM_EVENT_STACK) && fathom_gate.stack)
-		fathom_gate.stack(ev);
+		fathom_gate.stack(context);
 	if (!in_ring)
 		__atomic_store_n(&fathom_core.scratch_used[e->cpu],
 				 (uint32_t)((const uint8_t *)record - fathom_core.scratch[e->cpu]),

@@ -52,7 +52,7 @@ void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	uintptr_t pin = fathom_port_pin();
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context();
+	uint32_t context = fathom_port_context(pin);
 
 	if (fathom_likely(task && !task->busy)) {
 		task->busy = fathom_guard_level(context);
@@ -117,7 +117,7 @@ static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint3
 		return;
 	function_write(ring, ip, parent_ip, context);
 	if (options & FATHOM_OPT_FUNC_STACK)
-		fathom_stack_record(ring, ip, parent_ip, fp);
+		fathom_stack_record(ring, ip, parent_ip, fp, context);
 }
 
 static int call_is_traced(void)
@@ -181,23 +181,23 @@ static void function_serve(struct function_call *call, uint32_t context)
 	if (call->named && function_wants_frame(users))
 		function_find_frame(call);
 	if (users & SITE_PROBE)
-		fathom_probe_run((uint32_t)index, ip, parent_ip, call->fp);
+		fathom_probe_run((uint32_t)index, ip, parent_ip, call->fp, context);
 	if (users & SITE_STACK && call->slot)
-		fathom_stack_check(ip, call->slot, call->fp);
+		fathom_stack_check(ip, call->slot, call->fp, context);
 	if (users & SITE_LISTENER)
 		fathom_listeners_call((uint32_t)index, ip, parent_ip, call->fp, context);
 	if (users & SITE_FUNCTION && traced)
 		function_slow(ip, parent_ip, call->fp, context);
 	if (users & SITE_GRAPH && traced)
-		flags |= fathom_graph_wanted((uint32_t)index);
+		flags |= fathom_graph_wanted((uint32_t)index, context);
 	if (users & SITE_PROFILE) {
 		fathom_profile_enter((uint32_t)index);
 		flags |= GRAPH_PROFILE;
 	}
 	if (call->named && users & SITE_RETURNS)
-		fathom_graph_push_named(ip, name, flags);
+		fathom_graph_push_named(ip, name, flags, context);
 	else if (flags)
-		fathom_graph_push(ip, call->slot, flags, hijack);
+		fathom_graph_push(ip, call->slot, flags, hijack, context);
 	else if (users & SITE_RETURNS && !hijack)
 		fathom_port_task_state()->left_out++;
 }
@@ -206,7 +206,7 @@ static void function_serve(struct function_call *call, uint32_t context)
 void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 {
 	uintptr_t pin = fathom_port_pin();
-	uint32_t context = fathom_port_context(), outer;
+	uint32_t context = fathom_port_context(pin), outer;
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (fathom_likely(task)) {
@@ -222,7 +222,7 @@ void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 void fathom_function_named(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
 {
 	uintptr_t pin = fathom_port_pin();
-	uint32_t context = fathom_port_context(), outer;
+	uint32_t context = fathom_port_context(pin), outer;
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (fathom_likely(task)) {

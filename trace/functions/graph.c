@@ -98,7 +98,8 @@ static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t
 }
 
 /* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. */
-static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint64_t *time)
+static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint32_t context,
+			      uint64_t *time)
 {
 	struct fathom_ring *ring = fathom_tracer_ring();
 	uint32_t busy = task->busy;
@@ -112,7 +113,7 @@ static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip
 		return 0;
 	}
 	*time = slot.time;
-	graph_put_entry(to, ip, graph_shown(task, i), fathom_port_context());
+	graph_put_entry(to, ip, graph_shown(task, i), context);
 	fathom_task_move(task, i + 1, busy);
 	fathom_ring_commit(ring, &slot);
 	return 1;
@@ -178,12 +179,12 @@ struct graph_here {
 	uint32_t context;
 };
 
-static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
+static inline __attribute__((always_inline)) int graph_here(struct graph_here *h, uintptr_t pin)
 {
 	uint32_t cpu = fathom_port_cpu_quick();
 
 	h->task = fathom_port_task_state();
-	h->context = fathom_port_context();
+	h->context = fathom_port_context(pin);
 	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
 		return 0;
 	FATHOM_OPAQUE(h->task);
@@ -215,7 +216,8 @@ static inline __attribute__((always_inline)) void graph_commit(const struct grap
 }
 
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
-							     int hijack, int page_ends)
+							     int hijack, int page_ends,
+							     uintptr_t pin)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
@@ -224,7 +226,7 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 	uint64_t depth;
 	uint8_t *to;
 
-	if (!graph_here(&h))
+	if (!graph_here(&h, pin))
 		return 0;
 	depth = h.task->state; /* far too deep if somebody is busy */
 	e = &h.task->shadow[depth];
@@ -257,16 +259,17 @@ static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintp
 }
 
 /* What the fast entry could not do. */
-static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack)
+static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack,
+							  uintptr_t pin)
 {
-	uint32_t outer;
+	uint32_t outer, context = fathom_port_context(pin);
 	struct fathom_task *task;
 
-	if (graph_enter(ip, slot, hijack, 1))
+	if (graph_enter(ip, slot, hijack, 1, pin))
 		return;
-	task = fathom_guard_open(fathom_port_context(), &outer);
+	task = fathom_guard_open(context, &outer);
 	if (task) {
-		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack);
+		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack, context);
 		fathom_guard_leave(task, outer);
 	}
 }
@@ -275,8 +278,8 @@ FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 0, 0)))
-		graph_enter_general(ip, slot, 0);
+	if (fathom_unlikely(!graph_enter(ip, slot, 0, 0, pin)))
+		graph_enter_general(ip, slot, 0, pin);
 	fathom_port_unpin(pin);
 }
 
@@ -284,25 +287,25 @@ FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 1, 0)))
-		graph_enter_general(ip, slot, 1);
+	if (fathom_unlikely(!graph_enter(ip, slot, 1, 0, pin)))
+		graph_enter_general(ip, slot, 1, pin);
 	fathom_port_unpin(pin);
 }
 
 /* ---- the slow entry ---- */
 
 /* funcgraph-irqs off: what interrupts do is not recorded, unless set_graph_function asks for that very thing. */
-static int graph_skips_irq(const struct fathom_task *task, uint32_t flags)
+static int graph_skips_irq(const struct fathom_task *task, uint32_t flags, uint32_t context)
 {
 	if (fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_GRAPH_IRQS ||
-	    !(fathom_port_context() & WIRE_FLAG_HARDIRQ))
+	    !(context & WIRE_FLAG_HARDIRQ))
 		return 0;
 	if (task->inside)
 		flags = (uint32_t)task->shadow[task->inside - 1].flags;
 	return !(flags & GRAPH_IN_IRQ);
 }
 
-uint32_t fathom_graph_wanted(uint32_t index)
+uint32_t fathom_graph_wanted(uint32_t index, uint32_t context)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t flags = fathom_stream_is_on() ? GRAPH_STREAM
@@ -321,10 +324,10 @@ uint32_t fathom_graph_wanted(uint32_t index)
 		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
 			return 0;
 		flags |= GRAPH_INSIDE;
-		if (fathom_port_context() & WIRE_FLAG_HARDIRQ)
+		if (context & WIRE_FLAG_HARDIRQ)
 			flags |= GRAPH_IN_IRQ;
 	}
-	if (graph_skips_irq(task, flags))
+	if (graph_skips_irq(task, flags, context))
 		return 0;
 	if (fathom_set_has(FATHOM_SET_GRAPH_NOTRACE, index))
 		return GRAPH_QUIET;
@@ -332,7 +335,8 @@ uint32_t fathom_graph_wanted(uint32_t index)
 }
 
 /* Follow a call; `name` names its frame, which is `slot` if there is one. The caller holds the guard. */
-static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags, int hijack)
+static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags, int hijack,
+		       uint32_t context)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	int i = fathom_shadow_room(task, slot);
@@ -345,7 +349,7 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	}
 	if (!slot)
 		task->left_out = 0;
-	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, &time)) {
+	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, context, &time)) {
 		fathom_counts()->refused += (uint64_t)fathom_tracing_is_on();
 		if (slot && !(flags & GRAPH_PROFILE)) {
 			task->left_out += !hijack;
@@ -378,9 +382,9 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
 }
 
-void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack)
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack, uint32_t context)
 {
-	graph_push(ip, slot, (uintptr_t)slot, flags, hijack);
+	graph_push(ip, slot, (uintptr_t)slot, flags, hijack, context);
 }
 
 /* ---- returns ---- */
@@ -428,10 +432,11 @@ static void graph_count_unseen(const struct fathom_task *task, uintptr_t slot)
  * A return that is not simply recorded: another kind of call, another tracing, or calls above it that never returned.
  * Its return address, 0 if the call was not followed.
  */
-static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uintptr_t named)
+static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uintptr_t named,
+							    uintptr_t pin)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), outer;
+	uint32_t context = fathom_port_context(pin), outer;
 	uintptr_t ret = 0;
 	int i, own;
 
@@ -465,7 +470,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
  * replaced. 0 if it is not the simple case; then nothing was done.
  */
 static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret,
-							     int page_ends)
+							     int page_ends, uintptr_t pin)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
@@ -474,7 +479,7 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 	uint64_t depth;
 	uint8_t *to;
 
-	if (!graph_here(&h))
+	if (!graph_here(&h, pin))
 		return 0;
 	depth = h.task->state - 1; /* far too deep if there is none, or somebody is busy */
 	e = &h.task->shadow[depth];
@@ -504,13 +509,13 @@ static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, ui
 }
 
 /* What the fast return could not do. */
-static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot)
+static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot, uintptr_t pin)
 {
 	uintptr_t ret;
 
-	if (graph_leave(slot, &ret, 1))
+	if (graph_leave(slot, &ret, 1, pin))
 		return ret;
-	return graph_leave_slow((uintptr_t)slot, 0);
+	return graph_leave_slow((uintptr_t)slot, 0, pin);
 }
 
 /* At a return site. Context: any. */
@@ -518,8 +523,8 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_leave(slot, 0, 0)))
-		graph_leave_general(slot);
+	if (fathom_unlikely(!graph_leave(slot, 0, 0, pin)))
+		graph_leave_general(slot, pin);
 	fathom_port_unpin(pin);
 }
 
@@ -527,7 +532,7 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
  * What returned at the slot had no replaced return: a call whose return site was not seen lay above the one that has. G3
  * says it is there; if the port has exchanged the task's state under a traced function, it is not.
  */
-static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot)
+static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot, uintptr_t pin)
 {
 	uintptr_t ret = 0;
 
@@ -536,7 +541,7 @@ static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot)
 
 		if (!task || fathom_shadow_find(task, (uintptr_t)slot) < 0)
 			fathom_return_lost((uintptr_t)slot);
-		ret = graph_leave_slow((uintptr_t)slot, 0);
+		ret = graph_leave_slow((uintptr_t)slot, 0, pin);
 	}
 	return ret;
 }
@@ -546,10 +551,10 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin(), ret;
 
-	if (fathom_unlikely(!graph_leave(slot, &ret, 0)))
-		ret = graph_leave_general(slot);
+	if (fathom_unlikely(!graph_leave(slot, &ret, 0, pin)))
+		ret = graph_leave_general(slot, pin);
 	if (fathom_unlikely(!ret)) /* never jump to 0 */
-		ret = graph_return_again(slot);
+		ret = graph_return_again(slot, pin);
 	fathom_port_unpin(pin);
 	return ret;
 }
@@ -559,9 +564,9 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
  * innermost call of that name is the one that returns. So every call that will be told to return is on the stack, whatever
  * is wanted of it (G6), or counted as beyond it.
  */
-void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags)
+void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags, uint32_t context)
 {
-	graph_push(ip, 0, named, flags, 0);
+	graph_push(ip, 0, named, flags, 0, context);
 }
 
 uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack)
@@ -581,11 +586,11 @@ void fathom_graph_leave_named(uintptr_t ip)
 	struct fathom_task *task = fathom_port_task_state();
 
 	/* What the tracer called itself, or a signal in the middle of it, was not let in: it would be taken for another's. */
-	if (task && fathom_guard_is_held(task, fathom_port_context()))
+	if (task && fathom_guard_is_held(task, fathom_port_context(pin)))
 		;
 	else if (task && task->left_out)
 		task->left_out--;
 	else
-		graph_leave_slow(0, ip);
+		graph_leave_slow(0, ip, pin);
 	fathom_port_unpin(pin);
 }

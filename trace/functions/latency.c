@@ -168,13 +168,14 @@ static int latency_functions(struct latency_family *f, int (*gate)(void))
 }
 
 /* A function that stands at one end of the section: in the graph a call that took no time, as in Linux. */
-static void latency_mark(const struct latency_family *f, uintptr_t ip, uintptr_t parent_ip)
+static void latency_mark(const struct latency_family *f, uintptr_t ip, uintptr_t parent_ip,
+			 uint32_t context)
 {
 	if (!fathom_load(&f->in) &&
 	    fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
-		fathom_graph_record(ip, fathom_port_context());
+		fathom_graph_record(ip, context);
 	else
-		fathom_function_record_in(latency_ring(f), ip, parent_ip, fathom_port_context());
+		fathom_function_record_in(latency_ring(f), ip, parent_ip, context);
 }
 
 /* An option of a latency tracer that runs was turned: it starts over in another layout, or its functions go on or off. */
@@ -304,25 +305,25 @@ void fathom_critical_stop(void)
 	critical_watch = 0;
 }
 
-static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
+static void critical_open(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 {
 	critical[cpu].started_at = parent_ip ? parent_ip : ip;
 	critical[cpu].start = fathom_port_clock();
-	latency_mark(&criticals, ip, parent_ip);
+	latency_mark(&criticals, ip, parent_ip, context);
 	fathom_store(&critical[cpu].open, 1);
 }
 
-static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
+static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 {
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - critical[cpu].start);
 	struct fathom_latency_worst *worst = family_worst(&criticals);
 
 	fathom_store(&critical[cpu].open, 0);
-	latency_mark(&criticals, ip, parent_ip);
+	latency_mark(&criticals, ip, parent_ip, context);
 	if (!latency_counts(&criticals, ns) || !family_try_lock(&criticals))
 		return;
 	if (latency_counts(&criticals, ns)) { /* still, now that nobody else reports */
-		fathom_stack_event_in(latency_ring(&criticals));
+		fathom_stack_event_in(latency_ring(&criticals), context);
 		if (!latency_keep(&criticals, cpu)) { /* only this CPU's part belongs to it */
 			wire_fill(&worst->report, 0, sizeof(worst->report));
 			worst->report.latency_ns = ns;
@@ -338,7 +339,7 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip)
 }
 
 static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
-			    uintptr_t parent_ip)
+			    uintptr_t parent_ip, uint32_t context)
 {
 	uint32_t before = critical[cpu].causes;
 
@@ -346,9 +347,9 @@ static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
 	if (!latency_is_recording(&criticals)) /* a section that is not recorded is not reported */
 		critical[cpu].open = 0;
 	else if (!before && critical[cpu].causes)
-		critical_open(cpu, ip, parent_ip);
+		critical_open(cpu, ip, parent_ip, context);
 	else if (before && !critical[cpu].causes && critical[cpu].open)
-		critical_close(cpu, ip, parent_ip);
+		critical_close(cpu, ip, parent_ip, context);
 }
 
 static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t parent_ip)
@@ -359,7 +360,7 @@ static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t paren
 	if (cpu < fathom_core.nr_cpus) {
 		latency_enter(cpu);
 		if (fathom_load(&critical_watch) & cause)
-			critical_change(cpu, cause, off, ip, parent_ip);
+			critical_change(cpu, cause, off, ip, parent_ip, fathom_port_context(pin));
 		latency_leave(cpu);
 	}
 	fathom_port_unpin(pin);
@@ -412,7 +413,7 @@ void fathom_wakeup_stop(void)
 }
 
 static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
-			 const struct fathom_sched_task *next, uint32_t next_cpu)
+			 const struct fathom_sched_task *next, uint32_t next_cpu, uint32_t context)
 {
 	struct fathom_ring *ring = latency_ring(&wakeups);
 	struct fathom_slot slot;
@@ -420,7 +421,7 @@ static void write_switch(uint16_t id, const struct fathom_sched_task *prev,
 
 	if (!to)
 		return;
-	fathom_put64(to, fathom_common_word(id, fathom_port_context()));
+	fathom_put64(to, fathom_common_word(id, context));
 	fathom_put32(to + 8, (uint32_t)prev->pid);
 	fathom_put32(to + 12, (uint32_t)next->pid);
 	fathom_put32(to + 16, next_cpu);
@@ -476,12 +477,14 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 	if (!wakeup_follows(current, woken) || !wakeup_begins(&pin))
 		return;
 	if (wakeup_follows(current, woken)) {
+		uint32_t context = fathom_port_context(pin);
+
 		waking.task = *woken;
 		waking.start = fathom_port_clock();
 		fathom_store(&waking.cpu, cpu);
-		write_switch(WIRE_ID_WAKEUP, current, woken, cpu);
-		fathom_stack_event_in(latency_ring(&wakeups));
-		latency_mark(&wakeups, here, 0);
+		write_switch(WIRE_ID_WAKEUP, current, woken, cpu, context);
+		fathom_stack_event_in(latency_ring(&wakeups), context);
+		latency_mark(&wakeups, here, 0, context);
 		fathom_store(&waking.active, 1);
 	}
 	wakeup_ends(pin);
@@ -512,16 +515,17 @@ static void report_class(struct fathom_latency_report *report, const struct fath
 	}
 }
 
-static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next)
+static void wakeup_done(const struct fathom_sched_task *prev, const struct fathom_sched_task *next,
+			uint32_t context)
 {
 	struct fathom_latency_worst *worst = family_worst(&wakeups);
 	uint32_t cpu = fathom_port_cpu();
 	/* What is recorded of the end is not part of the wait. */
 	uint64_t ns = fathom_to_ns(fathom_port_clock() - waking.start);
 
-	latency_mark(&wakeups, (uintptr_t)__builtin_return_address(0), 0);
-	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu);
-	fathom_stack_event_in(latency_ring(&wakeups));
+	latency_mark(&wakeups, (uintptr_t)__builtin_return_address(0), 0, context);
+	write_switch(WIRE_ID_CONTEXT_SWITCH, prev, next, cpu, context);
+	fathom_stack_event_in(latency_ring(&wakeups), context);
 	if (latency_is_recording(&wakeups) && latency_counts(&wakeups, ns) &&
 	    !latency_keep(&wakeups, FATHOM_SNAPSHOT_ALL)) {
 		wire_fill(&worst->report, 0, sizeof(worst->report));
@@ -562,6 +566,6 @@ void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 	if (!fathom_load(&waking.active) || waking.task.pid != next->pid || !wakeup_begins(&pin))
 		return;
 	if (waking.active && waking.task.pid == next->pid)
-		wakeup_done(prev, next);
+		wakeup_done(prev, next, fathom_port_context(pin));
 	wakeup_ends(pin);
 }

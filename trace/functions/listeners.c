@@ -87,7 +87,7 @@ void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uin
 			continue;
 		fathom_function_record_in(ring, ip, parent_ip, context);
 		if (options & FATHOM_OPT_FUNC_STACK)
-			fathom_stack_record(ring, ip, parent_ip, fp);
+			fathom_stack_record(ring, ip, parent_ip, fp, context);
 	}
 	fathom_gate.leave(cpu);
 }

@@ -64,7 +64,7 @@ static void command_stacktrace(const struct fathom_function_hit *hit)
 	struct fathom_ring *ring =
 		hit->instance ? hit->instance->ring[fathom_port_cpu()] : fathom_tracer_ring();
 
-	fathom_stack_record(ring, hit->ip, hit->parent_ip, hit->fp);
+	fathom_stack_record(ring, hit->ip, hit->parent_ip, hit->fp, hit->context);
 }
 
 /* Recording ends with what was dumped, as in Linux. */
@@ -145,9 +145,11 @@ static void probe_hit(struct function_probe *p, uint32_t group, struct fathom_fu
 }
 
 /* The instance of a probe is there until we leave the gate, if we found its group before. */
-void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
+		      uint32_t context)
 {
-	struct fathom_function_hit hit = {.ip = ip, .parent_ip = parent_ip, .fp = fp};
+	struct fathom_function_hit hit = {
+		.ip = ip, .parent_ip = parent_ip, .fp = fp, .context = context};
 	uint32_t cpu = fathom_port_cpu();
 
 	if (cpu >= fathom_core.nr_cpus)

@@ -39,7 +39,8 @@ void fathom_probe_clear_of(const struct fathom_listener *l);
 uint32_t fathom_probe_drop(const void *data);
 int fathom_probe_on(uint32_t function);
 /* Run what hangs on the function. Any context. */
-void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
+void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
+		      uint32_t context);
 
 int fathom_pids_any(void);
 int fathom_pid_traced(int32_t pid);

@@ -276,10 +276,12 @@ void fathom_returns_replace(uintptr_t sp)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	uint32_t outer, depth = task ? task->depth : 0;
+	uintptr_t pin;
 
 	if (!depth)
 		return;
-	outer = fathom_guard_enter(task, fathom_port_context());
+	pin = fathom_port_pin();
+	outer = fathom_guard_enter(task, fathom_port_context(pin));
 	shadow_compact(task, 0, dead_left, sp);
 	fathom_counts()->unwound += depth - task->depth;
 	for (uint32_t i = 0; i < task->depth; i++) {
@@ -290,6 +292,7 @@ void fathom_returns_replace(uintptr_t sp)
 			*slot = fathom_arch_return_address();
 	}
 	fathom_guard_leave(task, outer);
+	fathom_port_unpin(pin);
 }
 
 /* The replaced return whose frame `at` is in: a CPU without return addresses on the stack saves them below the slot. */

@@ -18,7 +18,8 @@ static uint8_t deepest_on;
  * The frames are counted first and then written into the ring where they belong: no array on a stack that may be 4 KiB,
  * and no memcpy. The frame pointers do not change in between, since they are our callers'.
  */
-void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp)
+void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
+			 uint32_t context)
 {
 	uint32_t head = (ip != 0) + (parent_ip != 0), n = head;
 	struct fathom_unwind u;
@@ -31,7 +32,7 @@ void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t paren
 	to = ring ? fathom_ring_reserve(ring, (uint32_t)(STACK_HEAD + n * sizeof(uintptr_t)), &slot)
 		  : 0;
 	if (to) {
-		fathom_put64(to, fathom_common_word(WIRE_ID_KERNEL_STACK, fathom_port_context()));
+		fathom_put64(to, fathom_common_word(WIRE_ID_KERNEL_STACK, context));
 		fathom_put_word(&to->size,
 				n); /* and the padding in front of caller[], if there is any */
 		if (ip)
@@ -62,35 +63,28 @@ static uintptr_t stack_event_frame(uintptr_t fp)
 }
 
 /* The port names the frames, with functions that may be traced: they are not part of what happened here. */
-static void stack_event_record(struct fathom_ring *ring, uintptr_t fp)
+static void stack_event_record(struct fathom_ring *ring, uintptr_t fp, uint32_t context)
 {
 	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(), outer = 0;
+	uint32_t outer = 0;
 	int guarded = task && !fathom_guard_is_held(task, context);
 
 	if (guarded)
 		outer = fathom_guard_enter(task, context);
-	fathom_stack_record(ring, 0, 0, stack_event_frame(fp));
+	fathom_stack_record(ring, 0, 0, stack_event_frame(fp), context);
 	if (guarded)
 		fathom_guard_leave(task, outer);
 }
 
-void fathom_stack_event_in(struct fathom_ring *ring)
+void fathom_stack_event_in(struct fathom_ring *ring, uint32_t context)
 {
-	uintptr_t pin = fathom_port_pin();
-
-	stack_event_record(ring, (uintptr_t)__builtin_frame_address(0));
-	fathom_port_unpin(pin);
+	stack_event_record(ring, (uintptr_t)__builtin_frame_address(0), context);
 }
 
 /* fathom_gate.stack */
-void fathom_stack_event(struct fathom_event *ev)
+void fathom_stack_event(uint32_t context)
 {
-	uintptr_t pin = fathom_port_pin();
-
-	(void)ev;
-	stack_event_record(fathom_tracer_ring(), (uintptr_t)__builtin_frame_address(0));
-	fathom_port_unpin(pin);
+	stack_event_record(fathom_tracer_ring(), (uintptr_t)__builtin_frame_address(0), context);
 }
 
 /* ---- the deepest stack ---- */
@@ -115,7 +109,7 @@ static void deepest_note(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uintptr_t 
 }
 
 /* Asked at each call while the stack tracer is on. Context: any; nested and concurrent finders leave it to the first. */
-void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
+void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t context)
 {
 	uintptr_t lo, hi;
 	uint64_t used;
@@ -123,7 +117,7 @@ void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp)
 	if (!fathom_stack_known((uintptr_t)slot, &lo, &hi) || hi < (uintptr_t)slot)
 		return; /* an interrupt's, or the kernel is between two tasks */
 	used = hi - (uintptr_t)(slot - 1);
-	if (used <= fathom_load(&deepest.bytes) || fathom_port_context() & WIRE_FLAG_NMI)
+	if (used <= fathom_load(&deepest.bytes) || context & WIRE_FLAG_NMI)
 		return;
 	if (__atomic_exchange_n(&deepest_lock, 1, __ATOMIC_ACQUIRE))
 		return;

@@ -144,6 +144,7 @@ struct fathom_listener;
 struct fathom_function_hit {
 	uintptr_t ip, parent_ip;
 	uintptr_t fp; /* the frame of the function's caller */
+	uint32_t context;
 	struct fathom_listener *instance;
 	void *data;
 };

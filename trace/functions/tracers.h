@@ -221,9 +221,9 @@ enum graph_flag {
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
 /* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
-uint32_t fathom_graph_wanted(uint32_t index);
+uint32_t fathom_graph_wanted(uint32_t index, uint32_t context);
 /* Follow a call with these flags; hijack if its function has no return sites. */
-void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack);
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack, uint32_t context);
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
 /*
@@ -231,7 +231,7 @@ void fathom_graph_record(uintptr_t ip, uint32_t context);
  * whose frame is at `told`. Calls that were left for it are forgotten, if it is on the task's own stack; what names it then.
  */
 uintptr_t fathom_graph_come_named(uintptr_t told, uintptr_t from, int own_stack);
-void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags);
+void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags, uint32_t context);
 void fathom_graph_leave_named(uintptr_t ip);
 /* New tracing: what tasks still hold from before is forgotten, but for returns that must be given back. */
 void fathom_graph_reset(void);
@@ -277,16 +277,16 @@ int fathom_stack_known(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 
 /* ---- stack.c, profile.c ---- */
 
-void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp);
+void fathom_stack_check(uintptr_t ip, uintptr_t *slot, uintptr_t fp, uint32_t context);
 void fathom_profile_enter(uint32_t site);
 void fathom_profile_leave(uintptr_t func, uint64_t ticks, uint64_t self_ticks);
 void fathom_profile_exit(void);
 
 /* The caller is pinned. A kernel_stack record: `ip` and `parent_ip` first if not 0, then the frames from `fp`. */
-void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
-struct fathom_event;
-/* The stack of an event, in the running CPU's ring or in that of an instance. Context: the event's. */
-void fathom_stack_event(struct fathom_event *ev);
-void fathom_stack_event_in(struct fathom_ring *ring);
+void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
+			 uint32_t context);
+/* The stack of an event, in the running CPU's ring or in that of an instance. The caller is pinned; `context` is the event's. */
+void fathom_stack_event(uint32_t context);
+void fathom_stack_event_in(struct fathom_ring *ring, uint32_t context);
 
 #endif

@@ -15,8 +15,9 @@
 #define fathom_port_task() 7
 
 #define fathom_port_context fathom_port_context
-static inline uint32_t fathom_port_context(void)
+static inline uint32_t fathom_port_context(uintptr_t pin)
 {
+	(void)pin;
 	uint32_t ipsr;
 
 	__asm__ volatile("mrs %0, ipsr" : "=r"(ipsr));

@@ -56,13 +56,15 @@ static inline FATHOM_NOTRACE int32_t fathom_port_task(void)
 #endif
 
 /*
- * The context of the event: low byte enum wire_flags (irqs off, hard irq, NMI ...), high byte preempt depth.
+ * The context of the event: low byte enum wire_flags (irqs off, hard irq, NMI ...), high byte preempt depth. It is asked
+ * after fathom_port_pin(), and `pin` is what that returned: a kernel that pins by turning interrupts off says what was before.
  * Default: unknown (Linux prints `X`).
  */
 #ifndef fathom_port_context
 #define fathom_port_context fathom_port_context
-static inline FATHOM_NOTRACE uint32_t fathom_port_context(void)
+static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 {
+	(void)pin;
 	return 0x02;
 }
 #endif

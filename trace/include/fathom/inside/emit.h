@@ -32,10 +32,10 @@ static inline FATHOM_NOTRACE uint32_t fathom_event_state(const struct fathom_eve
 	return __atomic_load_n(&ev->state, __ATOMIC_RELAXED);
 }
 
-/* The eight bytes every record begins with. */
-static inline FATHOM_NOTRACE void fathom_emit_common(void *record, uint16_t id)
+/* The eight bytes every record begins with. The caller is pinned, by `pin`. */
+static inline FATHOM_NOTRACE void fathom_emit_common(void *record, uint16_t id, uintptr_t pin)
 {
-	uint32_t context = fathom_port_context();
+	uint32_t context = fathom_port_context(pin);
 	int32_t pid = fathom_port_task();
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	uint64_t word = id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)pid << 32;
@@ -77,7 +77,7 @@ static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev
 		record = fathom_ring_try(t->ring, bytes, &t->at, &t->time);
 	}
 	if (FATHOM_LIKELY(record))
-		fathom_emit_common(record, ev->id);
+		fathom_emit_common(record, ev->id, t->pin);
 	else
 		fathom_port_unpin(t->pin);
 	return record;
@@ -116,7 +116,7 @@ static inline FATHOM_NOTRACE void *fathom_emit_start(struct fathom_event *ev, ui
 	e->scratch = NULL;
 	record = fathom_ring_reserve(e->ring, bytes, &e->slot);
 	if (FATHOM_LIKELY(record)) {
-		fathom_emit_common(record, ev->id);
+		fathom_emit_common(record, ev->id, e->pin);
 		return record;
 	}
 out:

@@ -86,8 +86,10 @@ enum fathom_gate_answer {
 struct fathom_object;
 struct fathom_gate {
 	uint32_t (*decide)(struct fathom_event *ev, const void *record, uint32_t bytes);
-	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes);
-	void (*stack)(struct fathom_event *ev);
+	/* record NULL: it was too large to be kept beside the ring. `context` is what its common fields say. */
+	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes,
+		      uint32_t context);
+	void (*stack)(uint32_t context);
 	/* Around what looks at memory that control/ may give away. Any context; they nest. */
 	void (*enter)(uint32_t cpu);
 	void (*leave)(uint32_t cpu);
