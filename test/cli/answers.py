@@ -81,7 +81,9 @@ with Traces() as t:
     check("wakeup_percentiles", not same(kinds["wakeup"], lat), same(kinds["wakeup"], lat))
     check("softirqs", not same(kinds["softirq"], soft), same(kinds["softirq"], soft))
     by_name = {g["name"]: g for g in kinds["syscall"]["groups"]}
-    bad = {nr: same(by_name.get(f"NR {nr}", {}), v) for nr, v in sys_calls.items()}
+    with open("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", encoding="ascii") as f:
+        numbers = {int(n): name for name, n in re.findall(r"^#define __NR_(\w+) (\d+)$", f.read(), re.M)}
+    bad = {nr: same(by_name.get(numbers[nr], {}), v) for nr, v in sys_calls.items()}
     check("system_calls", len(bad) > 5 and not any(bad.values()), [b for b in bad.items() if b[1]][:2])
     check("nothing_lost_is_said", whole["lost"] == 0 and whole["lost_is_exact"] and kinds["wakeup"]["upper_bounds"] == 0, whole["lost"])
     worst = kinds["wakeup"]["worst"][0]
@@ -98,6 +100,9 @@ with Traces() as t:
     got = latency(path, "--pair", "raw_syscalls:sys_enter=raw_syscalls:sys_exit")[0]
     check("a_named_pair", got["pair"]["count"] == got["syscall"]["count"] and got["pair"]["total_ns"] == got["syscall"]["total_ns"],
           (got["pair"]["count"], got["syscall"]["count"]))
+    for a, b in (("raw_syscalls:sys_enter", "sys_exit:id"), ("sys_enter", "raw_syscalls:sys_exit:id"), ("sys_enter", "raw_syscalls:sys_exit")):
+        one = latency(path, "--kind", "pair", "--pair", f"{a}={b}")[0].get("pair", {})
+        check(f"a_pair_with_a_system_on_one_side_{a}={b}", one.get("count", 0) > 0 and (":id" in b or one["count"] == got["pair"]["count"]), one)
     got = latency(path, "-k", "pair", "--pair", "sched_wakeup=sched_switch:prio")[1]
     check("a_pair_needs_its_key_in_both", "sched_switch has no field 'prio'" in got.get("error", ""), got.get("error"))
     got = latency(path, "--pair", "sched_wakeup=nosuch")[1]

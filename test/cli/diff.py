@@ -26,6 +26,18 @@ def made(path, seed, slow=None):
                 now += took if name == "irq_handler_entry" else dice.uniform(5, 15)
 
 
+def bursts(path, seed, rate=1.0):
+    """Markers in bursts: their number varies far more than that of events that come by themselves."""
+    dice, now = random.Random(seed), 1000000.0
+    with open(path, "w") as f:
+        f.write("# tracer: nop\n#\n")
+        while now < 3000000:
+            now += dice.expovariate(1 / 5000)
+            for _ in range(int(dice.expovariate(1 / (12 * rate)))):
+                now += 20
+                f.write(f"            work-100     [000] .....  {now / 1e6:.6f}: tracing_mark_write: hello\n")
+
+
 def diff(a, b, *args):
     rc, out, err = fathom("diff", "--json", *args, a, b)
     return rc, json.loads(out) if out else err
@@ -44,6 +56,15 @@ with tempfile.TemporaryDirectory() as d:
         quiet += diff(a, b)[0] == 0
     check("slowdown_is_found_alone", found >= SEEDS * 19 // 20, f"{found} of {SEEDS}")
     check("equal_runs_do_not_differ", quiet >= SEEDS - 1, f"{quiet} of {SEEDS}")
+    for name, rate, want in (("bursts_of_equal_rates_do_not_differ", 1.0, 0), ("bursts_of_twice_the_rate_do", 2.0, 1)):
+        right = 0
+        for seed in range(100):
+            bursts(a, seed)
+            bursts(b, seed + 1000, rate)
+            right += diff(a, b)[0] == want
+        check(name, right >= 97, f"{right} of 100")
+    made(a, 1)
+    made(b, 2001)
     rc, out, err = fathom("diff", a, b)
     check("words", rc == 0 and out.startswith("no difference in "), out)
     rc, got = diff(a, b, "--all")

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* begin=end, or begin=end:key; the events may be system:name, so the key follows the last colon after the last name. */
+/* begin=end, or begin=end:key; the events may be system:name, which only the trace can tell from name:key. */
 static bool parse_pair(struct answer_options *a, char *text)
 {
-	char *end = strchr(text, '='), *key, *system;
+	char *end = strchr(text, '=');
 
 	if (!end || end == text || !end[1] || a->nr_pairs == ANSWER_PAIRS) {
 		diag_error(a->nr_pairs == ANSWER_PAIRS
@@ -19,14 +19,7 @@ static bool parse_pair(struct answer_options *a, char *text)
 		return false;
 	}
 	*end++ = 0;
-	key = strrchr(end, ':');
-	/* sched:sched_switch alone is an event; with another colon, or where the begin has no system, a key follows. */
-	system = strchr(end, ':');
-	if (key && key == system && strchr(text, ':'))
-		key = NULL;
-	if (key)
-		*key++ = 0;
-	a->pair[a->nr_pairs++] = (struct model_pair){text, end, key && *key ? key : NULL};
+	a->pair[a->nr_pairs++] = (struct model_pair){text, end, NULL};
 	return true;
 }
 

@@ -214,6 +214,10 @@ void model_event(struct model *m, const struct event *e, uint64_t number, bool s
 		sched_seen(m, c, e);
 	else if (!c->running)
 		sched_resume(m, c, e);
+	else if (e->pid == c->running->pid)
+		c->left = e->pid; /* its predecessor is gone for good */
+	else if (c->same_pids && e->pid != c->left && !(r && r->renames))
+		sched_missed(m, c, e);
 	m->last[e->stream] = e->time + 1;
 	c->any = true;
 	if (!r) {
@@ -415,6 +419,16 @@ const struct losses *model_losses(const struct model *m, uint64_t *calls)
 {
 	*calls = m->calls_lost;
 	return m->losses;
+}
+
+uint64_t model_missed(const struct model *m)
+{
+	return m->missed;
+}
+
+uint64_t model_single_faults(const struct model *m)
+{
+	return m->faults;
 }
 
 uint64_t model_start(const struct model *m)

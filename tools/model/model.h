@@ -40,7 +40,7 @@ enum span_kind {
 enum {
 	SPAN_NO_BEGIN = 1, /* it began before what was seen */
 	SPAN_NO_END = 2,   /* it was going on when the window ended */
-	SPAN_CUT = 4,	   /* it was going on when events were lost */
+	SPAN_CUT = 4,	   /* it was going on when events were lost, or its switch is missing */
 	SPAN_UNSURE = 8,   /* M3 */
 	SPAN_GUESS =
 		16, /* running: the trace has no switches; events of the task were seen here, one after another */
@@ -123,8 +123,8 @@ struct model_sink {
 };
 
 struct model_pair {
-	const char *begin, *end; /* events: name or system:name */
-	const char *key;	 /* field of both; NULL: the task */
+	const char *begin, *end; /* events: name or system:name; `end` may have :key after it */
+	const char *key;	 /* field of both; NULL: what `end` says, or the task */
 };
 
 enum {
@@ -169,6 +169,10 @@ const char *model_comm(struct model *m, int32_t pid);
 const char *span_kind_name(enum span_kind kind);
 /* Gaps met, for account_make(); calls that function_graph says it did not follow are in *calls. */
 const struct losses *model_losses(const struct model *m, uint64_t *calls);
+/* Switches that the trace does not have, though it reports no loss there: another task was seen than the one that ran. */
+uint64_t model_missed(const struct model *m);
+/* Page faults that were recorded as one event each: when they ended is not known, and they are not spans. */
+uint64_t model_single_faults(const struct model *m);
 /* The window as it was: the first and the last time. */
 uint64_t model_start(const struct model *m);
 uint64_t model_finish(const struct model *m);

@@ -2,6 +2,7 @@
 /* pairs.c -- events that begin and events that end: interrupts, system calls, kernel entries, IPC, what the user names. */
 #include "model/parts.h"
 #include "base/diag.h"
+#include "model/syscalls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,24 +138,39 @@ static void kernel_exit(struct model *m, const struct role *r, struct cpu *c, co
 
 /* ---- system calls: of a task ---- */
 
+static uint32_t syscall_word(struct model *m, const struct role *r, uint64_t nr)
+{
+	uint32_t word = nr < 512 ? m->syscall_names[nr] : 0;
+	const char *name;
+	size_t length;
+	char text[32];
+
+	if (word)
+		return word;
+	name = r->is_linux ? syscall_name(m->s->info.uname, nr, &length) : NULL;
+	if (!name) {
+		length = (size_t)snprintf(text, sizeof(text), "NR %lld", (long long)nr);
+		name = text;
+	}
+	word = model_word(m, name, length);
+	if (nr < 512)
+		m->syscall_names[nr] = word;
+	return word;
+}
+
 static void syscall_enter(struct model *m, const struct role *r, struct cpu *c,
 			  const struct event *e)
 {
 	struct task *t = model_task(m, c, e->pid);
 	uint64_t nr = row_get(&r->a, e);
-	char text[32];
-	uint32_t name = r->name;
 
 	if (!t)
 		return;
-	if (!r->name)
-		name = model_word(m, text,
-				  (size_t)snprintf(text, sizeof(text), "NR %lld", (long long)nr));
 	if (t->syscalls.nr) /* its exit was lost */
 		pop(m, &t->syscalls, t->pid, c->id, e->time, SPAN_CUT);
 	push(m, &t->syscalls,
 	     &(struct open_span){SPAN_SYSCALL, (uint64_t)r->class << 32 | (uint32_t)nr, e->time,
-				 m->number, name, 0});
+				 m->number, r->name ? r->name : syscall_word(m, r, nr), 0});
 }
 
 static void syscall_exit(struct model *m, const struct role *r, struct cpu *c,
@@ -170,6 +186,17 @@ static void syscall_exit(struct model *m, const struct role *r, struct cpu *c,
 		pop(m, &t->syscalls, t->pid, c->id, e->time, SPAN_CUT);
 	else
 		pop_key(m, &t->syscalls, key, t->pid, c->id, e->time);
+}
+
+/* ---- page faults of Linux: one event each ---- */
+
+static void single_fault(struct model *m, const struct role *r, struct cpu *c,
+			 const struct event *e)
+{
+	(void)r;
+	(void)c;
+	(void)e;
+	m->faults += m->show;
 }
 
 /* ---- pairs by a key, over all CPUs ---- */
@@ -322,6 +349,7 @@ static void syscall_roles(struct model *m, const struct schema *k)
 		return;
 	r->class = class_of(name, strlen(name));
 	r->name = own ? model_word(m, name, strlen(name)) : 0;
+	r->is_linux = raw;
 	r->is_mark = true;
 }
 
@@ -333,7 +361,11 @@ void pairs_roles(struct model *m, const struct schema *k)
 	bool veridian = !strcmp(k->system, "veridian");
 	struct role *r = NULL;
 
-	if (irq_roles(m, k))
+	if (!strcmp(k->name, "page_fault_user") || !strcmp(k->name, "page_fault_kernel"))
+		r = add(m, k, single_fault, SPAN_FAULT, "");
+	if (r)
+		r->is_mark = true;
+	if (r || irq_roles(m, k))
 		return;
 	if (!strcmp(k->system, "sel4") && (entry || exit)) {
 		r = add(m, k, entry ? kernel_entry : kernel_exit, SPAN_SYSCALL, "path");
@@ -364,9 +396,8 @@ void pairs_roles(struct model *m, const struct schema *k)
 		r->is_mark = true;
 }
 
-static bool pair_role(struct model *m, size_t i, bool begin)
+static bool pair_role(struct model *m, size_t i, const struct model_pair *p, bool begin)
 {
-	const struct model_pair *p = &m->o.pairs[i];
 	const char *event = begin ? p->begin : p->end;
 	const struct schema *k = source_schema_named(m->s, event);
 	char text[256];
@@ -391,12 +422,28 @@ static bool pair_role(struct model *m, size_t i, bool begin)
 	return true;
 }
 
+/* "a:b" is event b of system a if the trace has that, else event a and key b. */
+static struct model_pair take_apart(struct model *m, const struct model_pair *p)
+{
+	const char *colon = p->key ? NULL : strrchr(p->end, ':');
+	struct model_pair out = *p;
+
+	if (!colon || source_schema_named(m->s, p->end))
+		return out;
+	out.end = model_name(m, model_word(m, p->end, (size_t)(colon - p->end)));
+	out.key = colon + 1;
+	return out;
+}
+
 /* The end first: where one event ends a span and begins the next. */
 bool pairs_named(struct model *m)
 {
-	for (size_t i = 0; i < m->o.nr_pairs; i++)
-		if (!pair_role(m, i, false) || !pair_role(m, i, true))
+	for (size_t i = 0; i < m->o.nr_pairs; i++) {
+		struct model_pair p = take_apart(m, &m->o.pairs[i]);
+
+		if (!pair_role(m, i, &p, false) || !pair_role(m, i, &p, true))
 			return false;
+	}
 	return true;
 }
 

@@ -55,13 +55,15 @@ struct task {
 struct cpu {
 	uint32_t id;
 	struct task *running; /* NULL: not known */
+	int32_t left;	      /* whom the last switch left: its events may follow the switch's */
 	struct nest irqs;
 	struct model_stack *calls; /* of a kernel with one stack per CPU */
 	uint64_t from, to;	   /* it was recorded in this time */
 	bool switches;		   /* its streams have sched_switch */
 	bool any;		   /* an event was seen */
-	uint64_t unknown;	   /* since when nobody is known to run, if `running` is NULL */
-	uint64_t last;		   /* time of the last one */
+	bool same_pids; /* events are of the task that switches say runs (a merge numbers the former anew) */
+	uint64_t unknown; /* since when nobody is known to run, if `running` is NULL */
+	uint64_t last;	  /* time of the last one */
 	struct task idle;
 };
 
@@ -74,7 +76,9 @@ struct role {
 	enum span_kind kind;
 	uint32_t name, class;
 	size_t pair;
-	bool is_mark; /* and it is shown as an event, too */
+	bool is_mark;  /* and it is shown as an event, too */
+	bool renames;  /* the task that runs goes on under another pid: the event's */
+	bool is_linux; /* its numbers are those of Linux's system calls */
 	struct role *more, *chain;
 };
 
@@ -103,10 +107,13 @@ struct model {
 	} * gaps; /* in streams with events of the scheduler or calls, in the order of their ends */
 	size_t nr_gaps, cap_gaps;
 	struct wordlist names;
-	struct idmap functions;	   /* 1 + name, by address */
-	struct idmap *pairs;	   /* by pair: of struct pair_open, by key */
-	struct model_stack *stack; /* see model_stack() */
+	uint32_t syscall_names[512]; /* by number: once looked up, its word */
+	struct idmap functions;	     /* 1 + name, by address */
+	struct idmap *pairs;	     /* by pair: of struct pair_open, by key */
+	struct model_stack *stack;   /* see model_stack() */
 	uint64_t number, start, finish, calls_lost;
+	uint64_t missed;	/* switches */
+	uint64_t faults;	/* see model_single_faults() */
 	int64_t late, late_now; /* of records of returns, after the times in them */
 	uint32_t late_nr;
 	bool any, show, wakeups, failed, late_known;
@@ -133,6 +140,8 @@ void sched_seen(struct model *m, struct cpu *c,
 		const struct event *e); /* an event of a CPU without switches, or the first */
 void sched_resume(struct model *m, struct cpu *c,
 		  const struct event *e); /* nobody is known to run */
+void sched_missed(struct model *m, struct cpu *c,
+		  const struct event *e); /* an event of another task than the one that runs */
 void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e);
 void sched_end(struct model *m);
 void pairs_roles(struct model *m, const struct schema *k);

@@ -71,7 +71,8 @@ static void leave(struct model *m, struct task *t, uint64_t now, uint32_t flags)
 static void become(struct model *m, struct task *t, struct cpu *c, enum task_state state,
 		   uint64_t now)
 {
-	t->state = state;
+	/* What a CPU does not idle is not time of its idle task. */
+	t->state = state == TASK_LOST && !t->pid ? TASK_GONE : state;
 	t->since = now;
 	t->event = m->number;
 	t->flags = 0;
@@ -139,8 +140,9 @@ static void found(struct model *m, struct cpu *c, struct task *t, uint64_t since
 	leave(m, t, since, t->state == TASK_RUNNING ? SPAN_CUT : 0);
 	become(m, t, c, TASK_RUNNING, since);
 	t->event = MODEL_NO_EVENT;
-	t->flags = SPAN_NO_BEGIN;
+	t->flags = since > c->from ? SPAN_NO_BEGIN | SPAN_CUT : SPAN_NO_BEGIN;
 	c->running = t;
+	c->left = t->pid;
 }
 
 void sched_seen(struct model *m, struct cpu *c, const struct event *e)
@@ -163,10 +165,42 @@ void sched_seen(struct model *m, struct cpu *c, const struct event *e)
 	c->running = t;
 }
 
+/* It was switched to at some time since nobody was known to run here: until then it was ready or blocked. */
+static void arrive(struct model *m, struct cpu *c, struct task *t, uint64_t now)
+{
+	give_vacant(m, c, now);
+	if (t && (t->state == TASK_READY || t->state == TASK_BLOCKED)) {
+		uint64_t at = c->unknown > t->since ? c->unknown : t->since;
+
+		leave(m, t, at, SPAN_CUT);
+		become(m, t, c, TASK_LOST, at);
+	}
+	if (t)
+		t->is_woken = false;
+	found(m, c, t, now);
+}
+
 void sched_resume(struct model *m, struct cpu *c, const struct event *e)
 {
-	give_vacant(m, c, e->time);
-	found(m, c, model_task(m, c, e->pid), e->time);
+	arrive(m, c, model_task(m, c, e->pid), e->time);
+}
+
+/* It left the CPU at some time after its last event here, and that was not recorded. */
+static void forget_running(struct model *m, struct cpu *c)
+{
+	struct task *t = c->running;
+	uint64_t at = c->last > t->since ? c->last : t->since;
+
+	m->missed++;
+	leave(m, t, at, SPAN_CUT);
+	become(m, t, c, TASK_LOST, at);
+	vacate(c, at);
+}
+
+void sched_missed(struct model *m, struct cpu *c, const struct event *e)
+{
+	forget_running(m, c);
+	sched_resume(m, c, e);
 }
 
 void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e)
@@ -222,18 +256,14 @@ static void switch_from(struct model *m, struct cpu *c, struct task *t, uint64_t
 			uint64_t now)
 {
 	if (c->running != t) { /* a switch was not seen, and no loss was told */
-		if (c->running) {
-			leave(m, c->running, c->last, SPAN_CUT);
-			become(m, c->running, c, TASK_LOST,
-			       c->last > c->running->since ? c->last : c->running->since);
-		}
-		vacate(c, c->last);
-		give_vacant(m, c, now);
-		found(m, c, t, now);
+		if (c->running)
+			forget_running(m, c);
+		arrive(m, c, t, now);
 	}
 	leave(m, t, now, 0);
 	become(m, t, c, TASK_READY, now);
 	t->why = state;
+	c->left = t->pid;
 	if (!t->pid)
 		t->state = TASK_GONE;
 	else if (state & STATE_DEAD)
@@ -266,6 +296,8 @@ static void switched(struct model *m, const struct role *r, struct cpu *c, const
 
 	if (!prev || !next)
 		return;
+	if (prev->pid)
+		c->same_pids = prev->pid == e->pid;
 	text = model_text(r, r->text, e, &n);
 	learn_comm(prev, text, n);
 	text = model_text(r, r->text2, e, &n);
@@ -321,6 +353,24 @@ static void woken(struct model *m, const struct role *r, struct cpu *c, const st
 	become(m, t, c, TASK_READY, e->time);
 }
 
+/* A thread that execs takes the pid of its group's leader, which has died: it runs on under that. */
+static void exec(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e)),
+		    *old = model_task(m, c, (int32_t)row_get(&r->b, e));
+
+	if (!t || !old || !r->b.size || t == old || c->running != old)
+		return;
+	leave(m, old, e->time, 0);
+	old->state = TASK_GONE;
+	if (t->state == TASK_UNSEEN)
+		first_seen(t, c, TASK_LOST);
+	leave(m, t, e->time, 0);
+	become(m, t, c, TASK_RUNNING, e->time);
+	c->running = t;
+	c->left = old->pid;
+}
+
 static void named(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
 {
 	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));
@@ -359,6 +409,7 @@ static void add(struct model *m, const struct schema *k,
 	r->text = text_field(r, names[5]);
 	r->text2 = text_field(r, names[6]);
 	r->class = !strcmp(k->name, "sched_wakeup_new");
+	r->renames = take == exec;
 }
 
 void sched_roles(struct model *m, const struct schema *k)
@@ -379,6 +430,7 @@ void sched_roles(struct model *m, const struct schema *k)
 		{"sched_stat_runtime", named, {"pid", "", "", "", "", "comm", ""}},
 		{"sched_process_exit", named, {"pid", "", "", "", "", "comm", ""}},
 		{"sched_process_fork", named, {"child_pid", "", "", "", "", "child_comm", ""}},
+		{"sched_process_exec", exec, {"pid", "old_pid", "", "", "", "", ""}},
 		{"sched_switch_in", switched_in, {"pid", "", "", "", "", "", ""}},
 	};
 

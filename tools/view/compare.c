@@ -18,11 +18,14 @@ enum what {
 	WHAT_RATE, /* how often it happens */
 };
 
+#define WINDOWS 20 /* parts of a trace, of which the counts tell how evenly events come */
+
 /* Spans of one kind and name, in both traces. */
 struct group {
 	char *kind, *name;
 	struct dist dist[2];
 	uint64_t count[2]; /* of events, where there are no spans */
+	uint64_t windows[2][WINDOWS];
 	bool events;
 };
 
@@ -115,26 +118,39 @@ static void gather(void *arg, const struct span *s)
 	}
 }
 
-static int count_events(struct compare *c, struct source *s)
+static struct group *group_of_type(struct compare *c, struct source *s, uint32_t type)
 {
-	struct model_counts *n = model_count(s);
-	size_t i;
+	const struct schema *k = source_schema(s, type);
+	struct group *g = k ? group_at(c, "event", k->name) : NULL;
 
-	if (!n)
-		return -ENOMEM;
-	for (i = 0; i < s->nr_schemas; i++) {
-		uint32_t id = s->schemas[i].id;
-		struct group *g;
+	if (g)
+		g->events = true;
+	return g;
+}
 
-		if (id >= SOURCE_ID_FAST || !n->by_type[id])
+static int count_events(struct compare *c, struct source *s, const struct model_walk *w)
+{
+	struct scan_options o = {.order = SCAN_BY_STREAM, .no_index = w->no_index};
+	struct scan *sc = scan_open(s, w->choice, &o);
+	struct group **by_type = calloc(SOURCE_ID_FAST, sizeof(*by_type));
+	uint64_t from = model_start(c->model), length = model_finish(c->model) - from + 1;
+	const struct event *e;
+
+	while (sc && by_type && !c->failed && (e = scan_next(sc))) {
+		struct group **at = e->type < SOURCE_ID_FAST ? &by_type[e->type] : NULL;
+		struct group *g = at && *at ? *at : group_of_type(c, s, e->type);
+		double part = (double)(e->time - from) / (double)length * WINDOWS;
+
+		if (at)
+			*at = g;
+		if (!g)
 			continue;
-		g = group_at(c, "event", s->schemas[i].name);
-		if (g) {
-			g->events = true;
-			g->count[c->side] += n->by_type[id];
-		}
+		g->count[c->side]++;
+		g->windows[c->side][part < WINDOWS ? (int)part : WINDOWS - 1]++;
 	}
-	free(n);
+	c->failed |= !sc || !by_type;
+	free(by_type);
+	scan_close(sc);
 	return c->failed ? -ENOMEM : 0;
 }
 
@@ -153,7 +169,7 @@ static int one_side(struct compare *c, const struct compare_options *o, int side
 		c->lost[side] = account_lost(&a);
 		account_free(&a);
 		c->seconds[side] = (double)(model_finish(c->model) - model_start(c->model)) / 1e9;
-		err = count_events(c, c->source[side]);
+		err = count_events(c, c->source[side], &o->walk[side]);
 	}
 	if (c->model)
 		model_free(c->model);
@@ -219,16 +235,35 @@ static double rank_test(const struct dist *a, const struct dist *b)
 	return variance > 0 ? two_sided((ranks - mean) / sqrt(variance)) : 1;
 }
 
-/* Two counts over two times: are the rates the same? */
-static double rate_test(uint64_t a, double ta, uint64_t b, double tb)
+/* How much more the counts of the parts vary than those of independent events: variance over mean, of both traces. */
+static double dispersion(const struct group *g)
 {
-	double share, expected, n = (double)(a + b);
+	double sum = 0;
+
+	for (int side = 0; side < 2; side++) {
+		double mean = (double)g->count[side] / WINDOWS;
+
+		for (int i = 0; mean > 0 && i < WINDOWS; i++) {
+			double off = (double)g->windows[side][i] - mean;
+
+			sum += off * off / mean;
+		}
+	}
+	sum /= 2 * (WINDOWS - 1);
+	return sum > 1 ? sum : 1;
+}
+
+/* Two counts over two times: are the rates the same? The dispersion is an estimate, so Student's t, as a normal (Wallace). */
+static double rate_test(const struct group *g, double ta, double tb)
+{
+	double a = (double)g->count[0], n = a + (double)g->count[1], dof = 2 * (WINDOWS - 1);
+	double share, t;
 
 	if (ta <= 0 || tb <= 0 || n < 1)
 		return 1;
 	share = ta / (ta + tb);
-	expected = n * share;
-	return two_sided(((double)a - expected) / sqrt(n * share * (1 - share)));
+	t = (a - n * share) / sqrt(n * share * (1 - share) * dispersion(g));
+	return two_sided((8 * dof + 1) / (8 * dof + 3) * sqrt(dof * log1p(t * t / dof)));
 }
 
 static int by_chance(const void *x, const void *y)
@@ -268,7 +303,7 @@ static size_t find(struct compare *c, struct finding *f)
 				.what = WHAT_RATE,
 				.from = c->seconds[0] > 0 ? (double)a / c->seconds[0] : 0,
 				.to = c->seconds[1] > 0 ? (double)b / c->seconds[1] : 0,
-				.p = rate_test(a, c->seconds[0], b, c->seconds[1])};
+				.p = rate_test(g, c->seconds[0], c->seconds[1])};
 		else if (a >= 8 && b >= 8) /* of fewer, ranks say nothing */
 			f[nr++] =
 				(struct finding){.g = g,

@@ -10,7 +10,8 @@
 /*
  * Spans are aligned by kind and name, or by the task's name where a kind has none; functions are compared by their own time,
  * so that a slow callee does not make its callers differ. Whether two distributions differ is decided by a rank test
- * (Mann-Whitney), and rates by comparing two Poisson counts. Of all comparisons together, one in a hundred pairs of equal
+ * (Mann-Whitney), and rates by two counts, whose variance is
+ * estimated from the counts in parts of the traces: events of a scheduler come in bursts. Of all comparisons together, one in a hundred pairs of equal
  * traces is called different (Holm's correction). What differs by less than `least` is not worth naming.
  */
 struct compare_options {

@@ -242,7 +242,8 @@ static void put_doubts(const struct latency *l, const struct kind *k, FILE *out)
 		fprintf(out, "    %s of them are upper bounds: events were lost meanwhile\n",
 			thousands(k->unsure));
 	if (k->cut)
-		fprintf(out, "    %s more ended unseen, and do not count\n", thousands(k->cut));
+		fprintf(out, "    %s more began or ended unseen, and do not count\n",
+			thousands(k->cut));
 	if (k->open)
 		fprintf(out,
 			"    %s more are not in the window from beginning to end, and do not "
@@ -319,6 +320,12 @@ static void put_text(struct latency *l, const struct account *a, FILE *out)
 					"0"),
 					put_doubts(l, &l->kinds[i], out);
 		}
+	if (model_single_faults(l->model) && l->o->kinds >> SPAN_FAULT & 1)
+		fprintf(out, "page faults without an end: %s\n",
+			thousands(model_single_faults(l->model)));
+	if (model_missed(l->model))
+		fprintf(out, "missing switches: %s, where the trace reports no loss\n",
+			thousands(model_missed(l->model)));
 	account_text(a, lost, sizeof(lost));
 	fprintf(out, "window %s to %s; lost: %s\n", amount_time(l->s, model_start(l->model)),
 		amount_time(l->s, model_finish(l->model)), lost);
@@ -419,6 +426,8 @@ static void put_json(struct latency *l, const struct account *a, FILE *out)
 	amount_json(&j, l->s, "from", model_start(l->model));
 	amount_json(&j, l->s, "to", model_finish(l->model));
 	account_json(a, &j);
+	json_u64(&j, "missing_switches", model_missed(l->model));
+	json_u64(&j, "page_faults_without_end", model_single_faults(l->model));
 	json_open(&j, "kinds", '[');
 	for (int i = 0; i < SPAN_KINDS; i++)
 		if (l->kinds[i].all.count || l->kinds[i].cut || l->kinds[i].open)
