@@ -37,9 +37,9 @@ struct wire_beacon {
 	uint16_t reader_next, part_mark, part_at, part_time;
 	/* Of what is kept per page, in the order of the pages. */
 	uint16_t meta_bytes, meta_first, meta_missed, meta_used, meta_entries, meta_discards;
-	/* Bits of a position (words, count, turns, index, lap from the bottom) and of a slot (page, count, free, lap). */
+	/* Bits of a position (words, count, epoch, index, lap from the bottom) and of a slot (page, count, free, lap). */
 	uint8_t pos_word_bits, pos_count_bits, pos_index_bits, slot_page_bits;
-	uint8_t pos_turn_bits; /* say nothing of the place */
+	uint8_t pos_epoch_bits; /* say nothing of the place */
 	uint8_t unused[5];
 	uint64_t ring[WIRE_BEACON_CPUS]; /* where the address of each CPU's head is found */
 };

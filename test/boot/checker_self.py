@@ -90,7 +90,8 @@ def forest(text, lost=None):
 
 c.check("forest_good", not forest("a{b{}c{}}d{}"), str(forest("a{b{}c{}}d{}")))
 c.check("forest_too_shallow", len(forest("a{b0{}c0{}}")) == 2, str(forest("a{b0{}c0{}}")))
-c.check("forest_too_deep", len(forest("a{b{}c2{}}")) == 1, str(forest("a{b{}c2{}}")))
+c.check("forest_interrupted_tracer", not forest("a{b{}c2{d3{}}}"), str(forest("a{b{}c2{d3{}}}")))
+c.check("forest_too_deep", len(forest("a{b{}c4{}}")) == 1, str(forest("a{b{}c4{}}")))
 c.check("forest_told_loss", not forest("a{b3{}}c{}", lost=1), str(forest("a{b3{}}c{}", lost=1)))
 c.check("forest_callees_longer", forest("a{b{}c{}d{}e{}f{}}"), "five callees of 250 ns in 1000: not noticed")
 c.done()

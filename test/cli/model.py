@@ -203,6 +203,14 @@ with Traces() as t:
         got, err = graph(path, "--by", "none")
         check(f"an_interrupt_before_the_return_is_{name}", (got["f1"]["total"], got["f2"]["total"], got["f2"]["self"], got["f3"]["depth"]) ==
               (7000, total, own, depth) and "no end" not in err, (got, err))
+    # Fathom gives the depth back after the return was written: an interrupt in between is one too deep.
+    path = make.trace([page([
+        (1000, entry(7, F[1], 0)), (1600, entry(7, F[2], 1)), (2600, exit_(7, F[2], 1, 1500, 2500)),
+        (3000, entry(7, F[3], 2)), (5000, exit_(7, F[3], 2, 2900, 4900)),
+        (8000, exit_(7, F[1], 0, 900, 7900))])])
+    got, err = graph(path, "--by", "none")
+    check("an_interrupt_after_the_return_is_beside", (got["f1"]["total"], got["f1"]["self"], got["f2"]["self"], got["f3"]["depth"]) ==
+          (7000, 4000, 1000, 1) and len(got) == 3 and "no end" not in err, (got, err))
     # An exit whose entry was lost has its own time; what was called in it is in it.
     path = make.trace([page([(1000, tick(7))]), page([
         (3000, entry(7, F[3], 1)), (5000, exit_(7, F[3], 1, 2900, 4900)), (900000, exit_(7, F[2], 0, 1500, 899900))], lost=-1)])

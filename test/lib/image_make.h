@@ -90,7 +90,7 @@ static inline void image_layout(struct wire_beacon *b, unsigned longs)
 	b->meta_discards = 22;
 	b->pos_word_bits = 10;
 	b->pos_count_bits = longs == 8 ? 10 : 9;
-	b->pos_turn_bits = longs == 8 ? 3 : 0;
+	b->pos_epoch_bits = longs == 8 ? 3 : 0;
 	b->pos_index_bits = longs == 8 ? 16 : 9;
 	b->slot_page_bits = (uint8_t)(b->pos_index_bits + 1);
 }
@@ -172,7 +172,7 @@ static inline uint32_t image_make(struct image_make *m)
 	image_layout(&b, l);
 	image_texts(m, m->bytes + 2 * 4096, &b);
 	image_put(m, m->bytes + 3 * 4096, image_virt(3, IMAGE_HEAD), l);
-	shift = b.pos_word_bits + b.pos_count_bits + b.pos_turn_bits;
+	shift = b.pos_word_bits + b.pos_count_bits + b.pos_epoch_bits;
 	/* The position: slot 2, `used` bytes of it. */
 	image_put(m, head + b.ring_commit, (2ull << shift) | used / 4, l);
 	image_put(m, head + b.ring_slots, image_virt(3, IMAGE_SLOTS), l);

@@ -142,22 +142,12 @@ static struct wrote wrote[RECORDS_MAX];
 static uint32_t nr_wrote, nr_saved, nr_offered, nr_run;
 static uint32_t budget, level, bursts;
 
-/* The writers that are open, by level: R11 says what who interrupts one can tell of it. */
-static struct {
-	int reserving, in;
-	unsigned long was;
-} writers[8];
-
-/* Positions in their order: without the turns. */
+/* Positions in their order: without the epoch. */
 static unsigned long place(unsigned long pos)
 {
-	return pos & ~FATHOM_POS_TURNS;
+	return pos & ~FATHOM_POS_EPOCHS;
 }
 
-static unsigned long turned(uint32_t at_level)
-{
-	return (ring.tail ^ ring.commit) & FATHOM_POS_TURN(at_level);
-}
 static uint64_t lost_told, last_time;
 static long last_seen; /* index, in the order of positions, of the last record read */
 
@@ -292,8 +282,6 @@ void ringport_step(const char *point)
 		reader_pause();
 		return;
 	}
-	if (level && (point[0] == 'D' || point[0] == 'J') && !point[1])
-		writers[level - 1].in = 1;
 	for (int burst = 0;;) {
 		int nest = budget && level < sc->depth, read = reader_alive && (burst || bursts);
 		uint32_t c = choose(1u + (uint32_t)nest + (uint32_t)read, point);
@@ -341,24 +329,6 @@ static uint32_t torn_at(const uint8_t *p, uint32_t from, uint32_t to, uint32_t i
 	return p[to - 1] != (uint8_t)(id + 1) ? to - 1 : 0;
 }
 
-/* A writer begins: it sees which of those it has interrupted have their record in. */
-static void writer_begin(void)
-{
-	look();
-	for (uint32_t i = 0; i < level && i < FATHOM_POS_TURN_BITS; i++)
-		if (writers[i].reserving && !sc->resize &&
-		    (turned(i) != writers[i].was) != writers[i].in)
-			FAIL("the record at level %u is %s, which does not show", i,
-			     writers[i].in ? "in" : "not in");
-	look_away();
-	fathom_ring_catch_up(&ring);
-	look();
-	writers[level].reserving = !ring.lagging; /* if that gave up too, nothing is promised */
-	writers[level].in = 0;
-	writers[level].was = turned(level);
-	look_away();
-}
-
 /* The payload is written in two halves with a step between: a reader that sees it too early finds old bytes. */
 static void write_one(void)
 {
@@ -368,10 +338,9 @@ static void write_one(void)
 	uint32_t id;
 	uint8_t *p;
 
-	writer_begin();
 	level++;
 	nr_offered++;
-	p = fathom_ring_reserve_turning(&ring, size, FATHOM_POS_TURN(level - 1), &slot);
+	p = fathom_ring_reserve(&ring, size, &slot);
 	if (p) {
 		id = nr_wrote++;
 		wrote[id] = (struct wrote){place(slot.at), slot.time, gone, 0, size};
@@ -383,7 +352,6 @@ static void write_one(void)
 		if (place(ring.commit) > place(slot.before))
 			FAIL("record %u was published while it was open", id);
 		look_away();
-		writers[level - 1].reserving = 0;
 		if (gone)
 			fathom_ring_discard(&ring, &slot);
 		else
@@ -391,7 +359,7 @@ static void write_one(void)
 	} else if (level == 1 && sc->overwrite && !HASTY && !sc->resize) {
 		FAIL("an outermost record was refused");
 	}
-	writers[--level].reserving = 0;
+	level--;
 }
 
 /* How many records stand before this one: positions only grow, so they are the order. */

@@ -72,7 +72,7 @@ static void write_one(uint32_t size, int gone)
 	uint8_t *p;
 
 	__atomic_fetch_add(&nr_offered, 1, __ATOMIC_RELAXED);
-	p = fathom_ring_reserve_turning(&ring, size, FATHOM_POS_TURN(nr_offered % 4), &slot);
+	p = fathom_ring_reserve(&ring, size, &slot);
 	if (!p)
 		return;
 	id = __atomic_fetch_add(&nr_wrote, 1,

@@ -79,7 +79,8 @@ static inline void forest_feed(struct forest *f, const struct rec *r)
 	if (r->type == WIRE_ID_FUNCGRAPH_ENTRY) {
 		f->entries++;
 		forest_cut(f, r->depth);
-		f->faults += r->depth != (f->depth ? f->open[f->depth - 1].depth + 1 : 0);
+		/* More than that is not wrong: the entry of the call that was interrupted may stand after it. */
+		f->faults += r->depth < (f->depth ? f->open[f->depth - 1].depth + 1 : 0);
 		f->child[f->depth] = 0;
 		f->open[f->depth++] = *r;
 	} else if (r->type == WIRE_ID_FUNCGRAPH_EXIT) {

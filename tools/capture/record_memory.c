@@ -49,7 +49,7 @@ static const uint8_t *target(const struct recovery *r, uint64_t at, uint64_t n)
 
 static unsigned index_shift(const struct wire_beacon *b)
 {
-	return (unsigned)b->pos_word_bits + b->pos_count_bits + b->pos_turn_bits;
+	return (unsigned)b->pos_word_bits + b->pos_count_bits + b->pos_epoch_bits;
 }
 
 /* The slot that the position is in. */

@@ -14,6 +14,9 @@
  *
  * The same at the end: Linux gives a call's depth back first, then takes the time, and writes the return last. The calls of an
  * interrupt in between have the depth of the call that is about to return: it waits, pending, until its return comes.
+ *
+ * Fathom writes the return first, and gives the depth back after it: the calls of an interrupt in between are one deeper than the
+ * calls that are open. Neither entry nor return comes for the frame between, so there was none, unless events were lost.
  */
 #define DEPTH_MAX   4096u
 #define LATE_NS	    100000 /* a return's record may come so much later than the time in it */
@@ -86,14 +89,29 @@ static void give(struct model *m, struct model_stack *k, uint64_t from, uint64_t
 	model_give(m, &s);
 }
 
+/* No call was made here: what it seems to have called was called by its caller. */
+static void drop_none(struct model *m, struct model_stack *k, uint64_t now)
+{
+	const struct model_frame *f = &k->v[k->nr - 1];
+
+	if (k->nr > 1)
+		k->v[k->nr - 2].children += f->children;
+	if (m->sink.enter)
+		give(m, k, f->from, now, SPAN_NO_CALL);
+}
+
 /* Frames from `depth` on are over, and their returns were not seen: when they ended is not known. */
 static void drop(struct model *m, struct model_stack *k, uint32_t depth, uint64_t now,
 		 uint32_t flags)
 {
 	while (k->nr > depth) {
 		const struct model_frame *f = &k->v[k->nr - 1];
+		uint64_t cut;
 
-		give(m, k, f->from, now, flags);
+		if (!f->func && f->entry_to_come && !model_lost(m, f->from, now, &cut))
+			drop_none(m, k, now);
+		else
+			give(m, k, f->from, now, flags);
 		k->nr--;
 	}
 }

@@ -171,7 +171,7 @@ void calltree_call(struct calltree *t, const struct span *s, struct model_stack 
 		return;
 	if (!s->key) { /* it never got a name */
 		unlink_node(t, n);
-		move_below(t, n, child_of(t, parent, 0));
+		move_below(t, n, s->flags & SPAN_NO_CALL ? parent : child_of(t, parent, 0));
 		return;
 	}
 	if (apart) {

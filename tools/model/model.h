@@ -47,6 +47,8 @@ enum {
 	SPAN_NO_WAKE =
 		32, /* blocked, and then it ran: no wakeup was seen, part of the time it may have been ready */
 	SPAN_NO_TIME = 64, /* a call of which only the return was seen, and not when it began */
+	SPAN_NO_CALL =
+		128, /* there was none: what seems called by it was one level less deep; only who has enter() gets it */
 };
 #define SPAN_WHOLE(flags) \
 	(!((flags) & (SPAN_NO_BEGIN | SPAN_NO_END | SPAN_CUT | SPAN_GUESS | SPAN_NO_TIME)))

@@ -7,7 +7,7 @@
 #include "functions/tracers.h"
 
 /*
- * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G7 are kept here) at its entry and popped
+ * A call is pushed on its task's shadow stack (shadow.c, whose invariants G1..G6 are kept here) at its entry and popped
  * at its return. Where the compiler gave return sites these are patched and nothing is replaced; elsewhere the return
  * address is, and the shadow stack keeps the right one.
  */
@@ -24,58 +24,6 @@
 
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
-static uint32_t graph_unseen; /* a call was pushed as GRAPH_UNSEEN in this tracing */
-
-/* ---- where a record stands and how deep that is: G4, G5 ---- */
-
-/* How many contexts the holder has interrupted inside the tracer. */
-static uint32_t guard_rank(uint32_t busy)
-{
-	return (busy > 0xff) + (busy > 0xffff) + (busy > 0xffffff);
-}
-
-static int ring_is_turned(const struct fathom_ring *ring, unsigned long turn)
-{
-	return ((fathom_load(&ring->tail) ^ fathom_load(&ring->commit)) & turn) != 0;
-}
-
-uint32_t fathom_guard_settle(uint32_t busy)
-{
-	const struct fathom_ring *ring = fathom_tracer_ring();
-	int was = (busy & GUARD_TURNED) != 0;
-	int in = ring && ring_is_turned(ring, FATHOM_POS_TURN(guard_rank(busy))) != was;
-	int counts = busy & GUARD_ENTERS ? in : !in;
-
-	return (busy & ~(uint32_t)(GUARD_MOVES | GUARD_TURNED)) |
-	       (counts ? 0 : (uint32_t)GUARD_LESS);
-}
-
-/* What a record says of call `i`. The caller holds the guard. */
-static uint32_t graph_shown(const struct fathom_task *task, uint32_t i)
-{
-	uint32_t less = 0;
-
-	for (uint32_t below = task->busy >> 8; below; below >>= 8)
-		less += (below & GUARD_LESS) != 0;
-	if (fathom_unlikely(fathom_load(&graph_unseen)))
-		for (uint32_t k = 0; k < i; k++)
-			less += (task->shadow[k].flags & GRAPH_UNSEEN) != 0;
-	return i - (less < i ? less : i);
-}
-
-/* Reserve the record that moves the depth (to `depth`: at once). The caller holds the guard as `busy` and makes it that again. */
-static uint8_t *graph_reserve(struct fathom_task *task, struct fathom_ring *ring, uint32_t bytes,
-			      uint32_t depth, uint32_t move, struct fathom_slot *slot)
-{
-	uint32_t busy = task->busy;
-	unsigned long turn = FATHOM_POS_TURN(guard_rank(busy));
-
-	fathom_ring_catch_up(ring); /* or commit may pass records of this very turn meanwhile */
-	if (ring_is_turned(ring, turn))
-		move |= GUARD_TURNED;
-	fathom_task_move(task, depth, busy | move);
-	return fathom_ring_reserve_turning(ring, bytes, turn, slot);
-}
 
 static void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, uint32_t context)
 {
@@ -97,45 +45,43 @@ static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t
 	r->rettime = fathom_to_ns(now);
 }
 
-/* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. */
+/* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. The caller holds the guard. */
 static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint32_t context,
 			      uint64_t *time)
 {
 	struct fathom_ring *ring = fathom_tracer_ring();
-	uint32_t busy = task->busy;
 	struct fathom_slot slot;
 	uint8_t *to = 0;
 
+	task->depth = i + 1; /* G4 */
+	fathom_local_barrier();
 	if (fathom_likely(ring))
-		to = graph_reserve(task, ring, ENTRY_BYTES, i + 1, GUARD_ENTERS, &slot);
+		to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot);
 	if (!to) {
-		fathom_task_move(task, i, busy);
+		task->depth = i;
 		return 0;
 	}
 	*time = slot.time;
-	graph_put_entry(to, ip, graph_shown(task, i), context);
-	fathom_task_move(task, i + 1, busy);
+	graph_put_entry(to, ip, i, context);
 	fathom_ring_commit(ring, &slot);
 	return 1;
 }
 
-/* Record that call `i` returns, and take it off the stack. 0: refused; it is off the stack. */
+/* Record that call `i` returns, and take it off the stack. 0: refused; it is off the stack. The caller holds the guard. */
 static int graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
 	struct fathom_ring *ring = fathom_tracer_ring();
-	uint32_t busy = task->busy, move = task->depth == i + 1 ? GUARD_LEAVES : 0;
 	struct fathom_slot slot = {0};
 	uint8_t *to = 0;
 
 	if (fathom_likely(ring))
-		to = graph_reserve(task, ring, EXIT_BYTES, task->depth, move, &slot);
-	if (fathom_likely(to))
-		graph_put_exit(to, e->func, graph_shown(task, i), task->overrun, e->calltime,
-			       slot.time, context);
-	fathom_shadow_pop(task, i, busy);
-	if (fathom_likely(to))
+		to = fathom_ring_reserve(ring, EXIT_BYTES, &slot);
+	if (fathom_likely(to)) {
+		graph_put_exit(to, e->func, i, task->overrun, e->calltime, slot.time, context);
 		fathom_ring_commit(ring, &slot);
+	}
+	fathom_shadow_pop(task, i);
 	return to != 0;
 }
 
@@ -168,23 +114,20 @@ static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
 
 /*
  * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
- * no call and need no frame. Else they start over: the same once more where the page just ends (`page_ends`), and then the
- * general form, which copes with all.
+ * no call and need no frame. Else they start over in the general form, which copes with all.
  */
 
 /* Who runs where. 0: not the simple case. */
 struct graph_here {
 	struct fathom_task *task;
 	struct fathom_ring *ring;
-	uint32_t context;
 };
 
-static inline __attribute__((always_inline)) int graph_here(struct graph_here *h, uintptr_t pin)
+static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
 {
 	uint32_t cpu = fathom_port_cpu_quick();
 
 	h->task = fathom_port_task_state();
-	h->context = fathom_port_context(pin);
 	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
 		return 0;
 	FATHOM_OPAQUE(h->task);
@@ -192,69 +135,48 @@ static inline __attribute__((always_inline)) int graph_here(struct graph_here *h
 	return 1;
 }
 
-/* What fathom_ring_look() has found room for, with the same `page_ends`. */
-static inline __attribute__((always_inline)) uint8_t *graph_grab(const struct graph_here *h,
-								 uint32_t bytes, int page_ends,
-								 struct fathom_slot *rec,
-								 uint32_t delta)
-{
-	if (page_ends)
-		return fathom_ring_grab_first(h->ring, bytes, FATHOM_POS_TURN(0), rec);
-	return fathom_ring_grab(h->ring, bytes, rec->before, delta, FATHOM_POS_TURN(0));
-}
-
-static inline __attribute__((always_inline)) void graph_commit(const struct graph_here *h,
-							       uint32_t bytes, int page_ends,
-							       const struct fathom_slot *rec)
-{
-	unsigned long end = fathom_ring_end(rec->before, fathom_ring_words(bytes));
-
-	if (page_ends)
-		fathom_ring_commit_first(h->ring, rec->before, rec->end, rec->time);
-	else
-		fathom_ring_try_commit(h->ring, end ^ FATHOM_POS_TURN(0), rec->time);
-}
-
 static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
-							     int hijack, int page_ends,
-							     uintptr_t pin)
+							     int hijack, uintptr_t pin)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
-	struct fathom_slot rec;
+	unsigned long at;
 	uint32_t delta;
-	uint64_t depth;
+	uint64_t depth, time;
 	uint8_t *to;
 
-	if (!graph_here(&h, pin))
+	if (!graph_here(&h))
 		return 0;
 	depth = h.task->state; /* far too deep if somebody is busy */
-	e = &h.task->shadow[depth];
-	FATHOM_OPAQUE(e);
 	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
 			    h.task->plain != fathom_load(&fathom_graph_plain) ||
-			    (depth && e[-1].slot <= (uintptr_t)slot) ||
-			    !fathom_ring_look(h.ring, ENTRY_BYTES, page_ends, &rec.before,
-					      &rec.time, &delta)))
+			    (depth && h.task->shadow[depth - 1].slot <= (uintptr_t)slot) ||
+			    !fathom_ring_look(h.ring, ENTRY_BYTES, &at, &time, &delta)))
 		return 0;
-	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_ENTERS);
-	to = graph_grab(&h, ENTRY_BYTES, page_ends, &rec, delta);
-	if (fathom_unlikely(!to)) {
-		fathom_task_move(h.task, depth, 0);
-		return 0;
-	}
-	graph_put_entry(to, ip, (uint32_t)depth, h.context);
+	/* Few values live across the clock, and the call is written down at once: no register must be saved for them. */
+	fathom_task_move(h.task, depth + 1, GUARD_FAST);
+	e = &h.task->shadow[depth];
+	FATHOM_OPAQUE(e);
 	e->func = ip;
 	e->flags = fathom_load(&fathom_graph_plain);
 	if (hijack)
 		e->ret = *slot;
-	e->calltime = rec.time;
+	e->calltime = time;
 	e->slot = (uintptr_t)slot;
+	to = fathom_ring_grab(h.ring, ENTRY_BYTES, at, delta);
+	if (fathom_unlikely(!to)) {
+		FATHOM_OPAQUE(depth); /* computed again, rather than kept in a register */
+		h.task->shadow[depth].slot = h.task->shadow[depth].ret = 0; /* G1 */
+		fathom_task_move(h.task, depth, 0);
+		return 0;
+	}
+	graph_put_entry(to, ip, (uint32_t)depth, fathom_port_context(pin));
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+	FATHOM_OPAQUE(depth);
 	fathom_task_move(h.task, depth + 1, 0);
-	graph_commit(&h, ENTRY_BYTES, page_ends, &rec);
+	fathom_ring_try_commit(h.ring, fathom_ring_end(at, fathom_ring_words(ENTRY_BYTES)), time);
 	return 1;
 }
 
@@ -263,11 +185,8 @@ static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_
 							  uintptr_t pin)
 {
 	uint32_t outer, context = fathom_port_context(pin);
-	struct fathom_task *task;
+	struct fathom_task *task = fathom_guard_open(context, &outer);
 
-	if (graph_enter(ip, slot, hijack, 1, pin))
-		return;
-	task = fathom_guard_open(context, &outer);
 	if (task) {
 		fathom_graph_push(ip, slot, GRAPH_RECORD, hijack, context);
 		fathom_guard_leave(task, outer);
@@ -278,7 +197,7 @@ FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 0, 0, pin)))
+	if (fathom_unlikely(!graph_enter(ip, slot, 0, pin)))
 		graph_enter_general(ip, slot, 0, pin);
 	fathom_port_unpin(pin);
 }
@@ -287,7 +206,7 @@ FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 1, 0, pin)))
+	if (fathom_unlikely(!graph_enter(ip, slot, 1, pin)))
 		graph_enter_general(ip, slot, 1, pin);
 	fathom_port_unpin(pin);
 }
@@ -318,7 +237,7 @@ uint32_t fathom_graph_wanted(uint32_t index, uint32_t context)
 		task->inside = 0;
 	if (task->quiet > task->depth)
 		task->quiet = 0;
-	if (task->quiet || (limit && graph_shown(task, task->depth) >= limit))
+	if (task->quiet || (limit && task->depth >= limit))
 		return 0;
 	if (fathom_functions.set[FATHOM_SET_GRAPH].count && !task->inside) {
 		if (!fathom_set_has(FATHOM_SET_GRAPH, index))
@@ -359,11 +278,7 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	}
 	if (!(flags & GRAPH_RECORD)) {
 		time = fathom_port_clock();
-		if (!(flags & (GRAPH_THRESH | GRAPH_QUIET | GRAPH_STREAM))) {
-			flags |= GRAPH_UNSEEN; /* G6 */
-			fathom_store(&graph_unseen, 1);
-		}
-		fathom_task_move(task, (uint32_t)i + 1, task->busy);
+		task->depth = (uint32_t)i + 1;
 	}
 	if (flags & GRAPH_STREAM)
 		graph_stream(ip, fathom_stream_enter);
@@ -411,7 +326,7 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 		graph_stream(e->func, fathom_stream_leave);
 	if (!(flags & GRAPH_RECORD) &&
 	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
-		fathom_shadow_pop(task, i, task->busy);
+		fathom_shadow_pop(task, i);
 	else if (!graph_record_exit(task, i, context))
 		fathom_counts()->cut++;
 }
@@ -444,7 +359,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 		return 0;
 	/* Of a function that the tracer itself has called: its call was not let in, and was counted then. */
 	own = fathom_guard_is_held(task, context);
-	/* G7; and from here on no interrupt moves an entry */
+	/* G5; and from here on no interrupt moves an entry */
 	outer = fathom_guard_enter(task, context);
 	fathom_shadow_trim(task);
 	i = named ? fathom_shadow_find_named(task, named) : fathom_shadow_find(task, slot);
@@ -457,7 +372,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 		ret = task->shadow[i].ret;
 		fathom_shadow_unwind(task, (uint32_t)i);
 		if (fathom_shadow_is_over(&task->shadow[i]))
-			fathom_shadow_pop(task, (uint32_t)i, task->busy);
+			fathom_shadow_pop(task, (uint32_t)i);
 		else
 			graph_exit(task, (uint32_t)i, context);
 	}
@@ -470,52 +385,42 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
  * replaced. 0 if it is not the simple case; then nothing was done.
  */
 static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret,
-							     int page_ends, uintptr_t pin)
+							     uintptr_t pin)
 {
 	struct graph_here h;
 	struct fathom_shadow *e;
-	struct fathom_slot rec;
+	unsigned long at;
 	uint32_t delta;
-	uint64_t depth;
+	uint64_t depth, time;
 	uint8_t *to;
 
-	if (!graph_here(&h, pin))
+	if (!graph_here(&h))
 		return 0;
 	depth = h.task->state - 1; /* far too deep if there is none, or somebody is busy */
 	e = &h.task->shadow[depth];
 	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH || e->slot != (uintptr_t)slot ||
-			    e->flags != fathom_load(&fathom_graph_plain) ||
-			    !fathom_ring_look(h.ring, EXIT_BYTES, page_ends, &rec.before, &rec.time,
-					      &delta)))
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
+			    fathom_differs(&e->slot, (uintptr_t)slot) ||
+			    fathom_differs(&e->flags, fathom_load(&fathom_graph_plain)) ||
+			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
 		return 0;
-	fathom_task_move(h.task, depth + 1, fathom_guard_level(h.context) | GUARD_LEAVES);
-	/* G8: is it still there, now that nobody moves it? A wrong return address would be fatal. */
-	if (fathom_unlikely(fathom_load(&e->slot) != (uintptr_t)slot ||
-			    !(to = graph_grab(&h, EXIT_BYTES, page_ends, &rec, delta)))) {
+	fathom_task_move(h.task, depth + 1, GUARD_FAST);
+	/* G6: is it still there, now that nobody moves it? A wrong return address would be fatal. */
+	if (fathom_unlikely(fathom_differs(&e->slot, (uintptr_t)slot) ||
+			    !(to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta)))) {
 		fathom_task_move(h.task, depth + 1, 0);
 		return 0;
 	}
-	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, rec.time,
-		       h.context);
+	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, time,
+		       fathom_port_context(pin));
 	if (ret) {
 		*ret = e->ret;
 		e->ret = 0;
 	}
 	e->slot = 0; /* G1 */
 	fathom_task_move(h.task, depth, 0);
-	graph_commit(&h, EXIT_BYTES, page_ends, &rec);
+	fathom_ring_try_commit(h.ring, fathom_ring_end(at, fathom_ring_words(EXIT_BYTES)), time);
 	return 1;
-}
-
-/* What the fast return could not do. */
-static __attribute__((noinline)) uintptr_t graph_leave_general(uintptr_t *slot, uintptr_t pin)
-{
-	uintptr_t ret;
-
-	if (graph_leave(slot, &ret, 1, pin))
-		return ret;
-	return graph_leave_slow((uintptr_t)slot, 0, pin);
 }
 
 /* At a return site. Context: any. */
@@ -523,8 +428,8 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_leave(slot, 0, 0, pin)))
-		graph_leave_general(slot, pin);
+	if (fathom_unlikely(!graph_leave(slot, 0, pin)))
+		graph_leave_slow((uintptr_t)slot, 0, pin);
 	fathom_port_unpin(pin);
 }
 
@@ -551,8 +456,8 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin(), ret;
 
-	if (fathom_unlikely(!graph_leave(slot, &ret, 0, pin)))
-		ret = graph_leave_general(slot, pin);
+	if (fathom_unlikely(!graph_leave(slot, &ret, pin)))
+		ret = graph_leave_slow((uintptr_t)slot, 0, pin);
 	if (fathom_unlikely(!ret)) /* never jump to 0 */
 		ret = graph_return_again(slot, pin);
 	fathom_port_unpin(pin);
@@ -562,7 +467,7 @@ FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 /*
  * -finstrument-functions gives no slot, but calls it back strictly nested: the function itself names the call, and the
  * innermost call of that name is the one that returns. So every call that will be told to return is on the stack, whatever
- * is wanted of it (G6), or counted as beyond it.
+ * is wanted of it (G5), or counted as beyond it.
  */
 void fathom_graph_push_named(uintptr_t ip, uintptr_t named, uint32_t flags, uint32_t context)
 {

@@ -15,21 +15,17 @@
  * G3. An entry whose `ret` is set is only dropped when its frame is known to be dead: it lies below a frame of the same
  *     stack that has returned, or its slot is in use by another call. A return address is never lost.
  *
- * The depth that a record shows is the number of calls that, where it stands in the trace, have begun and not returned. A
- * record gets its place when the ring grants it, the depth changes some instructions before or behind that, and an
- * interrupt that comes in between records calls too. So:
+ * The depth in a record is the place of its call on the shadow stack, which the call's entry and exit agree on.
  *
- * G4. depth and busy change in one store. A call that is being recorded, or whose return is, is on the shadow stack for all
- *     of that time, and the byte of `busy` of who does it says which of the two it is.
- * G5. Such a reservation turns a bit of the ring's tail that nobody else turns (FATHOM_POS_TURN; one for each of the
- *     contexts that can be in the tracer at once). Whoever interrupts it sees by that whether the record has its place,
- *     and counts the call on top, or not (GUARD_LESS).
- * G6. A call whose entry the ring refuses is left out whole: it is not pushed, so its return is not recorded and its callees
+ * G4. A call that is being recorded, or whose return is, is on the shadow stack for all of that time. So a record never shows
+ *     less than the calls that are open where it stands. It may show more: for an interrupt that comes between the push and
+ *     the record of the entry (or between the record of the exit and the pop), and for calls below it that the ring refused.
+ *     A reader that wants the number of open calls counts them: a call is over once a record says its depth, or less.
+ * G5. A call whose entry the ring refuses is skipped whole: it is not pushed, so its return is not recorded and its callees
  *     show as its caller's. If someone else wants it followed (the profile), or if it must be on the stack for returns to
- *     be told apart (names instead of slots), it is pushed as GRAPH_UNSEEN, and not counted in any depth.
- * G7. Whoever was let in is let out: the return of a call that is on the stack is recorded in any context.
- *
- * G8. The fast entries take the depth before they hold the guard. If a new tracing begins meanwhile and an interrupt is the
+ *     be told apart (names instead of slots), it is pushed without GRAPH_RECORD.
+ *     Whoever was let in is let out: the return of a call that is on the stack is recorded in any context.
+ * G6. The fast entries take the depth before they hold the guard. If a new tracing begins meanwhile and an interrupt is the
  *     first to be traced in it, it drops and moves calls (fathom_shadow_refresh), and the depth that was taken is too deep.
  *     A return then finds nothing on top; an entry finds that the ring has changed, or goes on with calls below it that are
  *     over. Whoever comes next and finds such a call on top is not fast, and takes them off.
@@ -249,13 +245,13 @@ void fathom_shadow_unwind(struct fathom_task *task, uint32_t i)
 	shadow_compact(task, i + 1, dead_below, task->shadow[i].slot);
 }
 
-void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy)
+void fathom_shadow_pop(struct fathom_task *task, uint32_t i)
 {
-	uint32_t depth = task->depth;
-
 	/* If it is not on top, it leaves a hole below another stack's calls; compacted later. */
 	task->shadow[i].slot = task->shadow[i].ret = 0; /* G1 */
-	fathom_task_move(task, depth == i + 1 ? i : depth, busy);
+	fathom_local_barrier();
+	if (task->depth == i + 1)
+		task->depth = i;
 }
 
 /* A tail call has its caller's slot, and what it replaced is the replaced one: so the innermost goes first, or comes last. */

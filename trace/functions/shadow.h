@@ -13,7 +13,7 @@ extern uintptr_t fathom_graph_plain;
 
 /* The caller holds the recursion guard: forget what an earlier tracing left, unless an interrupted context is at it. */
 void fathom_shadow_refresh(struct fathom_task *task);
-/* G8, likewise: no call on top that is over. */
+/* G6, likewise: no call on top that is over. */
 void fathom_shadow_trim(struct fathom_task *task);
 /*
  * Where one more call goes, which is the depth then; -1: full (counted). `slot` is where its return address lies; NULL: it
@@ -42,7 +42,7 @@ void fathom_shadow_leave_named(struct fathom_task *task, uintptr_t named);
 int fathom_shadow_is_over(const struct fathom_shadow *e);
 /* Call `i` returns: those above it never will. */
 void fathom_shadow_unwind(struct fathom_task *task, uint32_t i);
-/* Take call `i` off the stack, and be as busy as this. */
-void fathom_shadow_pop(struct fathom_task *task, uint32_t i, uint32_t busy);
+/* Take call `i` off the stack. */
+void fathom_shadow_pop(struct fathom_task *task, uint32_t i);
 
 #endif

@@ -50,16 +50,12 @@ static inline struct tracer_counts *fathom_counts(void)
  * The recursion guard. task->busy is a stack of contexts (soft irq, hard irq, NMI) that are inside the tracer, a byte
  * each, the innermost lowest. A tracer that is entered again in the same context was called by its own port hooks, and
  * stays out. An interrupt that comes in between leaves `busy` as it found it, so plain loads and stores do.
- * Beside its context, a byte tells whoever interrupts its holder where that is in moving the task's depth: shadow.c, G5.
  */
 enum guard_bit {
 	GUARD_LEVEL = WIRE_FLAG_NMI | WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ | 1,
-	GUARD_ENTERS = 0x02, /* it records a call: the one on top counts from the reservation on */
-	GUARD_LEAVES = 0x04, /* it records a return: the one on top counts until then */
-	GUARD_LESS = 0x20,   /* settled: the one on top does not count */
-	GUARD_TURNED = 0x80, /* its turn of tail and commit differed when it began */
+	/* the fast path of function_graph, in whatever context: it calls nothing that could be traced */
+	GUARD_FAST = 0x80,
 };
-#define GUARD_MOVES (GUARD_ENTERS | GUARD_LEAVES)
 
 static inline uint32_t fathom_guard_level(uint32_t context)
 {
@@ -71,17 +67,12 @@ static inline int fathom_guard_is_held(const struct fathom_task *task, uint32_t 
 	return (task->busy & GUARD_LEVEL) == fathom_guard_level(context);
 }
 
-/* graph.c: `busy` of an interrupted holder that moves the depth, with GUARD_MOVES settled for those above it. */
-uint32_t fathom_guard_settle(uint32_t busy);
-
 /* What fathom_guard_leave() wants back. */
 static inline uint32_t fathom_guard_enter(struct fathom_task *task, uint32_t context)
 {
-	uint32_t outer = task->busy, below = outer;
+	uint32_t outer = task->busy;
 
-	if (fathom_unlikely(outer & GUARD_MOVES))
-		below = fathom_guard_settle(outer);
-	task->busy = below << 8 | fathom_guard_level(context);
+	task->busy = outer << 8 | fathom_guard_level(context);
 	fathom_local_barrier();
 	return outer;
 }
@@ -215,8 +206,6 @@ enum graph_flag {
 	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
 	/* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
 	GRAPH_IN_IRQ = 64,
-	/* followed, but nothing of it is in the trace: it does not count in the depth shown */
-	GRAPH_UNSEEN = 128,
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */

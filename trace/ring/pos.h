@@ -6,7 +6,7 @@
 #include "fathom/inside/ring.h"
 
 /*
- * A position (tail, commit)     | lap | index | turns | count | words |     words: 10 bits, count: 10 (9), turns: 3 (0),
+ * A position (tail, commit)     | lap | index | epoch | count | words |     words: 10 bits, count: 10 (9), epoch: 4 (0),
  *                                                                           index: 16 (9)
  * A slot                        | lap | free | read | page |                page: 17 (10), read: 10 (9)
  *
@@ -14,7 +14,7 @@
  * lap of the position. A position's lap has fewer bits, and need not have more: see R9 in ring.c.
  */
 #define FATHOM_POS_LAP_UNIT   (1ul << FATHOM_POS_LAP_SHIFT)
-#define FATHOM_POS_TURNS      ((1ul << FATHOM_POS_PAGE_SHIFT) - (1ul << FATHOM_POS_TURN_SHIFT))
+#define FATHOM_POS_EPOCHS     ((1ul << FATHOM_POS_PAGE_SHIFT) - (1ul << FATHOM_POS_EPOCH_SHIFT))
 #define FATHOM_POS_NOWHERE    (~0ul) /* no position: more words than a page has */
 #define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
 #define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
@@ -36,14 +36,14 @@ static inline int pos_same_page(unsigned long a, unsigned long b)
 	return ((a ^ b) >> FATHOM_POS_PAGE_SHIFT) == 0;
 }
 
-/* The start of the page behind the one `pos` is in; nothing is turned. */
+/* The start of the page behind the one `pos` is in, in the same epoch. */
 static inline unsigned long pos_next_page(const struct fathom_ring *r, unsigned long pos)
 {
-	unsigned long turns = pos & FATHOM_POS_TURNS;
+	unsigned long epoch = pos & FATHOM_POS_EPOCHS;
 
 	if (FATHOM_POS_INDEX(pos) + 1 < fathom_load(&r->nr_pages))
-		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT | turns;
-	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT | turns;
+		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT | epoch;
+	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT | epoch;
 }
 
 static inline uint32_t slot_read(unsigned long slot)

@@ -50,9 +50,6 @@
  * marks the slot FREE, the owner raises the lap. Whoever is first has the page; these are the only locked instructions,
  * once per page. What the reader read of a page before it was full is counted in the slot as well, so a page that is
  * overwritten tells exactly how many unread records went with it.
- * A page ends some dozen times in a thousand events, nearly always with nothing else out of the ordinary: for that there is
- * a straight road (fathom_ring_look() with `page_ends`, fathom_ring_grab_first(), fathom_ring_commit_first()), which
- * numbers the one page at L and commits as usual. All other roads lead through fathom_ring_reserve_slow() and publish().
  *
  * R1  tail only grows, except that discard takes back the last record, to where it began.
  * R2  A page holds records only in [0, words of tail); the winner of the exchange owns what it added.
@@ -71,9 +68,6 @@
  *     still store over it), none to come will, and the ring is its own. Such a writer may also be about to prepare a slot:
  *     resize takes each slot by exchange, and the words and positions it leaves are of laps that nobody has looked for.
  *     One more "all CPUs see it" before the ring is let go: on x86 an exchange that failed stores what it found, NOWHERE.
- * R11 A turn of the tail changes with the exchange of a reservation that asked for it, and with nothing else. Of commit it
- *     changes when commit passes such a record. So if no commit was lagging when a writer began, whoever interrupts it sees
- *     by the two, compared with how they stood then, whether its record is in.
  */
 
 /* How often in a row an interrupt may write inside a window of ten instructions before a writer gives in. */
@@ -289,14 +283,14 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 }
 
 /* Move the tail to the page at `to`, behind its first record, and close the one it leaves. 0: an interrupt was faster. */
-static int go_next(struct fathom_ring *r, unsigned long to, uint32_t words, unsigned long turn,
+static int go_next(struct fathom_ring *r, unsigned long to, uint32_t words,
 		   struct fathom_slot *slot)
 {
 	unsigned long was = slot->before;
 	struct fathom_page_meta *m;
 
 	slot->at = to;
-	slot->end = fathom_ring_end(to, words) ^ turn;
+	slot->end = fathom_ring_end(to, words);
 	FATHOM_STEP(I);
 	if (!fathom_local_cmpxchg(&r->tail, was, slot->end))
 		return 0;
@@ -308,7 +302,7 @@ static int go_next(struct fathom_ring *r, unsigned long to, uint32_t words, unsi
 }
 
 /* The tail's page has no room: go on in the next. 1: done, 0: try again, or the cause of refusal, negative. */
-static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
+static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags,
 			struct fathom_slot *slot)
 {
 	unsigned long was = slot->before, to = pos_next_page(r, was);
@@ -319,36 +313,13 @@ static int reserve_next(struct fathom_ring *r, uint32_t words, uint32_t flags, u
 	if (res != NEXT_READY)
 		return res == NEXT_STALE || fathom_load(&r->tail) != was ? 0 : -(int)res;
 	s = stamp_for(r, to, was, flags, &slot->time);
-	if (!go_next(r, to, words + (s.type ? 2 : 0), turn, slot))
+	if (!go_next(r, to, words + (s.type ? 2 : 0), slot))
 		return 0;
 	write_head(r, slot, words, s);
 	return 1;
 }
 
-/*
- * The same for who looked and found nothing but the page's end out of the ordinary: then the record is outermost, its time
- * is the page's, and there is nothing to stamp. NULL if it cannot be had at once; then nothing was refused.
- */
-void *fathom_ring_grab_first(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
-			     struct fathom_slot *slot)
-{
-	uint32_t words = fathom_ring_words(bytes);
-	unsigned long to;
-	struct wire_page *page;
-
-	/* The tail was loaded relaxed. Pairs with the release in move_tail(): nr_pages and slots are of the same size. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	to = pos_next_page(r, slot->before);
-	if (prepare_next(r, to) != NEXT_READY || !go_next(r, to, words, turn, slot))
-		return NULL;
-	page = slot_page(r, fathom_load(&r->slots[FATHOM_POS_INDEX(to)]));
-	page->time = slot->time;
-	r->here = (uint32_t *)(void *)page->data;
-	slot->data = fathom_ring_header(r->here, words, 0);
-	return slot->data;
-}
-
-/* Publish such a record, and number its page before. Context: outermost, its record complete. Keeps R3, R4, R8. */
+/* Publish the first record of a page, and number the page before. Context: outermost, its record complete. Keeps R3, R4, R8. */
 void fathom_ring_commit_first(struct fathom_ring *r, unsigned long before, unsigned long end,
 			      uint64_t time)
 {
@@ -366,7 +337,7 @@ static int stamp_fits(const struct fathom_ring *r, const struct fathom_slot *slo
 	       (slot_page(r, word)->time ^ slot->time) >> WIRE_STAMP_BITS == 0;
 }
 
-static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags, unsigned long turn,
+static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags,
 			struct fathom_slot *slot)
 {
 	uint32_t need = words, used = FATHOM_POS_WORDS(slot->before);
@@ -377,9 +348,9 @@ static int reserve_here(struct fathom_ring *r, uint32_t words, uint32_t flags, u
 		need += s.type ? 2 : 0;
 	}
 	if (used + need > FATHOM_RING_WORDS || (s.type && !stamp_fits(r, slot)))
-		return reserve_next(r, words, flags, turn, slot);
+		return reserve_next(r, words, flags, slot);
 	slot->at = slot->before;
-	slot->end = fathom_ring_end(slot->at, need) ^ turn;
+	slot->end = fathom_ring_end(slot->at, need);
 	FATHOM_STEP(C);
 	if (!fathom_local_cmpxchg(&r->tail, slot->before, slot->end))
 		return 0;
@@ -401,20 +372,16 @@ void fathom_ring_catch_up(struct fathom_ring *r)
 }
 
 /* reserve() when anything is out of the ordinary. Context: any. */
-void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
-			      struct fathom_slot *slot)
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
 {
 	/* Pairs with the release in set_flag(): not held any more, so what a resize did is seen. */
-	uint32_t flags = fathom_load_acquire(&r->flags), words = fathom_ring_words(bytes), delta;
+	uint32_t flags = fathom_load_acquire(&r->flags), words = fathom_ring_words(bytes);
 	int got = 0;
 
 	if (flags & (FATHOM_RING_OFF | FATHOM_RING_HELD)) {
 		refuse(slot, &r->disabled);
 		return;
 	}
-	if (fathom_ring_look(r, bytes, 1, &slot->before, &slot->time, &delta) &&
-	    fathom_ring_grab_first(r, bytes, turn, slot))
-		return;
 	/* With stamps on every record the first of a page has one too. */
 	if (bytes > FATHOM_RING_EVENT_MAX - (flags & FATHOM_RING_ABSOLUTE ? 8 : 0)) {
 		refuse(slot, &r->too_big);
@@ -432,7 +399,7 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned lo
 		/* Behind the look: if commit lags again, or begins to, the tail has moved and the exchange fails. */
 		fathom_ring_catch_up(r);
 		slot->time = fathom_port_clock();
-		got = reserve_here(r, words, flags, turn, slot);
+		got = reserve_here(r, words, flags, slot);
 	}
 	if (got <= 0)
 		refuse(slot, got == -NEXT_FULL ? &r->full : &r->nested);

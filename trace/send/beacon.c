@@ -76,7 +76,7 @@ static void beacon_layout(struct wire_beacon *b)
 	b->meta_discards = offsetof(struct fathom_page_meta, discards);
 	b->pos_word_bits = FATHOM_POS_WORD_BITS;
 	b->pos_count_bits = FATHOM_POS_COUNT_BITS;
-	b->pos_turn_bits = FATHOM_POS_TURN_BITS;
+	b->pos_epoch_bits = FATHOM_POS_EPOCH_BITS;
 	b->pos_index_bits = FATHOM_POS_INDEX_BITS;
 	b->slot_page_bits = FATHOM_SLOT_PAGE_BITS;
 }

@@ -31,26 +31,24 @@
 
 /*
  * A position: which page (lap and index of its slot), how many records and how many 4-byte words of it are taken. Between
- * them are bits that say nothing of the place: a reservation may turn one of them, and nobody else does, so who interrupts
- * that writer can tell from the tail whether its record is in (R11 in ring.c). A 32-bit target has no bits to spare.
+ * them is an epoch: how often the ring was seized or resized, so that a position of before is not taken for one of now
+ * (R11 in ring.c). A 32-bit target has no bits to spare for it.
  */
 #if UINTPTR_MAX > 0xffffffffu
-#define FATHOM_POS_TURN_BITS  3
+#define FATHOM_POS_EPOCH_BITS 4
 #define FATHOM_POS_COUNT_BITS 10
 #define FATHOM_POS_INDEX_BITS 16
 #else
-#define FATHOM_POS_TURN_BITS  0
+#define FATHOM_POS_EPOCH_BITS 0
 #define FATHOM_POS_COUNT_BITS 9
 #define FATHOM_POS_INDEX_BITS 9
 #endif
-#define FATHOM_POS_WORD_BITS  10
-#define FATHOM_POS_COUNT_UNIT (1ul << FATHOM_POS_WORD_BITS)
-#define FATHOM_POS_TURN_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
-#define FATHOM_POS_TURN(n) \
-	((n) + 1 <= FATHOM_POS_TURN_BITS ? 1ul << (FATHOM_POS_TURN_SHIFT + (n)) : 0ul)
-#define FATHOM_POS_PAGE_SHIFT (FATHOM_POS_TURN_SHIFT + FATHOM_POS_TURN_BITS)
-#define FATHOM_POS_LAP_SHIFT  (FATHOM_POS_PAGE_SHIFT + FATHOM_POS_INDEX_BITS)
-#define FATHOM_POS_WORDS(pos) ((uint32_t)(pos) & ((1u << FATHOM_POS_WORD_BITS) - 1))
+#define FATHOM_POS_WORD_BITS   10
+#define FATHOM_POS_COUNT_UNIT  (1ul << FATHOM_POS_WORD_BITS)
+#define FATHOM_POS_EPOCH_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
+#define FATHOM_POS_PAGE_SHIFT  (FATHOM_POS_EPOCH_SHIFT + FATHOM_POS_EPOCH_BITS)
+#define FATHOM_POS_LAP_SHIFT   (FATHOM_POS_PAGE_SHIFT + FATHOM_POS_INDEX_BITS)
+#define FATHOM_POS_WORDS(pos)  ((uint32_t)(pos) & ((1u << FATHOM_POS_WORD_BITS) - 1))
 #define FATHOM_POS_INDEX(pos) \
 	((uint32_t)((pos) >> FATHOM_POS_PAGE_SHIFT) & ((1u << FATHOM_POS_INDEX_BITS) - 1))
 
@@ -183,10 +181,7 @@ uint32_t fathom_ring_pages_in(size_t bytes);
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu);
 
 /* The slow halves of the writer: page ends, nesting, long deltas, refusals. Out of line, same contract. */
-void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
-			      struct fathom_slot *slot);
-void *fathom_ring_grab_first(struct fathom_ring *r, uint32_t bytes, unsigned long turn,
-			     struct fathom_slot *slot);
+void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot);
 void fathom_ring_commit_first(struct fathom_ring *r, unsigned long before, unsigned long end,
 			      uint64_t time);
 void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time);
@@ -231,14 +226,10 @@ static inline FATHOM_NOTRACE unsigned long fathom_ring_end(unsigned long at, uin
  * The ordinary case of reserve, for callers that have another way when it is not: 0, with nothing changed or counted, if a
  * reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes no
  * call and keeps little, so the function around it needs no frame. In two halves: a look, and the grab, which fails if
- * anyone wrote since and else has turned `turn`. End it with fathom_ring_try_commit().
- *
- * With `page_ends` it is 0 unless the page ends and all else is ordinary. Then the record is the first of the next page:
- * fathom_ring_grab_first(), with `at` and the time in its slot, and fathom_ring_commit_first().
+ * anyone wrote since. End it with fathom_ring_try_commit().
  */
 static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look(
-	struct fathom_ring *r, uint32_t bytes, int page_ends, unsigned long *at, uint64_t *time,
-	uint32_t *delta)
+	struct fathom_ring *r, uint32_t bytes, unsigned long *at, uint64_t *time, uint32_t *delta)
 {
 	uint32_t most = FATHOM_RING_WORDS - fathom_ring_words(bytes);
 	uint64_t since;
@@ -246,10 +237,8 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look
 	FATHOM_STEP(A);
 	*at = fathom_load(&r->tail);
 	FATHOM_STEP(B);
-	if (fathom_unlikely(fathom_differs(&r->commit, *at) || bytes > FATHOM_RING_EVENT_MAX))
-		return 0;
-	if (page_ends ? fathom_load(&r->flags) != 0 || FATHOM_POS_WORDS(*at) <= most
-		      : fathom_unlikely(fathom_sum(FATHOM_POS_WORDS(*at), &r->flags) > most))
+	if (fathom_unlikely(fathom_differs(&r->commit, *at) || bytes > FATHOM_RING_EVENT_MAX ||
+			    fathom_sum(FATHOM_POS_WORDS(*at), &r->flags) > most))
 		return 0;
 	/* last_time is that of the record before `at` if it is loaded after `at`: the exchange says so. */
 	fathom_local_barrier();
@@ -260,12 +249,12 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look
 }
 
 static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_grab(
-	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta, unsigned long turn)
+	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta)
 {
 	uint32_t words = fathom_ring_words(bytes);
 
 	FATHOM_STEP(C);
-	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, fathom_ring_end(at, words) ^ turn)))
+	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, fathom_ring_end(at, words))))
 		return NULL;
 	FATHOM_STEP(D);
 	return fathom_ring_header(r->here + FATHOM_POS_WORDS(at), words, delta);
@@ -276,9 +265,9 @@ static inline FATHOM_NOTRACE void *fathom_ring_try(struct fathom_ring *r, uint32
 {
 	uint32_t delta;
 
-	if (fathom_unlikely(!fathom_ring_look(r, bytes, 0, at, time, &delta)))
+	if (fathom_unlikely(!fathom_ring_look(r, bytes, at, time, &delta)))
 		return NULL;
-	return fathom_ring_grab(r, bytes, *at, delta, 0);
+	return fathom_ring_grab(r, bytes, *at, delta);
 }
 
 /* Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. */
@@ -296,31 +285,6 @@ static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, 
 		fathom_ring_publish(r, end, time);
 }
 
-/* fathom_ring_reserve(), which turns `turn` of the tail as well. */
-static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_reserve_turning(
-	struct fathom_ring *r, uint32_t bytes, unsigned long turn, struct fathom_slot *slot)
-{
-	unsigned long at;
-	uint64_t time;
-	uint32_t delta;
-	void *data = NULL;
-
-	if (fathom_likely(fathom_ring_look(r, bytes, 0, &at, &time, &delta)))
-		data = fathom_ring_grab(r, bytes, at, delta, turn);
-	if (fathom_likely(data)) {
-		slot->data = data;
-		slot->time = time;
-		slot->before = slot->at = at;
-		slot->end = fathom_ring_end(at, fathom_ring_words(bytes)) ^ turn;
-	} else {
-		struct fathom_slot slow; /* so that *slot can live in registers */
-
-		fathom_ring_reserve_slow(r, bytes, turn, &slow);
-		*slot = slow;
-	}
-	return slot->data;
-}
-
 /* Is recording off? Then an event is refused, and counted. Context: any. */
 static inline FATHOM_NOTRACE int fathom_ring_refuses(struct fathom_ring *r)
 {
@@ -335,10 +299,25 @@ static inline FATHOM_NOTRACE int fathom_ring_refuses(struct fathom_ring *r)
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
  * size it is a clock read, one local compare-and-exchange and a handful of loads and stores.
  */
-static inline FATHOM_NOTRACE void *fathom_ring_reserve(struct fathom_ring *r, uint32_t bytes,
-						       struct fathom_slot *slot)
+static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_reserve(
+	struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
 {
-	return fathom_ring_reserve_turning(r, bytes, 0, slot);
+	unsigned long at;
+	uint64_t time;
+	void *data = fathom_ring_try(r, bytes, &at, &time);
+
+	if (fathom_likely(data)) {
+		slot->data = data;
+		slot->time = time;
+		slot->before = slot->at = at;
+		slot->end = fathom_ring_end(at, fathom_ring_words(bytes));
+	} else {
+		struct fathom_slot slow; /* so that *slot can live in registers */
+
+		fathom_ring_reserve_slow(r, bytes, &slow);
+		*slot = slow;
+	}
+	return slot->data;
 }
 
 /* Publish the record. Nested ones are published by the outermost, which finds commit where it was. Context: the one that reserved. */
