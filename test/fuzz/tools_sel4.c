@@ -15,12 +15,12 @@ static void poke(struct source *s)
 	char line[300];
 	struct event e;
 
-	for (uint64_t n = 0; c && s->ops->index && n < 4; n++) {
-		if (!s->ops->index->seek_number(s, &c, n * n * 7) && cursor_next(c, &e))
-			s->ops->index->print(s, &e, line, sizeof(line));
+	for (uint64_t n = 0; c && source_index(s) && n < 4; n++) {
+		if (!source_index(s)->seek_number(s, &c, n * n * 7) && cursor_next(c, &e))
+			source_index(s)->print(s, &e, line, sizeof(line));
 		for (uint32_t t = 0; t < WIRE_SEL4_NR_TYPES; t++)
-			if (!s->ops->index->seek_type(s, &c, sel4_id(t), n) && cursor_next(c, &e))
-				s->ops->index->print(s, &e, line, sizeof(line));
+			if (!source_index(s)->seek_type(s, &c, sel4_id(t), n) && cursor_next(c, &e))
+				source_index(s)->print(s, &e, line, sizeof(line));
 	}
 	cursor_close(c);
 }
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	uint64_t walked = fuzz_walk(s);
 
-	if (s->ops->index && s->ops->index->count(s, UINT32_MAX) != walked)
+	if (source_index(s) && source_index(s)->count(s, UINT32_MAX) != walked)
 		abort();
 	poke(s);
 	source_close(s);

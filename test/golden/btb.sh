@@ -93,6 +93,18 @@ check stat grep -q 'btb:stack' <("$fathom" stat smp.traced 2>/dev/null)
 check query grep -q 'KERNEL\|sys_ipc_all' <("$fathom" report smp.traced 2>/dev/null)
 check flame_folded test "$("$fathom" flame smp.traced --samples --format folded -o - 2>/dev/null | awk '{n+=$NF} END {print n}')" -eq 400
 
+# A capture is a source like the others: events are chosen in it as in any trace.
+folded() { "$fathom" flame "$@" --samples --format folded -o - 2>/dev/null | awk '{n+=$NF} END {print n+0}'; }
+check flame_by_filter test $(($(folded smp.traced --filter 'CPU == 0') + $(folded smp.traced --filter 'CPU != 0'))) -eq 400
+check flame_filter_takes_a_part test "$(folded smp.traced --filter 'CPU == 0')" -lt 400
+check flame_from_the_start test "$(folded smp.traced --from +0s)" -eq 400
+check flame_from_the_end test "$(folded smp.traced --from -50ms)" -lt 400
+check flame_of_a_stream test "$(folded - <smp.traced)" -eq 400
+check flame_by_task grep -q '^hello-42;rom/hello`' <("$fathom" flame smp.traced --by task --format folded -o - 2>/dev/null)
+check symbols_save grep -q 'tables of [1-9]' <("$fathom" symbols save smp.traced -o kept 2>&1)
+check symbols_are_kept test "$("$fathom" flame smp.traced --symbols kept --format folded -o - 2>/dev/null | sha256sum)" = \
+	"$("$fathom" flame smp.traced --format folded -o - 2>/dev/null | sha256sum)"
+
 # Bad input: a clear message, exit 1, no output left behind that looks right.
 echo "hello" >plain.traced
 "$fathom" flame plain.traced -o plain.svg 2>err

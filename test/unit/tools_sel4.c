@@ -243,7 +243,7 @@ TEST(cursor_walks_and_seeks)
 			struct position at;
 
 			i = k < 5 ? k : k < 10 ? nr_events - k + 4 : draw() % nr_events;
-			CHECK_EQ(s->ops->index->seek_number(s, &c, i), 0);
+			CHECK_EQ(source_index(s)->seek_number(s, &c, i), 0);
 			CHECK(cursor_next(c, &e));
 			check_event(&e, i);
 			at = e.at;
@@ -251,7 +251,7 @@ TEST(cursor_walks_and_seeks)
 			CHECK(cursor_next(c, &e));
 			check_event(&e, i);
 		}
-		CHECK_EQ(s->ops->index->seek_number(s, &c, nr_events), -2);
+		CHECK_EQ(source_index(s)->seek_number(s, &c, nr_events), -2);
 		cursor_close(c);
 		source_close(s);
 	}
@@ -402,7 +402,7 @@ TEST(printed_forms)
 	CHECK_EQ(source_open(path, &as, &s), 0);
 	c = cursor_open(s, 0);
 	while (cursor_next(c, &e) && i < 11) {
-		n = s->ops->index->print(s, &e, line, sizeof(line) - 1);
+		n = source_index(s)->print(s, &e, line, sizeof(line) - 1);
 		line[n > 0 ? n : 0] = '\0';
 		CHECK_STR(line, want[i++]);
 	}

@@ -60,6 +60,29 @@ char *file_join(const char *dir, const char *name)
 	return asprintf(&p, "%s/%s", dir, name) < 0 ? NULL : p;
 }
 
+const void *file_map(const char *path, size_t *bytes)
+{
+	struct stat st;
+	void *map = MAP_FAILED;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st))
+		err = errno;
+	else if (!S_ISREG(st.st_mode) || !st.st_size)
+		err = S_ISREG(st.st_mode) ? ENODATA : EINVAL;
+	else
+		err = (map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
+				      MAP_FAILED
+			      ? errno
+			      : 0;
+	close(fd);
+	errno = err;
+	*bytes = err ? 0 : (size_t)st.st_size;
+	return err ? NULL : map;
+}
+
 char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes)
 {
 	char *path = file_join(dir, name), *text = path ? file_load(path, max, bytes) : NULL;

@@ -11,6 +11,8 @@
  * than `max`.
  */
 char *file_load(const char *path, size_t max, size_t *bytes);
+/* A regular file, mapped to be read; to be unmapped. NULL with errno set: EINVAL if it is not a file, ENODATA if it is empty. */
+const void *file_map(const char *path, size_t *bytes);
 /* DIR/NAME, or DIR/NAME.gz. */
 char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes);
 /*

@@ -6,14 +6,9 @@
 #include "cmd/flame_draw.h"
 #include "cmd/forms.h"
 #include "cmd/options.h"
-#include "store/sel4_convert.h"
-#include "store/writer.h"
-#include "view/btb_convert.h"
-#include "view/export.h"
-#include "view/report.h"
+#include "decode/source.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,14 +16,14 @@ static const char *form_name, *version, *compression;
 static bool force, per_cpu;
 
 static const struct option_spec own[] = {
-	{"form", 0, "FORM", "the form, if the suffix of OUT does not tell it", OPTION_STRING,
+	{"form", 0, "FORM", "the form, if the suffix of OUT does not say it", OPTION_STRING,
 	 &form_name, NULL},
 	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (7 if not given)", OPTION_STRING, &version,
 	 NULL},
 	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (if not given), zlib, none",
 	 OPTION_STRING, &compression, NULL},
 	{"per-cpu", 0, NULL, "backtracer texts: also a file per CPU", OPTION_FLAG, &per_cpu, NULL},
-	{"force", 'f', NULL, "write over OUT if it is there", OPTION_FLAG, &force, NULL},
+	{"force", 'f', NULL, "overwrite OUT if it exists", OPTION_FLAG, &force, NULL},
 	{0},
 };
 
@@ -56,84 +51,29 @@ struct job {
 	struct progress bar;
 };
 
-static void show(void *arg, uint64_t pages)
-{
-	progress_at(arg, pages);
-}
-
-static int to_dat(struct job *j, FILE *out)
-{
-	struct writer_options w = {
-		.version = 7,
-		.compression = COMPRESS_ZSTD,
-		.choice = &j->o.choice,
-		.progress = show,
-		.arg = &j->bar,
-	};
-	uint64_t too_large, blocks = 0;
-	int err;
-
-	if (version)
-		w.version = !strcmp(version, "6") ? 6 : !strcmp(version, "7") ? 7 : 0;
-	if (compression)
-		w.compression = compress_named(compression);
-	if (!w.version || w.compression == COMPRESS_UNKNOWN) {
-		diag_error("convert: trace.dat has versions 6 and 7, and zstd, zlib or none");
-		return -EINVAL;
-	}
-	for (size_t i = 0; i < j->source->nr_streams; i++)
-		blocks += j->source->streams[i].nr_blocks;
-	progress_start(&j->bar, "writing", w.version == 6 ? 2 * blocks : blocks);
-	err = writer_tracedat(j->source, &w, out, &too_large);
-	progress_end(&j->bar);
-	if (too_large)
-		diag_warn("%" PRIu64 " events are larger than a page and were left out", too_large);
-	return err;
-}
-
-static int to_text(struct job *j, FILE *out)
-{
-	struct report_options r = {.choice = &j->o.choice,
-				   .fd = out == stdout ? STDOUT_FILENO : fileno(out)};
-
-	return report_trace_cmd(j->source, &r);
-}
-
-static int export(struct job *j, enum export_form form, FILE *out)
-{
-	return export_events(j->source, &j->o.choice, form, out);
-}
-
-static int run(struct job *j, const char *form, FILE *out)
-{
-	if (!strcmp(form, "dat"))
-		return to_dat(j, out);
-	if (!strcmp(form, "txt") || !strcmp(form, "text"))
-		return to_text(j, out);
-	if (!strcmp(form, "jsonl"))
-		return export(j, EXPORT_JSONL, out);
-	if (!strcmp(form, "csv"))
-		return export(j, EXPORT_CSV, out);
-	return export(j, EXPORT_CHROME, out);
-}
-
 /* By --form, or by the suffix. `--to FORM` is what many tools say, and no time looks like one: it is taken as meant. */
 static const char *choose_form(struct options *o)
 {
 	const char *to = o->to_text;
+	struct form form;
 
 	if (form_name)
 		return form_name;
-	if (to && form_named(to)) {
+	if (to && form_find(to, &form)) {
 		o->to_text = NULL;
 		return to;
 	}
 	return source_suffix(o->args[1]);
 }
 
-static int convert(struct job *j, const char *form)
+static int convert(struct job *j, const struct form *form)
 {
 	const char *path = j->o.args[1];
+	struct form_job f = {.source = j->source,
+			     .choice = &j->o.choice,
+			     .version = version,
+			     .compression = compression,
+			     .bar = &j->bar};
 	struct output out;
 	int err;
 
@@ -141,7 +81,7 @@ static int convert(struct job *j, const char *form)
 		return EXIT_FAIL;
 	err = output_open(&out, path, !force);
 	if (!err)
-		err = output_close(&out, run(j, form, out.f));
+		err = output_close(&out, form->write(&f, out.f));
 	output_error(path, err);
 	return err && err != -EPIPE ? EXIT_FAIL : EXIT_OK;
 }
@@ -152,10 +92,10 @@ static bool may_write(const char *out)
 	return force || access(out, F_OK) || !output_error(out, -EEXIST);
 }
 
-/* The last step of the backtracer's pipeline, of any trace with stacks: what `fathom flame IN -o OUT` draws. */
-static int convert_flame(const struct options *o, const char *form)
+/* What `fathom flame IN -o OUT` draws. */
+static int convert_stacks(const struct options *o, const struct form *form)
 {
-	struct stack_options stacks = {.o = *o, .stacks.names.binaries = o->source.meta};
+	struct stack_options stacks = {.o = *o};
 	struct flame_drawing d = {.stacks = &stacks,
 				  .file = o->args[0],
 				  .output = o->args[1],
@@ -168,44 +108,31 @@ static int convert_flame(const struct options *o, const char *form)
 	return may_write(d.output) ? flame_draw(&d) : EXIT_FAIL;
 }
 
-/* The steps of the backtracer's own pipeline go from text to text. */
-static int convert_btb(const struct options *o, const char *form)
+/* The format writes it, with the files beside it that belong to it. */
+static int convert_own(const struct options *o, struct source *s, const struct source_form *form)
 {
-	struct btb_convert_options b = {.run = -1,
-					.fresh = !force,
-					.per_cpu = per_cpu,
-					.names = {.tables = o->source.symbols,
-						  .binaries = o->source.meta}};
+	struct source_writing w = {.in = o->args[0],
+				   .out = o->args[1],
+				   .options = &o->source,
+				   .fresh = !force,
+				   .per_cpu = per_cpu};
 
-	return btb_convert(o->args[0], o->args[1], form, &b) ? EXIT_FAIL : EXIT_OK;
+	return form->write(s, form, &w) ? EXIT_FAIL : EXIT_OK;
 }
 
-/* Other files beside OUT are written too, so the format does it; what it could not read is told. */
-static int convert_sel4(struct job *j, const char *form)
+static int convert_trace(struct job *j, const struct form *form)
 {
-	struct source *s = j->source;
-	const char *out = j->o.args[1];
-
-	if (sel4_convert(s, out, form, !force))
-		return EXIT_FAIL;
-	for (size_t i = 0; i < s->nr_damage; i++)
-		diag_at(s->path, s->damage[i].offset, "%s", s->damage[i].what);
-	diag_flush();
-	return s->damage_total ? EXIT_FAIL : EXIT_OK;
-}
-
-static int convert_any(struct job *j, const char *form)
-{
+	const struct source_form *own = source_form(j->source, form->name);
 	int rc;
 
-	if (sel4_convert_takes(j->source, form))
-		return convert_sel4(j, form);
-	if (form_named(form)->needs != FORM_EVENTS) {
-		diag_error("convert: %s cannot be made of a trace in the form %s", form,
+	if (own && !own->from_file)
+		return convert_own(&j->o, j->source, own);
+	if (!form->write) {
+		diag_error("convert: %s cannot be made of a trace in the form %s", form->name,
 			   j->source->ops->name);
 		return EXIT_FAIL;
 	}
-	if (strcmp(form, "txt") && strcmp(form, "text") && options_only_text(j->source))
+	if (!(form->flags & FORM_TEXT_TOO) && options_only_text(j->source))
 		return EXIT_FAIL;
 	rc = convert(j, form);
 	options_tell_missing(j->source);
@@ -214,31 +141,32 @@ static int convert_any(struct job *j, const char *form)
 
 int cmd_convert(int argc, char **argv)
 {
-	const struct form *known;
+	const struct source_form *own;
+	struct form form;
 	struct job j = {0};
-	const char *form;
+	const char *name;
 	int rc = options_parse(&spec, argc, argv, &j.o);
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	form = choose_form(&j.o);
-	known = form_named(form);
-	if (!known) {
-		diag_error("convert: '%s' is not a form; `fathom help convert` lists them", form);
+	name = choose_form(&j.o);
+	if (!form_find(name, &form)) {
+		diag_error("convert: '%s' is not a form; `fathom help convert` lists them", name);
 		return EXIT_USAGE;
 	}
-	if (known->only_file && !strcmp(j.o.args[1], "-")) {
-		diag_error("convert: %s must go to a file, not to the standard output", form);
+	if (form.flags & FORM_ONLY_FILE && !strcmp(j.o.args[1], "-")) {
+		diag_error("convert: %s must go to a file, not to the standard output", name);
 		return EXIT_USAGE;
 	}
-	if (btb_convert_takes(j.o.args[0], form))
-		return convert_btb(&j.o, form);
-	if (known->needs == FORM_STACKS)
-		return convert_flame(&j.o, form);
+	own = source_file_form(j.o.args[0], &j.o.source, form.name);
+	if (own)
+		return convert_own(&j.o, NULL, own);
+	if (form.needs == FORM_STACKS)
+		return convert_stacks(&j.o, &form);
 	j.source = options_open(&j.o);
 	if (!j.source)
 		return EXIT_FAIL;
-	rc = convert_any(&j, form);
+	rc = convert_trace(&j, &form);
 	source_close(j.source);
 	options_close(&j.o);
 	return rc;

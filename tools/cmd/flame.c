@@ -19,15 +19,14 @@ static struct {
 } request;
 
 static const struct option_spec own[] = {
-	{"output", 'o', "FILE", "where to write; its suffix tells the form (FILE.svg; - is stdout)",
+	{"output", 'o', "FILE", "where to write; its suffix says the form (FILE.svg; - is stdout)",
 	 OPTION_STRING, &request.output, NULL},
-	{"format", 0, "FORM", "svg, html, folded, speedscope or pprof", OPTION_STRING,
-	 &request.format, NULL},
+	{"format", 0, "FORM", "the form, whatever the suffix", OPTION_STRING, &request.format,
+	 NULL},
 	STACK_OPTIONS(args),
 	{"user", 0, NULL, "only the user part of each stack", OPTION_FLAG, &request.user, NULL},
 	{"kernel", 0, NULL, "only the kernel part", OPTION_FLAG, &request.kernel, NULL},
-	{"lines", 0, NULL, "file:line behind each name", OPTION_FLAG, &args.stacks.names.lines,
-	 NULL},
+	{"lines", 0, NULL, "file:line after each name", OPTION_FLAG, &args.o.source.lines, NULL},
 	{"diff", 0, NULL, "compare two traces: wide is NEW, colour is the change", OPTION_FLAG,
 	 &request.diff, NULL},
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &request.style.title, NULL},
@@ -50,6 +49,7 @@ static const struct command_spec spec = {
 		"  fathom flame trace.dat -o trace.svg --by task --without 'idle'\n"
 		"  fathom flame hello.traced --kernel --from 5.2 --to 5.4\n"
 		"  fathom flame --diff before.dat after.dat -o diff.html",
+	.list = form_help_stacks,
 	.own = own,
 	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
@@ -115,7 +115,8 @@ static const char *form_of(const char *output)
 int cmd_flame(int argc, char **argv)
 {
 	struct flame_drawing d = {.stacks = &args, .style = &request.style};
-	const struct form *form;
+	struct form form;
+	const char *name;
 	char *named = NULL;
 	int rc = options_parse(&spec, argc, argv, &args.o);
 
@@ -123,16 +124,16 @@ int cmd_flame(int argc, char **argv)
 		return rc;
 	d.file = args.o.args[args.o.nr_args - 1];
 	d.compared = request.diff ? args.o.args[0] : NULL;
-	d.form = form_of(request.output ? request.output : "");
-	form = form_named(d.form);
-	if (!form || form->needs != FORM_STACKS) {
-		diag_error("flame: '%s' is not a form of stacks, which are %s", d.form,
+	name = form_of(request.output ? request.output : "");
+	if (!form_find(name, &form) || form.needs != FORM_STACKS) {
+		diag_error("flame: '%s' is not a form of stacks, which are %s", name,
 			   form_names(FORM_STACKS));
 		return EXIT_USAGE;
 	}
+	d.form = &form;
 	d.output = request.output;
 	if (!d.output)
-		d.output = named = output_beside(d.file, form->suffix);
+		d.output = named = output_beside(d.file, form.suffix);
 	rc = d.output ? flame_draw(&d) : EXIT_FAIL;
 	free(named);
 	return rc;

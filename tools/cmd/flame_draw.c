@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-/* A drawing shows only what is wide enough to be seen; the other forms are whole. */
-static bool is_drawing(const char *form)
-{
-	return !strcmp(form, "svg") || !strcmp(form, "html");
-}
-
 static const char *basename_of(const char *path)
 {
 	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -25,7 +19,7 @@ static void describe(const struct flame_drawing *d, const struct flame *f, const
 	const struct {
 		const char *what;
 		uint64_t n;
-	} missing[] = {{"left out", f->left_out}, {"calls without an end", s->open}};
+	} missing[] = {{"skipped", f->left_out}, {"calls without an end", s->open}};
 	size_t n = (size_t)snprintf(text, bytes, "%s stacks", thousands(f->stacks));
 
 	if (account_lost(&s->account)) {
@@ -46,7 +40,7 @@ static int draw(const struct flame_drawing *d, struct flame *f, const struct sta
 	struct flame_style style = *d->style;
 	char sub[512];
 
-	flame_finish(f, is_drawing(d->form) ? flame_least(f, &style) : 0);
+	flame_finish(f, d->form->flags & FORM_DRAWING ? flame_least(f, &style) : 0);
 	if (!style.title)
 		style.title = basename_of(d->file);
 	if (!style.subtitle) {
@@ -54,17 +48,7 @@ static int draw(const struct flame_drawing *d, struct flame *f, const struct sta
 		style.subtitle = sub;
 	}
 	style.unit = s->unit;
-	if (!strcmp(d->form, "svg"))
-		flame_svg(f, &style, out);
-	else if (!strcmp(d->form, "html"))
-		flame_html(f, &style, out);
-	else if (!strcmp(d->form, "folded"))
-		flame_folded(f, out);
-	else if (!strcmp(d->form, "speedscope"))
-		flame_speedscope(f, &style, out);
-	else
-		return flame_pprof(f, &style, out);
-	return 0;
+	return d->form->write(&(struct form_job){.flame = f, .style = &style}, out);
 }
 
 static int write_out(const struct flame_drawing *d, struct flame *f, const struct stacks *s)
@@ -93,7 +77,7 @@ int flame_draw(const struct flame_drawing *d)
 		return EXIT_FAIL;
 	f = flame_new();
 	if (f)
-		f->seen_only = is_drawing(d->form) && !d->style->all;
+		f->seen_only = d->form->flags & FORM_DRAWING && !d->style->all;
 	if (f && flame_choose(f, d->stacks->only, d->stacks->without) &&
 	    !stacks_read(d->file, k, f, false, &s) &&
 	    (!d->compared || !stacks_read(d->compared, k, f, true, &old)))

@@ -3,6 +3,7 @@
 #ifndef CMD_FLAME_DRAW_H
 #define CMD_FLAME_DRAW_H
 
+#include "cmd/forms.h"
 #include "cmd/stack_options.h"
 
 struct flame_drawing {
@@ -10,12 +11,12 @@ struct flame_drawing {
 	const char *file;
 	const char *compared; /* the older trace, that `file` is compared with; NULL: none */
 	const char *output;
-	const char *form;
+	const struct form *form; /* of stacks */
 	const struct flame_style
 		*style; /* a missing title is the file's name, a missing subtitle what is in it */
 };
 
-/* Read, draw and write. Returns an exit code, with the reason told; closes the options of the stacks. */
+/* Read, draw and write. Returns an exit code, with a message; closes the options of the stacks. */
 int flame_draw(const struct flame_drawing *d);
 
 #endif

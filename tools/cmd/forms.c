@@ -1,50 +1,162 @@
 /* SPDX-License-Identifier: MIT */
-/* forms.c -- the forms a trace can be written in: one table for convert, flame, their help and completion. */
+/* forms.c -- the forms a trace can be written in: one table for convert, flame, their help, completion and man pages. */
 #include "cmd/forms.h"
+#include "base/diag.h"
+#include "cmd/options.h"
+#include "store/writer.h"
+#include "view/export.h"
+#include "view/flame.h"
+#include "view/report.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
+static void show(void *arg, uint64_t pages)
+{
+	progress_at(arg, pages);
+}
+
+static int write_dat(const struct form_job *j, FILE *out)
+{
+	struct writer_options w = {
+		.version = 7,
+		.compression = COMPRESS_ZSTD,
+		.choice = j->choice,
+		.progress = show,
+		.arg = j->bar,
+	};
+	uint64_t too_large, blocks = 0;
+	int err;
+
+	if (j->version)
+		w.version = !strcmp(j->version, "6") ? 6 : !strcmp(j->version, "7") ? 7 : 0;
+	if (j->compression)
+		w.compression = compress_named(j->compression);
+	if (!w.version || w.compression == COMPRESS_UNKNOWN) {
+		diag_error("convert: trace.dat has versions 6 and 7, and zstd, zlib or none");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < j->source->nr_streams; i++)
+		blocks += j->source->streams[i].nr_blocks;
+	progress_start(j->bar, "writing", w.version == 6 ? 2 * blocks : blocks);
+	err = writer_tracedat(j->source, &w, out, &too_large);
+	progress_end(j->bar);
+	if (too_large)
+		diag_warn("%" PRIu64 " events are larger than a page and were skipped", too_large);
+	return err;
+}
+
+static int write_txt(const struct form_job *j, FILE *out)
+{
+	struct report_options r = {.choice = j->choice, .fd = fileno(out)};
+
+	return report_trace_cmd(j->source, &r);
+}
+
+static int write_jsonl(const struct form_job *j, FILE *out)
+{
+	return export_events(j->source, j->choice, EXPORT_JSONL, out);
+}
+
+static int write_csv(const struct form_job *j, FILE *out)
+{
+	return export_events(j->source, j->choice, EXPORT_CSV, out);
+}
+
+static int write_chrome(const struct form_job *j, FILE *out)
+{
+	return export_events(j->source, j->choice, EXPORT_CHROME, out);
+}
+
+static int write_svg(const struct form_job *j, FILE *out)
+{
+	flame_svg(j->flame, j->style, out);
+	return 0;
+}
+
+static int write_html(const struct form_job *j, FILE *out)
+{
+	flame_html(j->flame, j->style, out);
+	return 0;
+}
+
+static int write_folded(const struct form_job *j, FILE *out)
+{
+	flame_folded(j->flame, out);
+	return 0;
+}
+
+static int write_speedscope(const struct form_job *j, FILE *out)
+{
+	flame_speedscope(j->flame, j->style, out);
+	return 0;
+}
+
+static int write_pprof(const struct form_job *j, FILE *out)
+{
+	return flame_pprof(j->flame, j->style, out);
+}
+
 static const struct form forms[] = {
-	{"dat", "dat", "trace.dat, for trace-cmd and KernelShark", FORM_EVENTS, true, NULL},
-	{"txt", "txt", "text, as `fathom report` prints it", FORM_EVENTS, false, "text"},
-	{"jsonl", "jsonl", "JSON lines: one object per event with its fields", FORM_EVENTS, false,
-	 NULL},
-	{"csv", "csv", "time,cpu,pid,comm,event,text", FORM_EVENTS, false, NULL},
-	{"json", "json", "Chrome's trace JSON, for Perfetto and chrome://tracing", FORM_EVENTS,
-	 false, "chrome"},
-	{"bin", "bin", "seL4: the 16-bit stream, with its description beside it (ftrace.meta)",
-	 FORM_STREAM, true, NULL},
-	{"idx", "idx", "seL4: fixed 16-byte records, ftrace.idx.types and ftrace.idx.meta",
-	 FORM_STREAM, true, NULL},
-	{"svg", "svg", "a flame graph of its stacks", FORM_STACKS, false, NULL},
-	{"html", "html", "the same as a page, with search and zoom", FORM_STACKS, false, NULL},
-	{"folded", "folded", "stacks as text, for other flame graph tools", FORM_STACKS, false,
-	 NULL},
-	{"speedscope", "json", "stacks for speedscope.app", FORM_STACKS, false, NULL},
-	{"pprof", "pb.gz", "stacks for pprof", FORM_STACKS, false, NULL},
-	{"cleaned", "cleaned", "backtracer: its lines without the console's", FORM_STAGE, false,
-	 NULL},
-	{"compressed", "compressed", "backtracer: the sections of its lines", FORM_STAGE, false,
-	 NULL},
-	{"btb", "btb", "backtracer: the unpacked buffer", FORM_STAGE, false, NULL},
-	{"interpreted", "interpreted", "backtracer: every entry as text", FORM_STAGE, false, NULL},
-	{"btb_lines", "btb_lines", "backtracer: the words of every entry, in hex", FORM_STAGE,
-	 false, NULL},
-	{"histogram", "histogram", "backtracer: samples by depth, and their cost", FORM_STAGE,
-	 false, NULL},
-	{"durations", "durations", "backtracer: what each sample cost, and the time between",
-	 FORM_STAGE, false, NULL},
+	{"dat", NULL, "dat", "trace.dat, for trace-cmd and KernelShark", FORM_EVENTS,
+	 FORM_ONLY_FILE, write_dat},
+	{"txt", "text", "txt", "text, as `fathom report` prints it", FORM_EVENTS, FORM_TEXT_TOO,
+	 write_txt},
+	{"jsonl", NULL, "jsonl", "JSON lines: one object per event with its fields", FORM_EVENTS, 0,
+	 write_jsonl},
+	{"csv", NULL, "csv", "time,cpu,pid,comm,event,text", FORM_EVENTS, 0, write_csv},
+	{"json", "chrome", "json", "Chrome's trace JSON, for Perfetto and chrome://tracing",
+	 FORM_EVENTS, 0, write_chrome},
+	{"svg", NULL, "svg", "a flame graph of its stacks", FORM_STACKS, FORM_DRAWING, write_svg},
+	{"html", NULL, "html", "the same as a page, with search and zoom", FORM_STACKS,
+	 FORM_DRAWING, write_html},
+	{"folded", NULL, "folded", "stacks as text, for other flame graph tools", FORM_STACKS, 0,
+	 write_folded},
+	{"speedscope", NULL, "json", "stacks for speedscope.app", FORM_STACKS, 0, write_speedscope},
+	{"pprof", NULL, "pb.gz", "stacks for pprof", FORM_STACKS, 0, write_pprof},
 };
 
 #define NR_FORMS (sizeof(forms) / sizeof(forms[0]))
 
-const struct form *form_named(const char *name)
+static const struct form *common_form(const char *name)
 {
 	for (size_t i = 0; i < NR_FORMS; i++)
 		if (!strcmp(forms[i].name, name) ||
 		    (forms[i].second && !strcmp(forms[i].second, name)))
 			return &forms[i];
 	return NULL;
+}
+
+/* Those that every trace has, then those of the formats which are not among them. False at the end. */
+static bool form_at(size_t i, struct form *out)
+{
+	const struct source_form *f;
+
+	if (i < NR_FORMS) {
+		*out = forms[i];
+		return true;
+	}
+	i -= NR_FORMS;
+	for (size_t k = 0; (f = source_form_at(k)); k++) {
+		if (common_form(f->name) || i--)
+			continue;
+		*out = (struct form){.name = f->name,
+				     .suffix = f->name,
+				     .what = f->what,
+				     .needs = FORM_OWN,
+				     .flags = f->only_file ? FORM_ONLY_FILE : 0};
+		return true;
+	}
+	return false;
+}
+
+bool form_find(const char *name, struct form *out)
+{
+	for (size_t i = 0; form_at(i, out); i++)
+		if (!strcmp(out->name, name) || (out->second && !strcmp(out->second, name)))
+			return true;
+	return false;
 }
 
 const char *form_names(enum form_needs needs)
@@ -63,16 +175,28 @@ const char *form_names(enum form_needs needs)
 	return text;
 }
 
-char *form_help(void)
+static char *list(bool all)
 {
 	char *text = NULL;
+	struct form form;
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
 	if (!f)
 		return NULL;
 	fputs("forms:\n", f);
-	for (size_t i = 0; i < NR_FORMS; i++)
-		fprintf(f, "  %-11s %s\n", forms[i].name, forms[i].what);
+	for (size_t i = 0; form_at(i, &form); i++)
+		if (all || form.needs == FORM_STACKS)
+			fprintf(f, "  %-11s %s\n", form.name, form.what);
 	return fclose(f) ? NULL : text;
+}
+
+char *form_help(void)
+{
+	return list(true);
+}
+
+char *form_help_stacks(void)
+{
+	return list(false);
 }

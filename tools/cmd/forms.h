@@ -1,33 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* forms.h -- the forms a trace can be written in: one table for convert, flame, their help and completion. */
+/* forms.h -- the forms a trace can be written in: one table for convert, flame, their help, completion and man pages. */
 #ifndef CMD_FORMS_H
 #define CMD_FORMS_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What a form is made of. */
+#include "store/scan.h"
+
+struct flame;
+struct flame_style;
+struct progress;
+
+/* What a form is made from. */
 enum form_needs {
-	FORM_EVENTS, /* of any trace */
-	FORM_STACKS, /* of any trace with stacks */
-	FORM_STREAM, /* of the seL4 stream; several files */
-	FORM_STAGE,  /* of a backtracer capture: a step of its own pipeline */
+	FORM_EVENTS, /* any trace */
+	FORM_STACKS, /* any trace with stacks */
+	FORM_OWN,    /* a trace of the format that writes this form: struct source_form */
+};
+
+enum {
+	FORM_ONLY_FILE = 1, /* it cannot go to the standard output */
+	FORM_DRAWING = 2,   /* it shows only what is wide enough to be seen */
+	FORM_TEXT_TOO = 4,  /* also of a trace that is the text of a latency tracer */
+};
+
+/* What write() is given: the members that the form needs. */
+struct form_job {
+	struct source *source;
+	const struct scan_choice *choice;
+	const char *version, *compression; /* of a trace.dat; NULL: not given */
+	struct progress *bar;
+	const struct flame *flame;
+	const struct flame_style *style;
 };
 
 struct form {
-	const char *name;
-	const char *suffix; /* of a file that gets its name from the trace */
-	const char *what;   /* for help */
+	const char *name, *second; /* a second name, or NULL */
+	const char *suffix;	   /* of a file that gets its name from the trace */
+	const char *what;	   /* for help */
 	enum form_needs needs;
-	bool only_file;	    /* it cannot go to the standard output */
-	const char *second; /* another name, or NULL */
+	unsigned flags;
+	/* 0 or a negative errno; NULL for FORM_OWN. */
+	int (*write)(const struct form_job *j, FILE *out);
 };
 
-/* NULL: there is none. */
-const struct form *form_named(const char *name);
+/* False: there is none. */
+bool form_find(const char *name, struct form *out);
 /* The names of those with such needs: "svg, html or folded"; valid until the next call. */
 const char *form_names(enum form_needs needs);
 /* A line for each, as help shows them; to be freed. */
 char *form_help(void);
+char *form_help_stacks(void);
 
 #endif

@@ -80,14 +80,14 @@ static int own_index(struct source *s, const char *path, double start)
 {
 	uint64_t events;
 	bool written = false;
-	int err = s->ops->index->write(s, path, force, &written);
+	int err = source_index(s)->write(s, path, force, &written);
 	struct stat sb = {0};
 
 	if (err) {
 		diag_error("%s: %s", path, strerror(-err));
 		return EXIT_FAIL;
 	}
-	events = s->ops->index->count(s, UINT32_MAX);
+	events = source_index(s)->count(s, UINT32_MAX);
 	stat(path, &sb);
 	if (as_json) {
 		struct json j;
@@ -135,7 +135,7 @@ int cmd_index(int argc, char **argv)
 		return EXIT_FAIL;
 	}
 	snprintf(path, sizeof(path), "%s%s", output ? output : s->path, output ? "" : ".fidx");
-	if (s->ops->index && s->ops->index->write) {
+	if (source_index(s) && source_index(s)->write) {
 		rc = own_index(s, path, start);
 		source_close(s);
 		options_close(&o);

@@ -63,7 +63,7 @@ struct query {
 /* What the format's own tools print, with the number in it; else the number and the line of the report. */
 static void put_line(struct query *q, const struct event *e, uint64_t n, bool mark)
 {
-	const struct source_index *own = q->source->ops->index;
+	const struct source_index *own = source_index(q->source);
 	int native = own ? own->print(q->source, e, q->native, sizeof(q->native)) : -1;
 	const char *line;
 	size_t bytes;

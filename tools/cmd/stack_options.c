@@ -13,7 +13,7 @@ void stack_options_close(struct stack_options *s)
 	options_close(&s->o);
 }
 
-/* The trace is open: CPUs, times, instances and the filter can be told from what it has. */
+/* The trace is open: CPUs, times, instances and the filter can be checked against what it has. */
 static int settle(struct stacks_options *stacks, struct source *source)
 {
 	struct options *o = &((struct stack_options *)stacks->arg)->o;
@@ -24,10 +24,7 @@ static int settle(struct stacks_options *stacks, struct source *source)
 											   : 0;
 	err = options_settle(o, source);
 	stacks->choice = o->choice;
-	if (err || !o->filter || source->ops)
-		return err;
-	diag_error("%s: --filter is of events, and this has only stacks", source->path);
-	return -EINVAL;
+	return err;
 }
 
 int stack_options_settle(struct stack_options *s, const char *command)
@@ -44,9 +41,9 @@ int stack_options_settle(struct stack_options *s, const char *command)
 		diag_error("%s: --by takes cpu, task or none, not '%s'", command, s->by);
 		return EXIT_USAGE;
 	}
-	k->run = s->run_given ? (int)(s->run < INT_MAX ? s->run : INT_MAX) : -1;
+	if (s->run_given)
+		s->o.source.run = s->run < INT_MAX ? (uint32_t)s->run + 1 : INT_MAX;
 	k->source = s->o.source;
-	k->names.tables = s->o.source.symbols;
 	k->settle = settle;
 	k->arg = s;
 	return EXIT_OK;

@@ -39,11 +39,11 @@ struct stack_options {
 		 NULL},                                                                            \
 		{"binaries",	0,                                                                 \
 		 "LIST",	"`NAME: PATH` lines: where the binaries are",                      \
-		 OPTION_STRING, &(s).stacks.names.binaries,                                        \
+		 OPTION_STRING, &(s).o.source.meta,                                                \
 		 NULL},                                                                            \
 	{                                                                                          \
 		"inlines", 0, NULL, "functions that DWARF says are inlined, as frames",            \
-			OPTION_FLAG, &(s).stacks.names.inlines, NULL                               \
+			OPTION_FLAG, &(s).o.source.inlines, NULL                                   \
 	}
 
 /* After options_parse(). EXIT_OK, or EXIT_USAGE with the message printed. */

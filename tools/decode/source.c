@@ -89,7 +89,7 @@ static int open_file(struct source *s, const struct source_options *o, struct st
 	return kept;
 }
 
-static int map_file(struct source *s, const struct source_options *o, bool *directory)
+static int map_file(struct source *s, const struct source_options *o)
 {
 	struct stat st;
 	int fd = open_file(s, o, &st), err = 0;
@@ -98,7 +98,7 @@ static int map_file(struct source *s, const struct source_options *o, bool *dire
 	if (fd < 0)
 		return fd;
 	if (S_ISDIR(st.st_mode)) {
-		*directory = true;
+		/* probed without a map */
 	} else if (!S_ISREG(st.st_mode)) {
 		err = complain(o, EINVAL, s->path,
 			       isatty(fd) ? "a terminal, not a trace" : "a device, not a trace");
@@ -117,7 +117,7 @@ static int map_file(struct source *s, const struct source_options *o, bool *dire
 	return err;
 }
 
-static const struct source_ops *pick(const struct source_probe *p, const char *as)
+static const struct source_ops *pick(const struct source_probe *p, const char *as, int *sure)
 {
 	const struct source_ops *best = NULL;
 	int best_score = 0;
@@ -127,9 +127,10 @@ static const struct source_ops *pick(const struct source_probe *p, const char *a
 		int score;
 
 		if (as) {
-			if (!strcmp(as, formats[i]->name))
-				return formats[i];
-			continue;
+			if (strcmp(as, formats[i]->name))
+				continue;
+			*sure = 100;
+			return formats[i];
 		}
 		score = formats[i]->probe(p);
 		if (score > best_score) {
@@ -137,7 +138,20 @@ static const struct source_ops *pick(const struct source_probe *p, const char *a
 			best = formats[i];
 		}
 	}
+	*sure = best_score;
 	return best;
+}
+
+static const struct source_ops *format_of(const struct source *s, const struct source_options *o,
+					  struct source_probe *p, int *sure)
+{
+	*p = (struct source_probe){.path = s->path,
+				   .head = s->map,
+				   .head_bytes =
+					   s->map_bytes < PROBE_BYTES ? s->map_bytes : PROBE_BYTES,
+				   .bytes = s->map_bytes,
+				   .directory = !s->map};
+	return pick(p, o->as, sure);
 }
 
 /* The program that unpacks it, if it looks packed. */
@@ -266,7 +280,6 @@ int source_open(const char *path, const struct source_options *o, struct source 
 {
 	struct source_options none = {0};
 	struct source *s = new_source(path);
-	bool directory = false;
 	int err;
 
 	*out = NULL;
@@ -274,16 +287,12 @@ int source_open(const char *path, const struct source_options *o, struct source 
 		return -ENOMEM;
 	if (!o)
 		o = &none;
-	err = map_file(s, o, &directory);
+	err = map_file(s, o);
 	if (!err) {
-		struct source_probe p = {.path = s->path,
-					 .head = s->map,
-					 .head_bytes = s->map_bytes < PROBE_BYTES ? s->map_bytes
-										  : PROBE_BYTES,
-					 .bytes = s->map_bytes,
-					 .directory = directory};
+		struct source_probe p;
+		int sure;
 
-		s->ops = pick(&p, o->as);
+		s->ops = format_of(s, o, &p, &sure);
 		if (!s->ops)
 			err = unknown_format(o, &p);
 	}
@@ -301,6 +310,72 @@ int source_open(const char *path, const struct source_options *o, struct source 
 	}
 	*out = s;
 	return 0;
+}
+
+/* What the file at a path is taken for, without opening it as a trace. */
+static const struct source_ops *look(const char *path, const struct source_options *o, int *sure)
+{
+	struct source_options quiet = *o;
+	const struct source_ops *ops = NULL;
+	struct source_probe p;
+	struct source *s = file_is_stream(path) ? NULL : new_source(path);
+
+	*sure = 0;
+	quiet.quiet = true;
+	if (s && !map_file(s, &quiet))
+		ops = format_of(s, o, &p, sure);
+	if (s)
+		source_close(s);
+	return ops;
+}
+
+int source_likely(const char *path, const struct source_options *o)
+{
+	int sure;
+
+	look(path, o, &sure);
+	return sure;
+}
+
+static const struct source_form *form_of(const struct source_ops *ops, const char *name)
+{
+	const struct source_form *f = ops && ops->own ? ops->own->forms : NULL;
+
+	while (f && f->name && strcmp(f->name, name))
+		f++;
+	return f && f->name ? f : NULL;
+}
+
+const struct source_form *source_form(const struct source *s, const char *name)
+{
+	return form_of(s->ops, name);
+}
+
+const struct source_form *source_file_form(const char *path, const struct source_options *o,
+					   const char *name)
+{
+	int sure;
+	const struct source_form *f = form_of(look(path, o, &sure), name);
+
+	return f && f->from_file ? f : NULL;
+}
+
+/* Several formats of one family share their list: it counts once. */
+const struct source_form *source_form_at(size_t i)
+{
+	const struct source_form *before = NULL;
+
+	for (size_t k = 0; formats[k]; k++) {
+		const struct source_own *own = formats[k]->own;
+
+		if (!own || !own->forms || own->forms == before)
+			continue;
+		before = own->forms;
+		for (const struct source_form *f = before; f->name; f++)
+			if (!i--)
+				return f;
+	}
+	return NULL;
 }
 
 bool source_is_text(const struct source *s)

@@ -212,7 +212,9 @@ struct source_options {
 	const char *cmdlines; /* saved_cmdlines */
 	const char *
 		meta; /* the file that describes the trace, where it is not beside it under its usual name */
-	bool quiet; /* no message when the file cannot be opened (the return value tells) */
+	uint32_t run;	     /* of a log with several: 1 + its number; 0 is all of them */
+	bool inlines, lines; /* frames: functions that were inlined; file:line after each name */
+	bool quiet; /* no message when the file cannot be opened: the return value says why */
 };
 
 /* What probe() sees: the first bytes of a file, or only a path if it is a directory. */
@@ -271,6 +273,44 @@ struct source_index {
 	int (*write)(struct source *s, const char *path, bool force, bool *written);
 	/* The line this format's own tools would print for the event, with its number; bytes written, or -1: it has none. */
 	int (*print)(struct source *s, const struct event *e, char *buf, size_t size);
+};
+
+/* The name of a stack's frame, where an address alone does not say whose it is. Inlined functions follow, each after a ';'. */
+struct source_label {
+	const char *text;
+	uint32_t bytes;
+	bool kernel;
+};
+
+struct source_writing {
+	const char *in, *out;
+	const struct source_options *options;
+	bool fresh;   /* files that exist already are an error */
+	bool per_cpu; /* also a file for each CPU, where the form has such files */
+};
+
+/* A form that a format can write its own traces in. `fathom convert` offers it beside those that every trace has. */
+struct source_form {
+	const char *name; /* also the suffix */
+	const char *what; /* for help */
+	bool only_file;	  /* it cannot go to the standard output */
+	bool from_file; /* write() reads the file itself: it may be too damaged to be opened; `s` is NULL */
+	/* 0, or a negative errno with a message. */
+	int (*write)(struct source *s, const struct source_form *form,
+		     const struct source_writing *w);
+};
+
+/* What only some formats have. Every member may be NULL. */
+struct source_own {
+	const struct source_index *index; /* the store uses it instead of building one */
+	const struct source_form *forms;  /* the last has no name */
+	/* Of a stack record (ftrace:kernel_stack): the time in ns that it stands for. */
+	uint64_t (*stack_time)(struct source *s, const struct event *e);
+	/* ... and the label of a frame in it. Valid until close. Any thread. */
+	const struct source_label *(*stack_label)(struct source *s, const struct event *e,
+						  uint64_t addr);
+	/* Write the symbols of every program in the trace into a folder. How many files, or a negative errno. */
+	int (*save_symbols)(struct source *s, const char *dir);
 };
 
 /* What a trace.dat says beside its events; other formats may add what they know, in trace.dat's numbers and layout. */
@@ -332,9 +372,14 @@ struct source_ops {
 	bool (*ahead)(struct cursor *c, unsigned distance, bool expect);
 	/* A block as the ring page it is, to be copied as it is; NULL: there is none. Valid until the next call on the cursor. */
 	const uint8_t *(*page)(struct cursor *c, uint64_t block, uint32_t *bytes);
-	/* An index of the format's own, which the store uses instead of building one. */
-	const struct source_index *index;
+	const struct source_own *own;
 };
+
+/* The index of a format that has one; NULL: the store builds one. */
+static inline const struct source_index *source_index(const struct source *s)
+{
+	return s->ops->own ? s->ops->own->index : NULL;
+}
 
 /* What a format's cursor begins with. The format keeps `next` up to date: the position of the event to come. */
 struct cursor {
@@ -349,6 +394,15 @@ struct cursor {
 /* 0, or a negative errno with a message printed: missing, a directory, empty, unknown format. `o` may be NULL. */
 int source_open(const char *path, const struct source_options *o, struct source **out);
 void source_close(struct source *s);
+/* How sure the most likely format is of the file, 0 to 100, as probe() says. 0 for streams, which are not read for this. */
+int source_likely(const char *path, const struct source_options *o);
+/* The form that the format of an opened trace can be written in; NULL: there is none of that name. */
+const struct source_form *source_form(const struct source *s, const char *name);
+/* The same for a file that is not open, if the form is written from the file itself. */
+const struct source_form *source_file_form(const char *path, const struct source_options *o,
+					   const char *name);
+/* The forms of all formats, one by one; NULL at the end. */
+const struct source_form *source_form_at(size_t i);
 /* Is it the text of a latency tracer, without events? */
 bool source_is_text(const struct source *s);
 

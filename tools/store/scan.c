@@ -122,7 +122,7 @@ static int plan_type(struct scan *sc)
 	if (err)
 		return err;
 	listed = store_has_list(sc->store, type);
-	sc->numbered = sc->numbered && !sc->source->ops->index;
+	sc->numbered = sc->numbered && !source_index(sc->source);
 	if (!listed && (err = store_complete(sc->store)))
 		return err;
 	sc->nr_nth = store_count(sc->store, type);

@@ -153,15 +153,15 @@ uint64_t store_count(const struct store *st, uint32_t type)
 {
 	const struct store_type *t;
 
-	if (!st->complete && st->source->ops->index)
-		return st->source->ops->index->count(st->source, type);
+	if (!st->complete && source_index(st->source))
+		return source_index(st->source)->count(st->source, type);
 	t = store_type(st, type);
 	return t ? t->count : 0;
 }
 
 bool store_has_list(struct store *st, uint32_t type)
 {
-	const struct source_index *own = st->source->ops->index;
+	const struct source_index *own = source_index(st->source);
 	struct cursor *c = own && st->source->nr_streams ? cursor_open(st->source, 0) : NULL;
 	bool listed = c && own->seek_type(st->source, &c, type, 0) != -ENOTSUP;
 
@@ -176,8 +176,8 @@ int store_seek_number(struct store *st, struct merge *m, uint64_t n)
 
 	if (n >= st->nr_events)
 		return -ENOENT;
-	if (s->ops->index)
-		err = s->ops->index->seek_number(s, m->cursors, n);
+	if (source_index(s))
+		err = source_index(s)->seek_number(s, m->cursors, n);
 	if (err != -ENOTSUP) {
 		merge_restart(m);
 		m->number = n;
@@ -195,8 +195,8 @@ int store_seek_type(struct store *st, struct merge *m, uint32_t type, uint64_t n
 	struct source *s = st->source;
 	int err = -ENOTSUP;
 
-	if (s->ops->index)
-		err = s->ops->index->seek_type(s, m->cursors, type, n);
+	if (source_index(s))
+		err = source_index(s)->seek_type(s, m->cursors, type, n);
 	if (err != -ENOTSUP) {
 		merge_restart(m);
 		return err;

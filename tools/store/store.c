@@ -32,7 +32,7 @@ static uint64_t event_bytes(const struct source *s)
  */
 static bool wants_file(const struct store *st)
 {
-	const struct source_index *own = st->source->ops->index;
+	const struct source_index *own = source_index(st->source);
 
 	return !st->options.no_file && st->source->map && !(own && own->write);
 }
@@ -76,8 +76,8 @@ int store_open(struct source *s, const struct store_options *o, struct store **o
 	st->source = s;
 	if (o)
 		st->options = *o;
-	if (s->ops->index)
-		st->nr_events = s->ops->index->count(s, UINT32_MAX);
+	if (source_index(s))
+		st->nr_events = source_index(s)->count(s, UINT32_MAX);
 	else
 		err = store_complete(st);
 	if (err) {

@@ -4,7 +4,6 @@
 #define VIEW_STACKS_H
 
 #include "view/flame.h"
-#include "decode/btb/names.h"
 #include "store/scan.h"
 
 enum stacks_by {
@@ -24,9 +23,7 @@ struct stacks_options {
 	enum stacks_only only;
 	bool reverse; /* leaf first: who calls it */
 	bool samples; /* count samples instead of time */
-	int run;      /* of a console log with several; -1: all */
-	struct btb_names_options names;
-	struct source_options source; /* for what is no capture */
+	struct source_options source;
 	/*
 	 * What of the trace. Called when its CPUs and its clock are known; 0, or a negative errno with a message.
 	 * Of folded text nothing is known: with NULL, -EINVAL if more than all of it is wanted, without a message.
@@ -44,14 +41,14 @@ struct stacks {
 	uint64_t stacks;	/* taken into the tree */
 	struct account account; /* events lost by the trace: the picture is of what is left */
 	uint64_t open;		/* calls whose end was not seen */
-	void *keep[2];
-	void (*release)(void *keep[2]);
+	struct source *source;	/* NULL: it was folded text */
+	const char *map;	/* which is here */
+	size_t map_bytes;
+	void *walk; /* of stacks_from_source() */
+	void (*release)(void *walk);
 };
 
-/*
- * Read the file, whatever it is: folded text, a backtracer capture at any stage, a trace with stack samples or with
- * function_graph (exact times). 0, or a negative errno with a message.
- */
+/* Read the file: folded text, or a trace with stack samples or function_graph. 0, or a negative errno with a message. */
 int stacks_read(const char *path, struct stacks_options *o, struct flame *f, bool other,
 		struct stacks *out);
 void stacks_release(struct stacks *s);
@@ -66,7 +63,7 @@ struct stack_frames {
 	struct flame_frame v[STACK_FRAMES_MAX];
 	size_t n;
 };
-/* Put frames behind `group` ones in reverse order if asked, and add; the stack was seen `calls` times. */
+/* Put the frames after the first `group` ones in reverse order if asked, and add; the stack was seen `calls` times. */
 void stacks_add(struct flame *f, struct stack_frames *s, size_t group,
 		const struct stacks_options *o, uint64_t weight, uint64_t calls, bool other);
 

@@ -17,8 +17,8 @@
  * Three kinds of trace have stacks in them, best first:
  *
  *	graph    funcgraph_entry and _exit: every call with its time, added up by the model's call tree.
- *	samples  kernel_stack and user_stack records: each stands for one look, user and kernel part of the same moment
- *	         are joined.
+ *	samples  kernel_stack and user_stack records: each stands for one look, or for a time that its format knows. User
+ *	         and kernel part of the same moment are joined.
  *	function only that a function was entered, and from where: edges of two frames.
  */
 struct name {
@@ -40,11 +40,10 @@ struct walk {
 	enum flame_kind code; /* that was traced */
 	uint32_t entry, exit, kernel, user,
 		function; /* type ids; UINT32_MAX: the trace does not have it */
-	/* a kernel part that waits for its user part */
+	/* a kernel part that waits for its user part, and the event it came with */
 	uint64_t pending[STACK_FRAMES_MAX];
 	size_t nr_pending;
-	int32_t pending_pid;
-	uint32_t pending_cpu;
+	struct event pending_event;
 	bool have_pending;
 };
 
@@ -83,6 +82,42 @@ static struct flame_frame frame_of(struct walk *w, uint64_t addr, enum flame_kin
 	if (!k)
 		return (struct flame_frame){"?", 1, FLAME_UNKNOWN};
 	return (struct flame_frame){k->text, k->bytes, k->known ? kind : FLAME_UNKNOWN};
+}
+
+/* A label with inlined functions is several frames, the outer first. */
+static void push_label(struct stack_frames *s, const struct source_label *l)
+{
+	const char *p = l->text, *end = p + l->bytes;
+	enum flame_kind kind = l->kernel ? FLAME_KERNEL : FLAME_AUTO;
+
+	for (; p <= end && s->n < STACK_FRAMES_MAX; kind = FLAME_INLINED) {
+		const char *semi = memchr(p, ';', (size_t)(end - p));
+		const char *stop = semi ? semi : end;
+
+		s->v[s->n++] = (struct flame_frame){p, (uint32_t)(stop - p), kind};
+		p = stop + 1;
+	}
+}
+
+/* The frames of a record, whose innermost comes first; of one that the format labels, kernel and user are mixed. */
+static void push_frames(struct walk *w, const struct event *e, const uint64_t *v, size_t n,
+			enum flame_kind kind)
+{
+	const struct source_own *own = w->s->ops->own;
+	enum stacks_only only = w->o->only;
+
+	while (n-- > 0 && w->frames.n < STACK_FRAMES_MAX) {
+		if (own && own->stack_label) {
+			const struct source_label *l = own->stack_label(w->s, e, v[n]);
+
+			if (only == STACKS_BOTH || l->kernel == (only == STACKS_KERNEL))
+				push_label(&w->frames, l);
+		} else {
+			w->frames.v[w->frames.n++] =
+				v[n] ? frame_of(w, v[n], kind)
+				     : (struct flame_frame){"[cut]", 5, FLAME_UNKNOWN};
+		}
+	}
 }
 
 /* Groups are names too, under keys that no address has. */
@@ -219,6 +254,7 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 	uint32_t size = w->s->long_bytes == 4 ? 4 : 8, at = f->offset;
 	uint64_t limit = e->size;
 	uint64_t count;
+	bool counted = source_field(w->s, e, "size", &count);
 	size_t n = 0;
 
 	if (f->flags & FORMAT_DYNAMIC) {
@@ -227,7 +263,7 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 		at = (loc & 0xffff) + (f->flags & FORMAT_REL_LOC ? f->offset + f->size : 0);
 		limit = at + (loc >> 16) < e->size ? at + (loc >> 16) : e->size;
 	}
-	if (source_field(w->s, e, "size", &count) && count < max)
+	if (counted && count < max)
 		max = count;
 	for (; n < max && at + size <= limit; at += size) {
 		uint64_t a = size == 8 ? get_u64(e->data + at, w->s->big_endian)
@@ -237,43 +273,37 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 			break;
 		v[n++] = a;
 	}
-	while (n && n <= PADDED_FRAMES && !v[n - 1])
+	while (!counted && n && n <= PADDED_FRAMES && !v[n - 1])
 		n--;
 	return n;
 }
 
-static struct flame_frame sample_frame(struct walk *w, uint64_t addr, enum flame_kind kind)
-{
-	return addr ? frame_of(w, addr, kind) : (struct flame_frame){"[cut]", 5, FLAME_UNKNOWN};
-}
-
-/* Innermost frames come first in a record: the stack is user from its end, then kernel from its end. */
 static void add_sample(struct walk *w, const struct event *e, const uint64_t *user, size_t nr_user)
 {
+	const struct source_own *own = w->s->ops->own;
+	bool labelled = own && own->stack_label;
 	size_t group;
 
 	w->frames.n = 0;
 	push_group(w, e);
 	group = w->frames.n;
 	if (w->o->only != STACKS_KERNEL)
-		for (size_t i = nr_user; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
-			w->frames.v[w->frames.n++] = sample_frame(w, user[i], FLAME_USER);
-	if (w->o->only != STACKS_USER && w->have_pending)
-		for (size_t i = w->nr_pending; i-- > 0 && w->frames.n < STACK_FRAMES_MAX;)
-			w->frames.v[w->frames.n++] = sample_frame(w, w->pending[i], w->code);
+		push_frames(w, e, user, nr_user, FLAME_USER);
+	if (w->have_pending && (labelled || w->o->only != STACKS_USER))
+		push_frames(w, e, w->pending, w->nr_pending, w->code);
 	w->have_pending = false;
 	if (w->frames.n > group) {
-		stacks_add(w->f, &w->frames, group, w->o, 1, 1, w->other);
+		stacks_add(w->f, &w->frames, group, w->o,
+			   own && own->stack_time && !w->o->samples ? own->stack_time(w->s, e) : 1,
+			   1, w->other);
 		w->out->stacks++;
 	}
 }
 
 static void flush_sample(struct walk *w)
 {
-	struct event e = {.pid = w->pending_pid, .cpu = w->pending_cpu};
-
 	if (w->have_pending)
-		add_sample(w, &e, NULL, 0);
+		add_sample(w, &w->pending_event, NULL, 0);
 }
 
 static void sample(struct walk *w, const struct event *e)
@@ -287,12 +317,11 @@ static void sample(struct walk *w, const struct event *e)
 	if (e->type == w->kernel) {
 		flush_sample(w);
 		w->nr_pending = read_frames(w, e, caller, w->pending, STACK_FRAMES_MAX);
-		w->pending_pid = e->pid;
-		w->pending_cpu = e->cpu;
+		w->pending_event = *e;
 		w->have_pending = true;
 		return;
 	}
-	if (w->have_pending && (w->pending_pid != e->pid || w->pending_cpu != e->cpu))
+	if (w->have_pending && (w->pending_event.pid != e->pid || w->pending_event.cpu != e->cpu))
 		flush_sample(w);
 	add_sample(w, e, user, read_frames(w, e, caller, user, STACK_FRAMES_MAX));
 }
@@ -321,9 +350,9 @@ static uint32_t type_of(struct source *s, const char *name)
 	return k ? k->id : UINT32_MAX;
 }
 
-static void release(void *keep[2])
+static void release(void *walk)
 {
-	struct walk *w = keep[1];
+	struct walk *w = walk;
 
 	for (size_t i = 0; w && i < w->names.cap; i++)
 		free(w->names.slots[i].value);
@@ -333,7 +362,6 @@ static void release(void *keep[2])
 		model_free(w->model);
 	}
 	free(w);
-	source_close(keep[0]);
 }
 
 static bool has(const struct model_counts *n, uint32_t type)
@@ -344,6 +372,8 @@ static bool has(const struct model_counts *n, uint32_t type)
 /* Which of the three kinds it is. False with a message: none. */
 static bool choose(struct walk *w, const struct model_counts *n, bool *graph, bool *samples)
 {
+	bool timed = w->s->ops->own && w->s->ops->own->stack_time;
+
 	w->entry = type_of(w->s, "ftrace:funcgraph_entry");
 	w->exit = type_of(w->s, "ftrace:funcgraph_exit");
 	w->kernel = type_of(w->s, "ftrace:kernel_stack");
@@ -351,9 +381,9 @@ static bool choose(struct walk *w, const struct model_counts *n, bool *graph, bo
 	w->function = type_of(w->s, "ftrace:function");
 	*graph = has(n, w->exit);
 	*samples = has(n, w->kernel) || has(n, w->user);
-	w->out->unit = !*graph || w->o->samples ? "samples"
-		       : w->s->unit == CLOCK_NS ? "ns"
-						: "ticks";
+	w->out->unit = w->o->samples || !(*graph || timed) ? "samples"
+		       : w->s->unit == CLOCK_NS		   ? "ns"
+							   : "ticks";
 	if (*graph || *samples || has(n, w->function))
 		return true;
 	diag_error("%s: it has no stacks: no function_graph, no stack samples, no function events",
@@ -414,7 +444,7 @@ int stacks_from_source(struct source *s, const struct stacks_options *o, struct 
 	bool graph = false, samples = false;
 	int err = sc ? 0 : -ENOMEM;
 
-	out->keep[1] = w;
+	out->walk = w;
 	out->release = release;
 	if (!err) {
 		w->s = s;

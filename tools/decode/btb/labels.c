@@ -9,14 +9,14 @@
 
 #define INLINED_MAX 16
 
-static const struct btb_label *keep(struct btb_names *n, const char *text, size_t bytes,
-				    bool kernel)
+static const struct source_label *keep(struct btb_names *n, const char *text, size_t bytes,
+				       bool kernel)
 {
-	struct btb_label *l;
+	struct source_label *l;
 
 	if (n->nr_labels == n->cap_labels) {
 		size_t cap = n->cap_labels ? n->cap_labels * 2 : 1024;
-		struct btb_label **v = realloc(n->labels, cap * sizeof(*v));
+		struct source_label **v = realloc(n->labels, cap * sizeof(*v));
 
 		if (!v)
 			return NULL;
@@ -28,7 +28,7 @@ static const struct btb_label *keep(struct btb_names *n, const char *text, size_
 		return NULL;
 	memcpy(l + 1, text, bytes);
 	((char *)(l + 1))[bytes] = 0;
-	*l = (struct btb_label){(char *)(l + 1), (uint32_t)bytes, kernel};
+	*l = (struct source_label){(char *)(l + 1), (uint32_t)bytes, kernel};
 	n->labels[n->nr_labels++] = l;
 	return l;
 }
@@ -61,10 +61,10 @@ static void add_detail(struct btb_names *n, struct btb_binary *b, uint64_t at, F
 		fprintf(out, " %s:%d", file, line);
 }
 
-static const struct btb_label *make_label(struct btb_names *n, struct btb_binary *b, uint64_t at,
-					  const struct symbol *s)
+static const struct source_label *make_label(struct btb_names *n, struct btb_binary *b, uint64_t at,
+					     const struct symbol *s)
 {
-	const struct btb_label *l;
+	const struct source_label *l;
 	char *text = NULL, *name = elf_demangle(s->name);
 	size_t bytes = 0;
 	FILE *f = open_memstream(&text, &bytes);
@@ -82,8 +82,8 @@ static const struct btb_label *make_label(struct btb_names *n, struct btb_binary
 	return l;
 }
 
-static const struct btb_label *lookup(struct btb_names *n, struct btb_task *t, uint64_t task,
-				      uint64_t ip, uint64_t time)
+static const struct source_label *lookup(struct btb_names *n, struct btb_task *t, uint64_t task,
+					 uint64_t ip, uint64_t time)
 {
 	char text[40];
 	struct symbol s;
@@ -142,12 +142,12 @@ static void cache_grow(struct btb_names *n)
 	n->cap_cache = cap;
 }
 
-const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
-					uint64_t time)
+const struct source_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
+					   uint64_t time)
 {
-	static const struct btb_label none = {"?", 1, false};
+	static const struct source_label none = {"?", 1, false};
 	size_t at = hash(task, ip) & (n->cap_cache - 1);
-	const struct btb_label *l;
+	const struct source_label *l;
 	struct btb_task *t;
 
 	while (n->cache[at].label) {
@@ -161,7 +161,7 @@ const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint
 		return &none;
 	if (t && t->moves)
 		return l;
-	n->cache[at] = (struct btb_cached){task, ip, (struct btb_label *)l};
+	n->cache[at] = (struct btb_cached){task, ip, (struct source_label *)l};
 	if (++n->nr_cached * 2 > n->cap_cache)
 		cache_grow(n);
 	return l;

@@ -3,15 +3,13 @@
 #include "decode/btb/load.h"
 #include "decode/source.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool looks_compressed(const uint64_t *w, size_t n)
 {
@@ -52,34 +50,20 @@ enum btb_stage btb_stage_of(const char *path, const uint8_t *head, size_t bytes)
 
 int btb_open(struct btb_file *f, const char *path)
 {
-	struct stat st;
-	int fd, err = 0;
+	int err;
 
 	memset(f, 0, sizeof(*f));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		err = -errno;
-		diag_error("%s: %s", path, strerror(-err));
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-		diag_error("%s: %s", path,
-			   st.st_size ? "not a regular file" : "empty: nothing was captured");
-		close(fd);
-		return -EINVAL;
-	}
-	f->map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (f->map == MAP_FAILED) {
-		err = -errno;
-		f->map = NULL;
-		diag_error("%s: %s", path, strerror(-err));
-		return err;
-	}
-	f->map_bytes = (size_t)st.st_size;
+	f->map = file_map(path, &f->map_bytes);
 	f->path = strdup(path);
+	if (!f->map || !f->path) {
+		err = f->map ? ENOMEM : errno;
+		diag_error("%s: %s", path,
+			   err == EINVAL    ? "not a regular file"
+			   : err == ENODATA ? "empty: nothing was captured"
+					    : strerror(err));
+		btb_close(f);
+		return -err;
+	}
 	f->stage = btb_stage_of(path, f->map, f->map_bytes < 65536 ? f->map_bytes : 65536);
 	return 0;
 }

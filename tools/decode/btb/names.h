@@ -4,6 +4,7 @@
 #define DECODE_BTB_NAMES_H
 
 #include "decode/btb/btb.h"
+#include "decode/source.h"
 
 struct btb_names;
 
@@ -24,17 +25,11 @@ void btb_names_close(struct btb_names *n);
 
 /*
  * The label of a frame: BINARY`function, or TASK/ADDRESS in hex if no symbol is known. Inlined functions are appended
- * behind ';'. Valid until close.
+ * after ';'. Valid until close.
  */
-struct btb_label {
-	const char *text;
-	uint32_t bytes;
-	bool kernel;
-};
-const struct btb_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
-					uint64_t time);
+const struct source_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
+					   uint64_t time);
 /* The symbol at an address of any task: the first that knows it. The name stays valid until close. */
-struct symbol;
 bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out);
 /*
  * Write a table of each binary that the trace knows into `dir`, NAME.symt with its build-id, so that the trace can be

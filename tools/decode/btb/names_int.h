@@ -31,7 +31,7 @@ struct btb_task {
 
 struct btb_cached {
 	uint64_t task, ip;
-	struct btb_label *label; /* NULL: free */
+	struct source_label *label; /* NULL: free */
 };
 
 struct btb_names {
@@ -43,7 +43,7 @@ struct btb_names {
 	size_t nr_tasks, cap_tasks;
 	struct btb_cached *cache;
 	size_t nr_cached, cap_cache;
-	struct btb_label **labels; /* every label made, to be freed */
+	struct source_label **labels; /* every label made, to be freed */
 	size_t nr_labels, cap_labels;
 };
 

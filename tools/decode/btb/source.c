@@ -2,6 +2,7 @@
 /* source.c -- a backtracer capture as a source: every command works on it. */
 #include "decode/btb/load.h"
 #include "decode/btb/names.h"
+#include "decode/btb/write.h"
 #include "decode/source.h"
 #include "base/diag.h"
 #include "wire/record.h"
@@ -77,6 +78,7 @@ static const char stats_format[] =
 struct btb_stream {
 	const struct btb_entry **entries;
 	size_t nr;
+	uint64_t started; /* the end of what started the run, before its first stack */
 };
 
 struct btb_priv {
@@ -90,6 +92,7 @@ struct btb_cursor {
 	struct cursor base;
 	size_t at;	/* entry */
 	bool stack_due; /* the frames of the entry given last come next */
+	size_t walked;	/* bytes since pages of the buffer were released */
 	uint64_t record[RECORD_BYTES / 8];
 };
 
@@ -164,10 +167,13 @@ static int add_streams(struct source *s, struct btb_priv *p)
 	size_t count[CPUS_MAX] = {0};
 	uint32_t slot[CPUS_MAX];
 	const struct btb_entry *odd = NULL;
+	uint64_t started = 0;
+	size_t walked = 0;
 
 	for (size_t i = 0; i < b->nr_entries; i++) {
 		uint64_t cpu = btb_entry_cpu(b, &b->entries[i]);
 
+		btb_walked(b, b->entries[i].at, &walked);
 		if (cpu < CPUS_MAX)
 			count[cpu]++;
 		else
@@ -182,11 +188,17 @@ static int add_streams(struct source *s, struct btb_priv *p)
 	for (size_t i = 0; i < b->nr_entries; i++) {
 		uint64_t cpu = btb_entry_cpu(b, &b->entries[i]);
 		struct btb_stream *v = cpu < CPUS_MAX ? &p->streams[slot[cpu]] : NULL;
+		const uint64_t *w = btb_entry_words(b, &b->entries[i]);
 
+		btb_walked(b, b->entries[i].at, &walked);
+		if (w[0] != WIRE_BTB_STACK)
+			started = w[2] + w[3];
 		if (!v)
 			continue;
+		if (w[0] == WIRE_BTB_STACK && !v->started)
+			v->started = started ? started : UINT64_MAX;
 		v->entries[v->nr++] = &b->entries[i];
-		s->streams[slot[cpu]].bytes += 8 * btb_entry_words(b, &b->entries[i])[1];
+		s->streams[slot[cpu]].bytes += 8 * w[1];
 	}
 	return 0;
 }
@@ -194,7 +206,10 @@ static int add_streams(struct source *s, struct btb_priv *p)
 static int btb_source_open(struct source *s, const struct source_options *o)
 {
 	struct btb_priv *p = calloc(1, sizeof(*p));
-	struct btb_names_options names = {.tables = o ? o->symbols : NULL};
+	struct btb_names_options names = {.tables = o->symbols,
+					  .binaries = o->meta,
+					  .inlines = o->inlines,
+					  .lines = o->lines};
 	int err;
 
 	if (!p)
@@ -202,7 +217,7 @@ static int btb_source_open(struct source *s, const struct source_options *o)
 	s->priv = p;
 	pthread_mutex_init(&p->lock, NULL);
 	err = btb_open(&p->file, s->file);
-	err = err ? err : btb_load(&p->file, -1);
+	err = err ? err : btb_load(&p->file, (int)o->run - 1);
 	btb_loss_report(&p->file.loss, s->path);
 	diag_flush();
 	err = err ? err : add_schemas(s);
@@ -241,6 +256,7 @@ static int btb_cursor_init(struct cursor *c)
 	struct btb_cursor *k = (struct btb_cursor *)c;
 
 	k->at = 0;
+	k->walked = 0;
 	k->stack_due = false;
 	return 0;
 }
@@ -360,6 +376,7 @@ static bool btb_next(struct cursor *c, struct event *out)
 		return true;
 	}
 	k->stack_due = false;
+	btb_walked(b, e->at, &k->walked);
 	k->at++;
 	if (k->at % BLOCK_ENTRIES == 0)
 		c->next = (struct position){k->at / BLOCK_ENTRIES, 0};
@@ -387,6 +404,64 @@ static bool btb_symbol(void *arg, uint64_t addr, struct symbol *out)
 	return found;
 }
 
+/* The entry that an event was made of: those of a stream are in the order of time, then of the buffer. */
+static size_t entry_of(const struct btb_stream *v, const struct event *e)
+{
+	size_t low = 0, high = v->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct btb_entry *k = v->entries[mid];
+
+		if (k->time < e->time || (k->time == e->time && k->at * 8 < e->offset))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * A sample stands for the time since its CPU was last looked at: the end of the sample before it on the same CPU, or for the
+ * first one of a CPU the end of what started the run; 1 if nothing says when that was.
+ */
+static uint64_t btb_stack_time(struct source *s, const struct event *e)
+{
+	const struct btb_priv *p = s->priv;
+	const struct btb_stream *v = &p->streams[e->stream];
+	uint64_t from = v->started;
+
+	for (size_t i = entry_of(v, e); i-- > 0;) {
+		const uint64_t *w = btb_entry_words(&p->file.btb, v->entries[i]);
+
+		if (w[0] == WIRE_BTB_STACK) {
+			from = w[2] + w[3];
+			break;
+		}
+	}
+	return from == UINT64_MAX || !from ? 1 : e->time > from ? e->time - from : 0;
+}
+
+static const struct source_label *btb_stack_label(struct source *s, const struct event *e,
+						  uint64_t addr)
+{
+	struct btb_priv *p = s->priv;
+	const uint64_t *w = p->file.btb.w + e->offset / 8;
+	const struct source_label *l;
+
+	pthread_mutex_lock(&p->lock);
+	l = btb_names_label(p->names, attr_of(w, p->file.btb.layout.task), addr, e->time);
+	pthread_mutex_unlock(&p->lock);
+	return l;
+}
+
+static int btb_save_symbols(struct source *s, const char *dir)
+{
+	struct btb_priv *p = s->priv;
+
+	return (int)btb_names_save(p->names, dir);
+}
+
 static void btb_source_names(struct source *s, enum source_names what)
 {
 	struct btb_priv *p = s->priv;
@@ -409,6 +484,13 @@ static void btb_source_names(struct source *s, enum source_names what)
 	}
 }
 
+static const struct source_own btb_own = {
+	.forms = btb_forms,
+	.stack_time = btb_stack_time,
+	.stack_label = btb_stack_label,
+	.save_symbols = btb_save_symbols,
+};
+
 const struct source_ops source_btb = {
 	.name = "btb",
 	.what = "L4Re/Fiasco backtracer captures: console log, sections or buffer",
@@ -422,4 +504,5 @@ const struct source_ops source_btb = {
 	.next = btb_next,
 	.block_time = btb_block_time,
 	.names = btb_source_names,
+	.own = &btb_own,
 };

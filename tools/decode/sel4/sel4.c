@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sel4.c -- the seL4 16-bit stream as a source: ftrace.bin with its ftrace.meta, or the dumps of a console log. */
 #include "decode/sel4/sel4.h"
+#include "decode/sel4/write.h"
 #include "decode/names/elf.h"
 #include "decode/sel4/fixed.h"
 #include "decode/sel4/record.h"
@@ -569,6 +570,8 @@ static uint64_t count(struct source *s, uint32_t id)
 /* One stream in one file has its index beside it; console logs and fixed records are indexed when they are read. */
 static const struct source_index stream_index = {SHARED_INDEX, .write = write_index};
 static const struct source_index read_index = {SHARED_INDEX};
+static const struct source_own stream_own = {.index = &stream_index, .forms = sel4_forms};
+static const struct source_own read_own = {.index = &read_index, .forms = sel4_forms};
 
 #define SHARED_OPS                                                                         \
 	.close = close_source, .cursor_bytes = sizeof(struct sel4_cursor),                 \
@@ -582,7 +585,7 @@ const struct source_ops source_sel4 = {
 	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_META,
 	.probe = probe_stream,
 	.open = open_stream,
-	.index = &stream_index,
+	.own = &stream_own,
 	SHARED_OPS,
 };
 
@@ -592,7 +595,7 @@ const struct source_ops source_sel4_log = {
 	.takes = SOURCE_TAKES_SYMBOLS,
 	.probe = probe_log,
 	.open = open_log,
-	.index = &read_index,
+	.own = &read_own,
 	SHARED_OPS,
 };
 
@@ -602,6 +605,6 @@ const struct source_ops source_sel4_fixed = {
 	.takes = SOURCE_TAKES_SYMBOLS | SOURCE_TAKES_META,
 	.probe = probe_fixed,
 	.open = open_fixed,
-	.index = &read_index,
+	.own = &read_own,
 	SHARED_OPS,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* btb_text.c -- the text forms of a backtrace buffer: interpreted, btb_lines, folded, histogram, durations. */
-#include "view/btb_text.h"
+/* text.c -- the text forms of a backtrace buffer: interpreted, btb_lines, folded, histogram, durations. */
+#include "decode/btb/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static void put_folded(const struct btb *b, struct btb_names *names, const struc
 
 	fprintf(out, "cpu_%" PRIu64, btb_entry_cpu(b, e));
 	for (size_t i = btb_stack_frames(b, e); i-- > 0;) {
-		const struct btb_label *l =
+		const struct source_label *l =
 			btb_names_label(names, task, btb_stack_frame(b, e, i), w[2]);
 
 		fputc_unlocked(';', out);

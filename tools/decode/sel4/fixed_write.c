@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sel4_fixed.c -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
-#include "store/sel4_fixed.h"
+/* fixed_write.c -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
+#include "decode/sel4/fixed_write.h"
 #include "decode/sel4/record.h"
 #include "base/file.h"
 #include "base/output.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sel4_convert.c -- write a seL4 trace as ftrace.bin and ftrace.meta, and choose what to write by suffix. */
-#include "store/sel4_convert.h"
-#include "store/sel4_fixed.h"
+/* write.c -- what a seL4 trace can be written as: ftrace.bin with ftrace.meta, and fixed records. */
+#include "decode/sel4/write.h"
+#include "decode/sel4/fixed_write.h"
 #include "decode/sel4/sel4.h"
 #include "base/diag.h"
 #include "base/output.h"
@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-bool sel4_convert_takes(const struct source *s, const char *to)
-{
-	return (s->ops == &source_sel4 || s->ops == &source_sel4_log ||
-		s->ops == &source_sel4_fixed) &&
-	       (!strcmp(to, "bin") || !strcmp(to, "idx"));
-}
 
 /* OUT for the first, then the number before the suffix: ftrace.bin, ftrace-2.bin. */
 static char *numbered(const char *out, size_t i)
@@ -69,7 +62,7 @@ static int write_bin(const struct sel4_trace *t, const char *path)
 	return err ? err : write_meta(&meta, path);
 }
 
-/* May the file `path` with `suffix` (which replaces its own, if told) be written? Says why not. */
+/* May the file `path` with `suffix` (which replaces its own, if asked) be written? Says why not. */
 static bool free_place(const struct source *s, const char *path, const char *suffix, bool replace,
 		       bool fresh)
 {
@@ -113,18 +106,38 @@ static int write_all(struct source *s, const char *out, bool bin)
 	return err;
 }
 
-int sel4_convert(struct source *s, const char *out, const char *to, bool fresh)
+/* What could not be read is not in the new files either: it is reported, place by place. */
+static int report_damage(const struct source *s)
+{
+	for (size_t i = 0; i < s->nr_damage; i++)
+		diag_at(s->path, s->damage[i].offset, "%s", s->damage[i].what);
+	diag_flush();
+	return s->damage_total ? -EIO : 0;
+}
+
+static int write_form(struct source *s, const struct source_form *form,
+		      const struct source_writing *w)
 {
 	struct sel4 *p = s->priv;
-	bool bin = !strcmp(to, "bin");
+	bool bin = !strcmp(form->name, "bin");
+	int err;
 
 	for (size_t i = 0; i < p->nr; i++) {
-		char *path = numbered(out, i);
-		bool good = path && all_free(s, path, bin, fresh);
+		char *path = numbered(w->out, i);
+		bool good = path && all_free(s, path, bin, w->fresh);
 
 		free(path);
 		if (!good)
 			return -EEXIST;
 	}
-	return write_all(s, out, bin);
+	err = write_all(s, w->out, bin);
+	return err ? err : report_damage(s);
 }
+
+const struct source_form sel4_forms[] = {
+	{"bin", "seL4: the 16-bit stream, with its description beside it (ftrace.meta)", true,
+	 false, write_form},
+	{"idx", "seL4: fixed 16-byte records, ftrace.idx.types and ftrace.idx.meta", true, false,
+	 write_form},
+	{0},
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* btb_convert.c -- the steps of the backtracer's pipeline: traced, cleaned, compressed, btb, and the text forms. */
-#include "view/btb_convert.h"
-#include "view/btb_text.h"
+/* write.c -- what a backtracer capture can be written as: the steps of its own pipeline, and its texts. */
+#include "decode/btb/write.h"
+#include "decode/btb/text.h"
 #include "decode/btb/load.h"
 #include "base/diag.h"
 #include "base/output.h"
@@ -13,10 +13,10 @@
 
 #define CPUS_MAX 256
 
-static int form_of(const char *to)
+static int text_named(const char *name)
 {
 	for (int i = 0; i < BTB_FORMS; i++)
-		if (!strcmp(to, btb_form_suffix[i]))
+		if (!strcmp(name, btb_form_suffix[i]))
 			return i;
 	return -1;
 }
@@ -27,22 +27,6 @@ static enum btb_stage stage_named(const char *to)
 	       : !strcmp(to, "compressed") ? BTB_COMPRESSED
 	       : !strcmp(to, "btb")	   ? BTB_PLAIN
 					   : BTB_NONE;
-}
-
-bool btb_convert_takes(const char *in, const char *to)
-{
-	uint8_t head[65536];
-	FILE *f;
-	size_t n;
-
-	if (form_of(to) < 0 && stage_named(to) == BTB_NONE)
-		return false;
-	f = fopen(in, "rb");
-	if (!f)
-		return false;
-	n = fread(head, 1, sizeof(head), f);
-	fclose(f);
-	return btb_stage_of(in, head, n) != BTB_NONE;
 }
 
 /*
@@ -158,75 +142,105 @@ static int put_cpu(const struct btb *b, struct btb_names *names, enum btb_form f
 	return output_error(path, err);
 }
 
-static int put_forms(struct btb_file *f, enum btb_form form, const char *path, FILE *out,
-		     const struct btb_convert_options *o)
+static int put_texts(struct btb_file *f, enum btb_form form, const struct source_writing *w,
+		     FILE *out)
 {
-	struct btb_names *names = btb_names_open(&f->btb, f->path, &o->names);
+	struct btb_names_options o = {.tables = w->options->symbols, .binaries = w->options->meta};
+	struct btb_names *names = btb_names_open(&f->btb, f->path, &o);
 	uint64_t cpus[CPUS_MAX];
 	int err = 0;
 
 	if (!names)
 		return -ENOMEM;
 	btb_text_write(&f->btb, names, form, -1, out);
-	if (o->per_cpu && strcmp(path, "-")) {
+	if (w->per_cpu && strcmp(w->out, "-")) {
 		size_t n = btb_text_cpus(&f->btb, form, cpus, CPUS_MAX);
 
 		for (size_t i = 0; i < n && !err; i++)
-			err = put_cpu(&f->btb, names, form, path, o->fresh, cpus[i]);
+			err = put_cpu(&f->btb, names, form, w->out, w->fresh, cpus[i]);
 	}
 	btb_names_close(names);
 	return err;
 }
 
-static int put(struct btb_file *f, enum btb_stage want, int form, const char *path, FILE *out,
-	       const struct btb_convert_options *o)
+static int put(struct btb_file *f, const char *form, const struct source_writing *w, FILE *out)
 {
-	struct writer w = {out, o->run};
+	struct writer to = {out, (int)w->options->run - 1};
 
-	if (form >= 0)
-		return put_forms(f, (enum btb_form)form, path, out, o);
-	if (want == BTB_PLAIN)
-		return put_words(f, out);
-	if (want == BTB_COMPRESSED)
-		return btb_console_read((const char *)f->map, f->map_bytes, true, put_section, &w,
+	switch (stage_named(form)) {
+	case BTB_CLEANED: put_cleaned(f, out); return 0;
+	case BTB_COMPRESSED:
+		return btb_console_read((const char *)f->map, f->map_bytes, true, put_section, &to,
 					&f->loss);
-	put_cleaned(f, out);
-	return 0;
+	case BTB_PLAIN: return put_words(f, out);
+	default: return put_texts(f, (enum btb_form)text_named(form), w, out);
+	}
 }
 
-int btb_convert(const char *in, const char *path, const char *to,
-		const struct btb_convert_options *o)
+/* A step goes forward only; the buffer itself may be written anew, without what is damaged. */
+static bool goes_back(const struct btb_file *f, enum btb_stage to)
 {
-	enum btb_stage want = stage_named(to);
-	int form = form_of(to), err;
+	return to != BTB_NONE && f->stage >= to && !(f->stage == to && to == BTB_PLAIN);
+}
+
+static int load(struct btb_file *f, const char *form, const struct source_options *o)
+{
+	int run = (int)o->run - 1;
+
+	if (stage_named(form) == BTB_NONE)
+		return btb_load(f, run);
+	return stage_named(form) == BTB_PLAIN ? btb_load_words(f, run) : 0;
+}
+
+static int write_form(struct source *s, const struct source_form *form,
+		      const struct source_writing *w)
+{
 	struct output out;
 	struct btb_file f;
+	int err;
 
-	if (output_is_input(path, in))
+	(void)s;
+	if (output_is_input(w->out, w->in))
 		return -EINVAL;
-	err = btb_open(&f, in);
+	err = btb_open(&f, w->in);
 	if (err)
 		return err;
-	if (want != BTB_NONE && f.stage >= want && !(f.stage == want && want == BTB_PLAIN)) {
-		diag_error("%s: it is %s already, or beyond: cannot make it into %s", in, to, to);
+	if (goes_back(&f, stage_named(form->name))) {
+		diag_error("%s: it is %s already, or a later step: cannot make it into %s", w->in,
+			   form->name, form->name);
 		btb_close(&f);
 		return -EINVAL;
 	}
-	if (form >= 0)
-		err = btb_load(&f, o->run);
-	else if (want == BTB_PLAIN)
-		err = btb_load_words(&f, o->run);
+	err = load(&f, form->name, w->options);
 	if (!err) {
-		err = output_open(&out, path, o->fresh);
+		err = output_open(&out, w->out, w->fresh);
 		if (!err)
-			err = output_close(&out, put(&f, want, form, path, out.f, o));
+			err = output_close(&out, put(&f, form->name, w, out.f));
 		if (err == -ENODATA)
-			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it", in);
+			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it",
+				   w->in);
 		else
-			output_error(path, err);
-		btb_loss_report(&f.loss, in);
+			output_error(w->out, err);
+		btb_loss_report(&f.loss, w->in);
 	}
 	diag_flush();
 	btb_close(&f);
 	return err;
 }
+
+#define FORM(name, what)                            \
+	{                                           \
+		name, what, false, true, write_form \
+	}
+
+const struct source_form btb_forms[] = {
+	FORM("cleaned", "backtracer: its lines without the console's"),
+	FORM("compressed", "backtracer: the sections of its lines"),
+	FORM("btb", "backtracer: the unpacked buffer"),
+	FORM("interpreted", "backtracer: every entry as text"),
+	FORM("btb_lines", "backtracer: the words of every entry, in hex"),
+	FORM("folded", "backtracer: its stacks, one line for each"),
+	FORM("histogram", "backtracer: samples by depth, and their cost"),
+	FORM("durations", "backtracer: what each sample cost, and the time between"),
+	{0},
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* btb_text.h -- the text forms of a backtrace buffer, as the original tools write them. */
-#ifndef VIEW_BTB_TEXT_H
-#define VIEW_BTB_TEXT_H
+/* text.h -- the text forms of a backtrace buffer, as the original tools write them. */
+#ifndef DECODE_BTB_TEXT_H
+#define DECODE_BTB_TEXT_H
 
 #include <stdio.h>
 #include "decode/btb/names.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sel4_fixed.h -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
-#ifndef STORE_SEL4_FIXED_H
-#define STORE_SEL4_FIXED_H
+/* fixed_write.h -- a seL4 stream as fixed 16-byte records, with lists of the rare types and a description beside it. */
+#ifndef DECODE_SEL4_FIXED_WRITE_H
+#define DECODE_SEL4_FIXED_WRITE_H
 
 #include "decode/sel4/sel4.h"
 
