@@ -13,6 +13,7 @@ static const char *const kind_names[SPAN_KINDS] = {
 	[SPAN_LOST] = "lost",	    [SPAN_WAKEUP] = "wakeup",	[SPAN_IRQ] = "irq",
 	[SPAN_SOFTIRQ] = "softirq", [SPAN_SYSCALL] = "syscall", [SPAN_FAULT] = "fault",
 	[SPAN_IPC] = "ipc",	    [SPAN_CALL] = "function",	[SPAN_PAIR] = "pair",
+	[SPAN_IRQSOFF] = "irqsoff",
 };
 
 const char *span_kind_name(enum span_kind kind)

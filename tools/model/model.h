@@ -34,6 +34,7 @@ enum span_kind {
 	SPAN_IPC,
 	SPAN_CALL,
 	SPAN_PAIR,
+	SPAN_IRQSOFF, /* interrupts were off on the CPU */
 	SPAN_KINDS,
 };
 
@@ -65,12 +66,21 @@ struct span {
 	uint32_t name;	     /* model_name(); calls: none, see model_span_name() */
 	uint64_t self;	     /* of a call: its own time */
 	uint64_t begin, end; /* numbers of the events; MODEL_NO_EVENT */
+	/* blocked: who woke it, where, in what context; ready: who did if nothing was before; and in which CPU's queue it began */
+	int32_t by;
+	uint32_t by_cpu, by_flags, queue;
 };
 #define MODEL_NO_EVENT UINT64_MAX
 
+/* Linux's common_flags, in span.by_flags: the waker was not its task but what interrupted that. */
+#define MODEL_IN_HARDIRQ 0x08u
+#define MODEL_IN_SOFTIRQ 0x10u
+#define MODEL_IN_NMI	 0x40u
+
 enum edge_kind {
-	EDGE_WAKEUP, /* from the waker to the task that is switched to */
-	EDGE_IPC,    /* from the sender to the receiver */
+	EDGE_WAKEUP,  /* from the waker to the task that is switched to */
+	EDGE_IPC,     /* from the sender to the receiver */
+	EDGE_MIGRATE, /* of a task, from a CPU's queue to another's */
 };
 
 struct edge {

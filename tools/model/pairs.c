@@ -107,6 +107,40 @@ static void irq_exit(struct model *m, const struct role *r, struct cpu *c, const
 		e->time);
 }
 
+/* ---- interrupts off: of a CPU ---- */
+
+static void give_off(struct model *m, struct cpu *c, uint64_t now, uint32_t flags)
+{
+	struct span s = {.kind = SPAN_IRQSOFF,
+			 .from = c->off.from,
+			 .to = now,
+			 .pid = c->off_pid,
+			 .cpu = c->id,
+			 .prio = -1,
+			 .flags = flags,
+			 .begin = c->off.event,
+			 .end = flags & (SPAN_CUT | SPAN_NO_END) ? MODEL_NO_EVENT : m->number};
+
+	if (c->is_off)
+		model_give(m, &s);
+	c->is_off = false;
+}
+
+static void irqs_off(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	(void)r;
+	give_off(m, c, e->time, SPAN_CUT); /* that they went on was not seen */
+	c->is_off = true;
+	c->off_pid = e->pid;
+	c->off = (struct open_span){.from = e->time, .event = m->number};
+}
+
+static void irqs_on(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	(void)r;
+	give_off(m, c, e->time, 0);
+}
+
 /* ---- entries of a microkernel: seL4's, by path ---- */
 
 static void kernel_entry(struct model *m, const struct role *r, struct cpu *c,
@@ -363,6 +397,8 @@ void pairs_roles(struct model *m, const struct schema *k)
 
 	if (!strcmp(k->name, "page_fault_user") || !strcmp(k->name, "page_fault_kernel"))
 		r = add(m, k, single_fault, SPAN_FAULT, "");
+	if (!strcmp(k->name, "irq_disable") || !strcmp(k->name, "irq_enable"))
+		r = add(m, k, k->name[4] == 'd' ? irqs_off : irqs_on, SPAN_IRQSOFF, "");
 	if (r)
 		r->is_mark = true;
 	if (r || irq_roles(m, k))
@@ -453,6 +489,7 @@ void pairs_gap(struct model *m, struct cpu *c, uint64_t from)
 {
 	while (c->irqs.nr)
 		pop(m, &c->irqs, -1, c->id, from, SPAN_CUT);
+	give_off(m, c, from, SPAN_CUT);
 }
 
 void pairs_end(struct model *m)
@@ -460,9 +497,11 @@ void pairs_end(struct model *m)
 	for (uint32_t i = 0; i < m->nr_cpus; i++) {
 		struct cpu *c = &m->cpus[i];
 
+		uint64_t end = c->to < m->finish ? c->to : m->finish;
+
 		while (c->irqs.nr)
-			pop(m, &c->irqs, -1, c->id, c->to < m->finish ? c->to : m->finish,
-			    SPAN_NO_END);
+			pop(m, &c->irqs, -1, c->id, end, SPAN_NO_END);
+		give_off(m, c, end, SPAN_NO_END);
 	}
 	for (size_t i = 0; i < m->tasks.cap; i++) {
 		struct task *t = m->tasks.slots[i].value;

@@ -42,7 +42,8 @@ struct task {
 	int32_t prio;
 	uint64_t why; /* blocked: prev_state */
 	uint64_t woken, woken_event;
-	uint32_t woken_cpu;
+	uint32_t woken_cpu, woken_flags;
+	uint32_t queue; /* the CPU in whose queue it is, or was */
 	int32_t waker;
 	bool is_woken;
 	char comm[COMM_MAX + 1];
@@ -57,6 +58,9 @@ struct cpu {
 	struct task *running; /* NULL: not known */
 	int32_t left;	      /* whom the last switch left: its events may follow the switch's */
 	struct nest irqs;
+	struct open_span off; /* interrupts, since `off.from` */
+	int32_t off_pid;
+	bool is_off;
 	struct model_stack *calls; /* of a kernel with one stack per CPU */
 	uint64_t from, to;	   /* it was recorded in this time */
 	bool switches;		   /* its streams have sched_switch */

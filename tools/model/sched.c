@@ -46,7 +46,11 @@ static void leave(struct model *m, struct task *t, uint64_t now, uint32_t flags)
 			 .key = t->why,
 			 .flags = t->flags | flags,
 			 .begin = t->event,
-			 .end = m->number};
+			 .end = m->number,
+			 .by = t->waker,
+			 .by_cpu = t->woken_cpu,
+			 .by_flags = t->woken_flags,
+			 .queue = t->queue};
 	uint64_t cut;
 
 	if (t->state == TASK_UNSEEN || t->state == TASK_GONE || now < t->since)
@@ -76,7 +80,7 @@ static void become(struct model *m, struct task *t, struct cpu *c, enum task_sta
 	t->since = now;
 	t->event = m->number;
 	t->flags = 0;
-	t->cpu = c->id;
+	t->cpu = t->queue = c->id;
 	t->home = c;
 }
 
@@ -324,6 +328,13 @@ static void switched_in(struct model *m, const struct role *r, struct cpu *c, co
 
 /* ---- sched_wakeup ---- */
 
+static void get_ready(struct model *m, const struct role *r, struct task *t, struct cpu *c,
+		      const struct event *e)
+{
+	become(m, t, c, TASK_READY, e->time);
+	t->queue = r->c.size ? (uint32_t)row_get(&r->c, e) : UINT32_MAX;
+}
+
 static void woken(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
 {
 	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));
@@ -340,17 +351,35 @@ static void woken(struct model *m, const struct role *r, struct cpu *c, const st
 	t->woken = e->time;
 	t->woken_event = m->number;
 	t->woken_cpu = c->id;
+	t->woken_flags = (uint32_t)row_get(&r->d, e);
 	t->waker = e->pid;
 	if (r->class) { /* it is new: before, there was nothing */
 		if (t->state == TASK_UNSEEN || t->state == TASK_GONE)
-			become(m, t, c, TASK_READY, e->time);
+			get_ready(m, r, t, c, e);
 		return;
 	}
 	first_seen(t, c, TASK_BLOCKED);
 	if (t->state != TASK_BLOCKED && t->state != TASK_LOST)
 		return;
 	leave(m, t, e->time, 0);
-	become(m, t, c, TASK_READY, e->time);
+	get_ready(m, r, t, c, e);
+}
+
+static void migrated(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
+{
+	struct edge g = {.kind = EDGE_MIGRATE,
+			 .from_pid = (int32_t)row_get(&r->a, e),
+			 .to_pid = (int32_t)row_get(&r->a, e),
+			 .from_cpu = (uint32_t)row_get(&r->b, e),
+			 .to_cpu = (uint32_t)row_get(&r->c, e),
+			 .from_time = e->time,
+			 .to_time = e->time,
+			 .from_event = m->number,
+			 .to_event = m->number};
+
+	(void)c;
+	if (m->show && m->sink.edge)
+		m->sink.edge(m->sink.arg, &g);
 }
 
 /* A thread that execs takes the pid of its group's leader, which has died: it runs on under that. */
@@ -424,8 +453,13 @@ void sched_roles(struct model *m, const struct schema *k)
 		 switched,
 		 {"prev_pid", "next_pid", "prev_state", "prev_prio", "next_prio", "prev_comm",
 		  "next_comm"}},
-		{"sched_wakeup", woken, {"pid", "prio", "", "", "", "comm", ""}},
-		{"sched_wakeup_new", woken, {"pid", "prio", "", "", "", "comm", ""}},
+		{"sched_wakeup",
+		 woken,
+		 {"pid", "prio", "target_cpu", "common_flags", "", "comm", ""}},
+		{"sched_wakeup_new",
+		 woken,
+		 {"pid", "prio", "target_cpu", "common_flags", "", "comm", ""}},
+		{"sched_migrate_task", migrated, {"pid", "orig_cpu", "dest_cpu", "", "", "", ""}},
 		{"sched_waking", named, {"pid", "", "", "", "", "comm", ""}},
 		{"sched_stat_runtime", named, {"pid", "", "", "", "", "comm", ""}},
 		{"sched_process_exit", named, {"pid", "", "", "", "", "comm", ""}},

@@ -187,6 +187,8 @@ static void edge(void *arg, const struct edge *e)
 	struct chrome *c = arg;
 	const char *what = e->kind == EDGE_WAKEUP ? "wakeup" : "ipc";
 
+	if (e->kind == EDGE_MIGRATE)
+		return;
 	c->flows++;
 	half(c, 's', e->from_cpu, e->from_time, what);
 	half(c, 'f', e->to_cpu, e->to_time, what);

@@ -42,7 +42,8 @@ struct latency {
 
 static bool has_names(enum span_kind k)
 {
-	return k != SPAN_RUNNING && k != SPAN_READY && k != SPAN_WAKEUP && k != SPAN_IPC;
+	return k != SPAN_RUNNING && k != SPAN_READY && k != SPAN_WAKEUP && k != SPAN_IPC &&
+	       k != SPAN_IRQSOFF;
 }
 
 static uint64_t key_of(struct latency *l, const struct span *s)
