@@ -96,7 +96,7 @@ void port_init(uint32_t cpus)
 		.memory_bytes = bytes,
 		.nr_cpus = LEVEL >= 2 ? cpus : 1,
 		.clock_hz = clock_hz,
-		.clock_name = "x86-tsc",
+		.clock_name = CLOCK_NAME,
 		.release = "demo",
 		.lock = mutex_lock, /* tasks may be preempted in the kernel */
 		.unlock = mutex_unlock,

@@ -6,7 +6,7 @@
 
 /* level 0: where, when; and this kernel may preempt a task in the kernel, so a writer is pinned to its CPU */
 #define fathom_port_cpu() (LEVEL < 2 ? 0 : cpu_id()) /* level 2: more than one CPU */
-#define fathom_port_clock rdtsc
+#define fathom_port_clock clock_counter
 #define fathom_port_pin	  preempt_pin
 #define fathom_port_unpin preempt_unpin
 
@@ -17,7 +17,7 @@ static inline uint32_t fathom_port_context(uintptr_t pin)
 {
 	(void)pin;
 	const struct cpu *c = this_cpu();
-	uint32_t depth = c->preempt_count & 0xffff;
+	uint32_t depth = preempt_count() & 0xffff;
 
 	return (irqs_on() ? 0 : 0x01) | (c->need_resched ? 0x04 : 0) | (c->irq_depth ? 0x08 : 0) |
 	       (c->nmi_depth ? 0x40 : 0) | (depth > 15 ? 15 : depth) << 8;

@@ -1,34 +1,42 @@
-# The demo kernel: `make boot [LEVEL=n]` boots it with a shell on the terminal; `make demo` traces it.
-# LEVEL is the porting level of docs/PORTING.md, 0..6; each has its own folder of objects.
+# The demo kernel: `make boot [LEVEL=n] [ARCH=...]` boots it with a shell on the terminal; `make demo` traces it.
+# LEVEL is the porting level of docs/PORTING.md, 0..6; each has its own folder of objects, and so has each architecture.
+ARCH  ?= x86_64
 LEVEL ?= 6
-LD    := ld
 # SITES=entry: NOPs at entries only, as clang and other CPUs have them; function_graph then replaces return addresses.
 SITES ?= return
-D     := $(B)/demo/L$(LEVEL)$(if $(filter entry,$(SITES)),-entry)
+DB    := $(B)/demo$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))
+D     := $(DB)/L$(LEVEL)$(if $(filter entry,$(SITES)),-entry)
+DEMO_CC := $(CROSS_$(ARCH))$(if $(CROSS_$(ARCH)),gcc,$(CC))
+DEMO_LD := $(CROSS_$(ARCH))ld
 
-DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/kernel/*.S demo/*.c))
-DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
+# What differs by architecture: flags, where RAM begins, the sites of level 4 and up, and QEMU's machine.
+DEMO_ARCH_x86_64  := -mno-red-zone -mgeneral-regs-only -mcmodel=kernel
+DEMO_USER_x86_64  := -mgeneral-regs-only
+DEMO_RAM_x86_64   := 0
+DEMO_SITES_x86_64_return := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
+DEMO_SITES_x86_64_entry  := -fpatchable-function-entry=5 -fno-ipa-ra
+DEMO_QEMU_x86_64  := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -device isa-debug-exit,iobase=0xf4,iosize=4
+
+DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/arch/$(ARCH)/*.c demo/arch/$(ARCH)/*.S demo/*.c))
+DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(DEMO_CC) -print-file-name=include) -fno-builtin \
 	-fno-stack-protector -fno-pic -fno-common -fno-asynchronous-unwind-tables -fno-omit-frame-pointer \
-	-fno-optimize-sibling-calls -mno-red-zone -mgeneral-regs-only -mcmodel=kernel $(WARN)
-DEMO_CFLAGS := $(DEMO_FREE) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel
+	-fno-optimize-sibling-calls -fno-tree-loop-distribute-patterns $(WARN)
+DEMO_CFLAGS := $(DEMO_FREE) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel -Idemo/arch/$(ARCH)
 # Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
-DEMO_SITES_return := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
-DEMO_SITES_entry  := -fpatchable-function-entry=5 -fno-ipa-ra
-DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(SITES)))
+DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(ARCH)_$(SITES)))
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
-DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)))
+DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_$(ARCH)) $(WIRE_SRC)))
 
 # User programs: each .c is a program of its own, linked with start.c and nothing else.
 DEMO_PROGRAMS := $(filter-out start,$(notdir $(basename $(wildcard demo/user/*.c))))
-DEMO_USER     := $(B)/demo/user
-USER_FLAGS    := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) -fno-builtin \
-	-fno-stack-protector -fno-pic -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -mgeneral-regs-only $(WARN) -Itrace/include
+DEMO_USER     := $(DB)/user
+USER_FLAGS    := $(filter-out -fno-optimize-sibling-calls,$(DEMO_FREE)) $(DEMO_USER_$(ARCH)) -Itrace/include -Idemo/arch/$(ARCH)
 
 $(DEMO_USER)/%.o: demo/user/%.c
 	@mkdir -p $(@D)
-	$(CC) $(USER_FLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(USER_FLAGS) $(DEPFLAGS) -c $< -o $@
 $(DEMO_USER)/%.elf: $(DEMO_USER)/start.o $(DEMO_USER)/%.o demo/user/user.lds
-	$(LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments -T demo/user/user.lds $(filter %.o,$^) -o $@
+	$(DEMO_LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments -T demo/user/user.lds $(filter %.o,$^) -o $@
 
 # The programs as the kernel carries them: a table and the files themselves.
 $(DEMO_USER)/programs.S: $(DEMO_PROGRAMS:%=$(DEMO_USER)/%.elf) mk/demo.mk
@@ -40,40 +48,39 @@ $(DEMO_USER)/programs.S: $(DEMO_PROGRAMS:%=$(DEMO_USER)/%.elf) mk/demo.mk
 
 # Symbols: link once with an empty table, make the table from that, link again; text has not moved in between.
 define DEMO_LINK
-	$(LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments -T demo/kernel.lds $(1) -o $(2)
+	$(DEMO_LD) -nostdlib -static -z max-page-size=4096 --no-warn-rwx-segments --defsym=RAM_BASE=$(DEMO_RAM_$(ARCH)) -T demo/kernel.lds $(1) -o $(2)
 endef
 
 # All levels share the rules through a pattern on the level.
 $(D)/lib/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/lib/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/demo/%.o: demo/%.c
 	@mkdir -p $(@D)
-	$(CC) $(DEMO_CFLAGS) $(DEMO_TRACE_FLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) $(DEMO_TRACE_FLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/demo/%.o: demo/%.S
 	@mkdir -p $(@D)
-	$(CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/programs.o: $(DEMO_USER)/programs.S
 	@mkdir -p $(@D)
-	$(CC) -c $< -o $@
+	$(DEMO_CC) -c $< -o $@
 $(D)/ksyms0.S: demo/ksyms.awk
 	@mkdir -p $(@D)
 	awk -f $< /dev/null >$@
 $(D)/ksyms1.S: $(D)/kernel0.elf demo/ksyms.awk
-	nm -n $< | awk -f demo/ksyms.awk >$@
+	$(CROSS_$(ARCH))nm -n $< | awk -f demo/ksyms.awk >$@
 $(D)/ksyms%.o: $(D)/ksyms%.S
-	$(CC) -c $< -o $@
+	$(DEMO_CC) -c $< -o $@
 $(D)/kernel0.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms0.o demo/kernel.lds
 	$(call DEMO_LINK,$(filter %.o,$^),$@)
 $(D)/kernel.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms1.o demo/kernel.lds
 	$(call DEMO_LINK,$(filter %.o,$^),$@)
 
 SMP       ?= 4
-DEMO_QEMU := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -m 256M -smp $(SMP) -display none -no-reboot -net none \
-	-device isa-debug-exit,iobase=0xf4,iosize=4 -kernel $(D)/kernel.elf
+DEMO_QEMU := $(DEMO_QEMU_$(ARCH)) -m 256M -smp $(SMP) -display none -no-reboot -net none -kernel $(D)/kernel.elf
 
 CHECK_FAST_DEPS += $(B)/demo/L6/kernel.elf
 # The other levels and SITES=entry, built before the tests start: two of them at once would build the same objects.

@@ -35,41 +35,15 @@ void console_unlock(void); /* panic: whoever holds the console will not come bac
 void panic_text(const char *text) __attribute__((noreturn));
 void panic(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void panic_frame(const struct trapframe *f, const char *what) __attribute__((noreturn));
-void backtrace(uintptr_t rbp);
-void power_off(int code)
-	__attribute__((noreturn)); /* isa-debug-exit: QEMU leaves with code * 2 + 1 */
+void backtrace(uintptr_t fp);
 
 /* clock.c: nanoseconds since boot, the same on every CPU. */
 void clock_init(void);
+uint64_t clock_ns(void);
 void delay_us(uint32_t us);
-extern uint64_t clock_hz;		/* of the TSC */
-extern uint64_t clock_base, clock_mult; /* ns = (tsc - base) * mult >> 32 */
-static inline uint64_t clock_ns(void)
-{
-	uint32_t lo, hi;
+extern uint64_t clock_hz; /* of clock_counter() */
 
-	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-	uint64_t tsc = ((uint64_t)hi << 32 | lo) - clock_base;
-
-	return (uint64_t)((unsigned __int128)tsc * clock_mult >> 32);
-}
-
-/* apic.c */
-#define TICK_HZ 250
-#define PIT_HZ	1193182u /* its rate, on every PC */
-void apic_init(void);	 /* this CPU's local APIC and its timer */
-void ioapic_init(void);	 /* ISA lines 3 and 4 to CPU 0 */
-void apic_eoi(void);
-void apic_timer_start(void);
-void apic_ipi(uint32_t cpu, uint32_t vector);
-void apic_nmi(uint32_t cpu);
-int apic_nmi_timer(
-	uint32_t us); /* an NMI to every CPU, that often; 0: no more. -EINVAL: too often */
-void apic_init_ipi(uint32_t cpu);
-void apic_startup_ipi(uint32_t cpu, uint32_t at);
-
-/* serial.c: port 0 is the console (COM1), port 1 the trace line (COM2). */
-void serial_init(void);
+/* serial.c: port 0 is the console, port 1 the trace line. */
 void serial_put(int port, uint8_t byte);
 void serial_write(int port, const void *data, size_t bytes);
 int serial_get(int port); /* the next byte; waits in the scheduler's way */

@@ -38,7 +38,7 @@ static inline void unlock(struct spinlock *l, uint64_t flags)
 {
 	raw_unlock(l);
 	irq_restore(flags);
-	if ((flags & FLAGS_IF) && this_cpu()->need_resched && !preempt_count())
+	if (irq_flags_on(flags) && this_cpu()->need_resched && !preempt_count())
 		schedule();
 }
 

@@ -2,6 +2,7 @@
 /* panic.c -- the end: say what happened and where, show the last events, leave QEMU. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 #include "trace_points.h"
 #include "fathom/task.h"
@@ -10,13 +11,6 @@
 #define BACKTRACE_MAX  512 /* and no further */
 #define PANIC_EVENTS   40
 #define EXIT_PANIC     0x21
-
-void power_off(int code)
-{
-	outb(0xf4, (uint8_t)code);
-	for (;;)
-		__asm__ volatile("cli; hlt");
-}
 
 static void print_address(uintptr_t at)
 {
@@ -29,23 +23,24 @@ static void print_address(uintptr_t at)
 		kprintf("  %p\n", (void *)at);
 }
 
-/* Frame pointers: [rbp] is the caller's rbp, [rbp + 8] the way back. Only kernel addresses are followed, upwards. */
-static const uintptr_t *next_frame(uintptr_t above, uintptr_t rbp)
+/* Frame pointers: two words, the caller's frame pointer and the way back. Only kernel addresses are followed, upwards. */
+static const uintptr_t *next_frame(uintptr_t above, uintptr_t fp)
 {
-	const uintptr_t *f = (const uintptr_t *)rbp;
+	uintptr_t at = fp - FRAME_RECORD;
+	const uintptr_t *f = (const uintptr_t *)at;
 
-	return rbp > above && rbp >= PHYS_BASE && !(rbp & 7) && f[1] >= KERNEL_BASE ? f : NULL;
+	return fp && at > above && at >= PHYS_BASE && !(at & 7) && f[1] >= KERNEL_BASE ? f : NULL;
 }
 
 /* On whatever stack this is; but what function_graph has put in place of a way back, the tracer must tell. */
-void backtrace(uintptr_t rbp)
+void backtrace(uintptr_t fp)
 {
-	const uintptr_t *f = next_frame(0, rbp);
+	const uintptr_t *f = next_frame(0, fp);
 	int n = 0, i = 0;
 
 	for (; f && n < BACKTRACE_MAX; n++)
 		f = next_frame((uintptr_t)f, f[0]);
-	for (f = next_frame(0, rbp); i < n; i++, f = next_frame((uintptr_t)f, f[0]))
+	for (f = next_frame(0, fp); i < n; i++, f = next_frame((uintptr_t)f, f[0]))
 		if (i < BACKTRACE_ENDS || i >= n - BACKTRACE_ENDS)
 			print_address(fathom_return_address((uintptr_t)(f + 1), f[1]));
 		else if (i == BACKTRACE_ENDS)
@@ -57,12 +52,11 @@ static void panic_begin(void)
 {
 	static uint32_t panicking;
 
-	__asm__ volatile("cli");
+	irq_mask();
 	if (__atomic_exchange_n(&panicking, 1, __ATOMIC_ACQ_REL))
-		for (;;)
-			__asm__ volatile("hlt");
+		cpu_halt();
 	tracing_off();
-	nmi_stop_others();
+	stop_other_cpus();
 	console_unlock();
 }
 
@@ -103,12 +97,11 @@ void panic_text(const char *text)
 void panic_frame(const struct trapframe *f, const char *what)
 {
 	panic_begin();
-	kprintf("\nPANIC: %s: vector %lu error %lx ip %lx sp %lx flags %lx cr2 %lx\n", what,
-		f->vector, f->error, f->rip, f->rsp, f->rflags, read_cr2());
-	kprintf("rax %lx rbx %lx rcx %lx rdx %lx rsi %lx rdi %lx rbp %lx\n", f->rax, f->rbx, f->rcx,
-		f->rdx, f->rsi, f->rdi, f->rbp);
+	kprintf("\nPANIC: %s: vector %lu error %lx ip %lx sp %lx address %lx\n", what, f->vector,
+		f->error, frame_ip(f), frame_sp(f), frame_fault_at(f));
+	frame_print(f);
 	print_where();
-	print_address(f->rip);
-	backtrace(f->rbp);
+	print_address(frame_ip(f));
+	backtrace(frame_fp(f));
 	panic_end();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c -- the sampler in this kernel: what the timer or an NMI saw, where user memory may be read, the shell's `sample`. */
 #include "kernel.h"
+#include "machine.h"
 #include "sample.h"
 #include "shell.h"
 #include "task.h"
@@ -52,15 +53,15 @@ static void look(const struct trapframe *f)
 	struct fathom_sample s = {.task = (uint64_t)t->pid, .read_user = read_user};
 	const struct trapframe *u = f;
 
-	if (!(f->cs & 3)) {
-		s.ip = f->rip;
-		s.fp = f->rbp;
+	if (!frame_is_user(f)) {
+		s.ip = frame_ip(f);
+		s.fp = frame_fp(f);
 		u = (const struct trapframe *)(t->kstack + KSTACK_SIZE) - 1;
 	}
 	peeked[this_cpu()->id].page = 1; /* no page */
-	if (t->vm.pml4) {
-		s.user_ip = u->rip;
-		s.user_fp = u->rbp;
+	if (t->vm.root) {
+		s.user_ip = frame_ip(u);
+		s.user_fp = frame_fp(u);
 		s.user_hi = USER_TOP;
 	}
 	fathom_sampler_tick(&s);
@@ -115,7 +116,7 @@ int64_t sample_control(uint32_t flags, uint64_t arg)
 	int64_t result = fathom_sampler_control(flags, arg);
 
 	if (result >= 0 && (flags & FATHOM_SAMPLER_STOP)) {
-		apic_nmi_timer(0);
+		irq_nmi_timer(0);
 		by_nmi = 0;
 	}
 	return result;
@@ -183,7 +184,7 @@ static int64_t sample_start(int argc, char **argv, int nmi)
 
 	if (err < 0)
 		return err;
-	err = nmi ? apic_nmi_timer((uint32_t)us) : 0;
+	err = nmi ? irq_nmi_timer((uint32_t)us) : 0;
 	if (err < 0)
 		return err;
 	by_nmi = nmi;

@@ -2,6 +2,7 @@
 /* sched.c -- who runs: a queue per CPU, three classes in one order, wakeups across CPUs, idle CPUs that steal. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 #include "stream.h"
 #include "trace_points.h"
@@ -108,12 +109,11 @@ static void switch_tasks(struct cpu *c, struct task *prev, struct task *next, in
 	if (fathom_wanted(FATHOM_WANT_SWITCH))
 		note_switch(prev, next);
 	c->current = next;
-	c->kstack = (uint64_t)next->kstack + KSTACK_SIZE;
-	c->tss.rsp[0] = c->kstack;
+	cpu_set_stack(&c->arch, (uintptr_t)next->kstack + KSTACK_SIZE);
 	c->switched_from = prev;
 	vm_load(&next->vm);
 	stream_switch(next, next == c->idle);
-	switch_to(&prev->rsp, next->rsp);
+	switch_to(prev, next);
 	finish_switch();
 }
 
@@ -142,9 +142,9 @@ void schedule(void)
 NOTRACE void task_first(void)
 {
 	finish_switch();
-	if (current_task()->vm.pml4) {
+	if (current_task()->vm.root) {
 		stream_leave();
-		hook_irqs_on(); /* the iretq to come is what turns them on */
+		hook_irqs_on(); /* the return to user mode is what turns them on */
 	} else {
 		irq_enable();
 	}
@@ -154,7 +154,7 @@ static void kick(struct cpu *c)
 {
 	c->need_resched = 1;
 	if (c != this_cpu())
-		apic_ipi(c->id, VEC_RESCHED);
+		irq_send(c->id, VEC_RESCHED);
 }
 
 /* A task became ready on c and c does not take it at once: an idle CPU may come and steal it. */
@@ -406,11 +406,11 @@ void sched_init(uint32_t cpu)
 {
 	struct cpu *c = &cpus[cpu];
 
+	c->id = cpu;
 	c->idle = task_idle(cpu);
 	c->current = c->idle;
-	c->kstack = (uint64_t)c->idle->kstack + KSTACK_SIZE;
-	c->tss.rsp[0] = c->kstack;
-	__atomic_store_n(&c->online, 1, __ATOMIC_RELEASE); /* tasks may be put here */
+	cpu_set_stack(&c->arch, (uintptr_t)c->idle->kstack + KSTACK_SIZE);
+	cpu_init(c);
 }
 
 void sched_idle(void)
@@ -432,7 +432,7 @@ void sched_idle(void)
 			schedule();
 		} else {
 			hook_irqs_on();
-			__asm__ volatile("sti; hlt" ::: "memory");
+			cpu_wait();
 		}
 	}
 }

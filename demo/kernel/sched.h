@@ -30,7 +30,7 @@ enum sched_class {
 #define PRIO_ORDINARY 120
 #define PRIO_IDLE     140
 
-void sched_init(uint32_t cpu); /* make the CPU's idle task, which is the caller from now on */
+void sched_init(uint32_t cpu); /* first of all: set the CPU up; the caller is its idle task */
 void sched_idle(void) __attribute__((noreturn));
 void schedule(void);	     /* give the CPU to the best task; may return much later, elsewhere */
 void wakeup(struct task *t); /* any context but NMI */
@@ -44,7 +44,6 @@ void sched_handoff(
 	struct task *to); /* current blocks and `to`, blocked on this CPU, runs at once */
 void sched_resched(void); /* the interrupt that another CPU's wakeup() sent */
 void task_first(void);
-void switch_to(uint64_t *save_rsp, uint64_t load_rsp);
 int sched_set(struct task *t, int class, int prio, uint64_t period_ns);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* serial.c -- two 16550 ports: the console and the trace line. Output polls; input comes by interrupt into a queue. */
+/* serial.c -- two ports, the console and the trace line. Output polls; input comes by interrupt into a queue. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 
 #define QUEUE 4096 /* bytes of input that may wait; a power of two */
 
 struct port {
-	uint16_t io;
 	struct spinlock lock;
 	uint8_t queue[QUEUE];
 	uint32_t head, tail; /* written at head, read at tail */
@@ -15,60 +15,27 @@ struct port {
 	struct task *reader; /* who sleeps until there is input */
 };
 
-static struct port ports[2] = {{.io = 0x3f8}, {.io = 0x2f8}};
-
-void serial_init(void)
-{
-	for (int i = 0; i < 2; i++) {
-		uint16_t io = ports[i].io;
-
-		outb(io + 3, 0x80); /* divisor latch: 115200 baud */
-		outb(io + 0, 1);
-		outb(io + 1, 0);
-		outb(io + 3, 0x03); /* 8n1 */
-		outb(io + 2, 0xc7); /* FIFO on */
-		outb(io + 4, 0x0b); /* DTR, RTS, interrupts reach the line */
-		outb(io + 1, 0x01); /* interrupt on input */
-	}
-}
+static struct port ports[2];
 
 void serial_put(int port, uint8_t byte)
 {
-	uint16_t io = ports[port].io;
-
-	while (!(inb(io + 5) & 0x20))
-		;
-	outb(io, byte);
+	uart_put(port, &byte, 1);
 }
 
-/* When the transmitter is empty its FIFO takes 16 bytes without asking in between. */
 void serial_write(int port, const void *data, size_t bytes)
 {
-	uint16_t io = ports[port].io;
-	const uint8_t *p = data;
-
-	while (bytes) {
-		size_t n = bytes < 16 ? bytes : 16;
-
-		while (!(inb(io + 5) & 0x20))
-			cpu_pause();
-		for (size_t i = 0; i < n; i++)
-			outb(io, p[i]);
-		p += n;
-		bytes -= n;
-	}
+	uart_put(port, data, bytes);
 }
 
 void serial_interrupt(int port)
 {
 	struct port *p = &ports[port];
 	uint64_t flags = lock(&p->lock);
+	int byte;
 
-	while (inb(p->io + 5) & 1) {
-		uint8_t byte = inb(p->io);
-
+	while ((byte = uart_get(port)) >= 0) {
 		if (p->head - p->tail < QUEUE)
-			p->queue[p->head++ % QUEUE] = byte;
+			p->queue[p->head++ % QUEUE] = (uint8_t)byte;
 		else
 			p->dropped++;
 	}

@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "shell.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 
 #define LINE_MAX 256
@@ -106,13 +107,17 @@ static void nmi_sender(void *arg)
 	uint64_t count = (uint64_t)arg;
 
 	for (uint64_t i = 0; i < count; i++) {
-		apic_nmi((uint32_t)(i % nr_cpus));
+		irq_send_nmi((uint32_t)(i % nr_cpus));
 		delay_us(20);
 	}
 }
 
 static int cmd_nmi(int argc, char **argv)
 {
+	if (!HAVE_NMI) {
+		kprintf("nmi: this machine has none\n");
+		return -ENOSYS;
+	}
 	struct spawn s = {.name = "nmi",
 			  .fn = nmi_sender,
 			  .arg = argc > 1 ? parse_u64(argv[1]) : 1000,
@@ -134,7 +139,7 @@ static __attribute__((noinline)) int without_end(volatile int *above)
 	return here > 0 ? without_end(&here) + here : 0;
 }
 
-/* Three things that end a kernel: an address that is nobody's, a stack that is too short, the user's %gs. */
+/* Three things that end a kernel: an address that is nobody's, a stack that is too short, no way to its own CPU's data. */
 static int cmd_fault(int argc, char **argv)
 {
 	volatile uintptr_t nobodys = 8; /* what a NULL pointer to a struct would hit */
@@ -142,8 +147,8 @@ static int cmd_fault(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "stack"))
 		return without_end(&depth);
-	if (argc > 1 && !strcmp(argv[1], "gs"))
-		__asm__ volatile("swapgs");
+	if (argc > 1 && !strcmp(argv[1], "cpu") && cpu_lose())
+		return -ENOSYS;
 	return *(volatile int *)nobodys;
 }
 
@@ -191,7 +196,7 @@ const struct shell_command shell_commands[] = {
 	{"sleep", "MILLISECONDS", cmd_sleep},
 	{"nmi", "COUNT: send that many NMIs, to all CPUs in turn, in the background", cmd_nmi},
 	{"panic", "panic", cmd_panic},
-	{"fault", "[stack|gs]: touch what is not there, in the kernel", cmd_fault},
+	{"fault", "[stack|cpu]: touch what is not there, in the kernel", cmd_fault},
 	{"hang", "hang with interrupts off", cmd_hang},
 	{"exit", "[CODE]: leave QEMU", cmd_exit},
 	{NULL, NULL, NULL},

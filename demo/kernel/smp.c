@@ -2,48 +2,34 @@
 /* smp.c -- the other CPUs: waking them one by one, and running a function on all of them. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 #include "vm.h"
 
-extern uint8_t ap_trampoline[], ap_trampoline_end[];
+struct cpu cpus[CPUS_MAX];
+uint32_t nr_cpus = 1;
 
-/* boot.S reads these when the AP arrives; one AP at a time. It takes its number: who finds 0 came too late, and stops. */
+/* boot.S reads these when the CPU arrives; one at a time. */
 uint64_t ap_stack;
 uint32_t ap_number;
 
 static int wake(uint32_t id)
 {
 	ap_stack = (uint64_t)task_idle(id)->kstack + KSTACK_SIZE;
-	ap_number = id;
-	apic_init_ipi(id);
-	delay_us(10000);
-	for (int tries = 0; tries < 2 && !cpus[id].online; tries++) {
-		apic_startup_ipi(id, AP_START);
-		for (int ms = 0; ms < 2000 && !cpus[id].online; ms++)
-			delay_us(1000);
-	}
-	if (!cpus[id].online && __atomic_exchange_n(&ap_number, 0, __ATOMIC_SEQ_CST))
+	__atomic_store_n(&ap_number, id, __ATOMIC_SEQ_CST);
+	if (machine_start_cpu(id))
 		return 0;
-	while (!cpus[id].online) /* it has begun, and will come */
+	while (!__atomic_load_n(&cpus[id].online,
+				__ATOMIC_ACQUIRE)) /* it has begun, and will come */
 		cpu_pause();
 	return 1;
 }
 
-/* How many there are, QEMU tells by its configuration device: item 5, a 16-bit number. */
-uint32_t smp_count(void)
-{
-	outw(0x510, 5);
-	uint32_t n = inb(0x511);
-
-	n |= (uint32_t)inb(0x511) << 8;
-	return n < 1 ? 1 : n > CPUS_MAX ? CPUS_MAX : n;
-}
-
 void smp_init(void)
 {
-	uint32_t n = LEVEL < 2 ? 1 : smp_count();
+	uint32_t n = LEVEL < 2 ? 1 : machine.nr_cpus;
 
-	memcpy(phys_to_virt(AP_START), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
+	cpus[0].online = 1;
 	for (uint32_t id = 1; id < n; id++) {
 		if (!wake(id)) {
 			kprintf("cpu %u does not answer\n", id);
@@ -56,10 +42,10 @@ void smp_init(void)
 
 void ap_main(uint32_t id)
 {
-	cpu_init(id);
-	apic_init();
 	sched_init(id);
-	apic_timer_start();
+	irq_init();
+	__atomic_store_n(&cpus[id].online, 1, __ATOMIC_RELEASE); /* tasks may be put here */
+	irq_timer_start();
 	sched_idle();
 }
 
@@ -81,7 +67,7 @@ static void call_begin(void (*fn)(void), uint32_t hold)
 	__atomic_store_n(&call.pending, nr_cpus - 1, __ATOMIC_RELEASE);
 	for_each_cpu (c)
 		if (c != this_cpu())
-			apic_ipi(c->id, VEC_CALL);
+			irq_send(c->id, VEC_CALL);
 	while (__atomic_load_n(&call.pending, __ATOMIC_ACQUIRE))
 		cpu_pause();
 }
@@ -104,7 +90,7 @@ void smp_call_forever(void (*fn)(void))
 	call.fn = fn;
 	for_each_cpu (c)
 		if (c != this_cpu())
-			apic_ipi(c->id, VEC_CALL);
+			irq_send(c->id, VEC_CALL);
 	fn();
 }
 

@@ -41,24 +41,25 @@ static NOTRACE uint8_t like_sel4(uint64_t number)
 	}
 }
 
-void NOTRACE stream_syscall(const struct trapframe *f)
+void NOTRACE stream_syscall(struct trapframe *f)
 {
 	struct wire_sel4_entry e = {.path = WIRE_SEL4_PATH_UNKNOWN_SYSCALL};
 
 	if (!fathom_stream_is_on())
 		return;
-	e.syscall = like_sel4(f->rax);
+	e.syscall = like_sel4(frame_syscall(f));
 	if (e.syscall) {
 		e.path = WIRE_SEL4_PATH_SYSCALL;
 		e.cap = e.syscall == 7 ? 0 : CAP_TYPE_ENDPOINT;
-		e.fastpath = e.cap && ipc_is_fast(f->rax == SYS_call	     ? IPC_CALL
-						  : f->rax == SYS_reply_recv ? IPC_REPLY_RECV
-						  : f->rax == SYS_send	     ? IPC_SEND
-									     : IPC_RECV,
-						  (uint32_t)f->rdi);
+		e.fastpath =
+			e.cap && ipc_is_fast(frame_syscall(f) == SYS_call	  ? IPC_CALL
+					     : frame_syscall(f) == SYS_reply_recv ? IPC_REPLY_RECV
+					     : frame_syscall(f) == SYS_send	  ? IPC_SEND
+										  : IPC_RECV,
+					     (uint32_t)frame_arg(f, 0));
 	}
 	fathom_stream_kernel_entry(&e, 0);
-	fathom_stream_syscall((uint32_t)f->rax);
+	fathom_stream_syscall((uint32_t)frame_syscall(f));
 }
 
 void NOTRACE stream_trap(const struct trapframe *f)
@@ -69,7 +70,7 @@ void NOTRACE stream_trap(const struct trapframe *f)
 		e.path = WIRE_SEL4_PATH_VM_FAULT;
 	else if (f->vector == 1 || f->vector == VEC_BREAKPOINT)
 		e.path = WIRE_SEL4_PATH_DEBUG_FAULT;
-	else if (f->vector < 32)
+	else if (f->vector < VEC_EXCEPTIONS)
 		e.path = WIRE_SEL4_PATH_USER_FAULT;
 	fathom_stream_kernel_entry(&e, 0);
 	if (e.path == WIRE_SEL4_PATH_USER_FAULT)

@@ -11,7 +11,7 @@ struct task;
 #if LEVEL >= 4
 void stream_init(uint32_t cpus);
 /* The CPU came from a task in user mode, or out of the idle task; with interrupts off. */
-void stream_syscall(const struct trapframe *f);
+void stream_syscall(struct trapframe *f);
 void stream_trap(const struct trapframe *f);
 /* It goes back there. */
 void stream_leave(void);

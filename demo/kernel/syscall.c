@@ -2,6 +2,7 @@
 /* syscall.c -- the system calls: a table, each handler a few lines over the subsystem that does the work. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "sample.h"
 #include "syscalls.h"
 #include "task.h"
@@ -10,17 +11,17 @@
 
 static int64_t sys_exit(struct trapframe *f)
 {
-	task_exit((int)f->rdi);
+	task_exit((int)frame_arg(f, 0));
 }
 
 static int64_t sys_write(struct trapframe *f)
 {
 	char buf[128];
-	size_t n = f->rsi < sizeof(buf) ? f->rsi : sizeof(buf);
+	size_t n = frame_arg(f, 1) < sizeof(buf) ? frame_arg(f, 1) : sizeof(buf);
 
-	if (!vm_readable(&current_task()->vm, f->rdi, n))
+	if (!vm_readable(&current_task()->vm, frame_arg(f, 0), n))
 		return -EFAULT;
-	memcpy(buf, (const void *)f->rdi,
+	memcpy(buf, (const void *)frame_arg(f, 0),
 	       n); /* page faults on the way are served, and no lock is held */
 	console_write(buf, n);
 	return (int64_t)n;
@@ -41,7 +42,7 @@ static int64_t sys_yield(struct trapframe *f)
 
 static int64_t sys_sleep(struct trapframe *f)
 {
-	sleep_until(clock_ns() + f->rdi);
+	sleep_until(clock_ns() + frame_arg(f, 0));
 	return 0;
 }
 
@@ -64,42 +65,42 @@ static int64_t sys_spawn(struct trapframe *f)
 	char name[NAME_MAX];
 	struct spawn s = {
 		.name = name,
-		.arg = f->rsi,
-		.endpoint = f->rdx ? cap_endpoint((uint32_t)f->rdx) : NULL,
-		.class = (int)(f->r10 >> 8),
-		.prio = (int)(f->r10 & 255),
-		.period = f->r8,
+		.arg = frame_arg(f, 1),
+		.endpoint = frame_arg(f, 2) ? cap_endpoint((uint32_t)frame_arg(f, 2)) : NULL,
+		.class = (int)(frame_arg(f, 3) >> 8),
+		.prio = (int)(frame_arg(f, 3) & 255),
+		.period = frame_arg(f, 4),
 	};
 
-	if (f->rdx && !s.endpoint)
+	if (frame_arg(f, 2) && !s.endpoint)
 		return -EBADF;
-	if (copy_user_name(name, f->rdi))
+	if (copy_user_name(name, frame_arg(f, 0)))
 		return -EFAULT;
 	return task_spawn(&s);
 }
 
 static int64_t sys_wait(struct trapframe *f)
 {
-	int code = 0, pid = task_wait((int32_t)f->rdi, &code);
+	int code = 0, pid = task_wait((int32_t)frame_arg(f, 0), &code);
 
-	if (pid > 0 && f->rsi) {
-		if (!vm_readable(&current_task()->vm, f->rsi, sizeof(code)))
+	if (pid > 0 && frame_arg(f, 1)) {
+		if (!vm_readable(&current_task()->vm, frame_arg(f, 1), sizeof(code)))
 			return -EFAULT;
-		memcpy((void *)f->rsi, &code, sizeof(code));
+		memcpy((void *)frame_arg(f, 1), &code, sizeof(code));
 	}
 	return pid;
 }
 
 static int64_t sys_map(struct trapframe *f)
 {
-	uintptr_t at = vm_map(&current_task()->vm, f->rdi);
+	uintptr_t at = vm_map(&current_task()->vm, frame_arg(f, 0));
 
 	return at ? (int64_t)at : -ENOMEM;
 }
 
 static int64_t sys_unmap(struct trapframe *f)
 {
-	return vm_unmap(&current_task()->vm, f->rdi);
+	return vm_unmap(&current_task()->vm, frame_arg(f, 0));
 }
 
 static int64_t sys_endpoint(struct trapframe *f)
@@ -113,17 +114,17 @@ static int64_t do_ipc(struct trapframe *f, enum ipc_op op)
 {
 	uint64_t *m = current_task()->message;
 
-	m[0] = f->rsi;
-	m[1] = f->rdx;
-	m[2] = f->r10;
-	m[3] = f->r8;
-	int64_t result = ipc(op, (uint32_t)f->rdi);
+	m[0] = frame_arg(f, 1);
+	m[1] = frame_arg(f, 2);
+	m[2] = frame_arg(f, 3);
+	m[3] = frame_arg(f, 4);
+	int64_t result = ipc(op, (uint32_t)frame_arg(f, 0));
 
 	if (op != IPC_SEND && result >= 0) {
-		f->rsi = m[0];
-		f->rdx = m[1];
-		f->r10 = m[2];
-		f->r8 = m[3];
+		frame_arg(f, 1) = m[0];
+		frame_arg(f, 2) = m[1];
+		frame_arg(f, 3) = m[2];
+		frame_arg(f, 4) = m[3];
 	}
 	return result;
 }
@@ -150,9 +151,9 @@ static int64_t sys_reply_recv(struct trapframe *f)
 
 static int64_t sys_storm(struct trapframe *f)
 {
-	for (uint64_t i = 0; i < f->rdi; i++)
+	for (uint64_t i = 0; i < frame_arg(f, 0); i++)
 		for_each_cpu (c)
-			apic_ipi(c->id, VEC_STORM);
+			irq_send(c->id, VEC_STORM);
 	return 0;
 }
 
@@ -170,25 +171,25 @@ static int64_t sys_cpu(struct trapframe *f)
 
 static int64_t sys_sample(struct trapframe *f)
 {
-	return sample_control((uint32_t)f->rdi, f->rsi);
+	return sample_control((uint32_t)frame_arg(f, 0), frame_arg(f, 1));
 }
 
 #define SYSCALL_HANDLER(number, name) [number] = sys_##name,
 static int64_t (*const handlers[SYS_COUNT])(struct trapframe *) = {
 	SYSCALLS(SYSCALL_HANDLER, SYSCALL_HANDLER)};
 
-/* From syscall_entry, with interrupts off; they are on while the call runs, and off again on the way out. */
+/* From entry.S, with interrupts off; they are on while the call runs, and off again on the way out. */
 NOTRACE void syscall(struct trapframe *f)
 {
-	uint64_t number = f->rax, start = clock_ns();
+	uint64_t number = frame_syscall(f), start = clock_ns();
 
 	stream_syscall(f);
 	hook_irqs_off();
 	irq_enable();
-	trace_sys_enter((uint32_t)number, f->rdi, f->rsi, f->rdx);
+	trace_sys_enter((uint32_t)number, frame_arg(f, 0), frame_arg(f, 1), frame_arg(f, 2));
 	int64_t result = number < SYS_COUNT ? handlers[number](f) : -ENOSYS;
 
-	f->rax = (uint64_t)result;
+	frame_result(f) = (uint64_t)result;
 	trace_sys_exit((uint32_t)number, result, clock_ns() - start);
 	irq_save();
 	while (this_cpu()->need_resched)

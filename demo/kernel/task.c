@@ -2,6 +2,7 @@
 /* task.c -- tasks: making one, its end, waiting for it. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 #include "sample.h"
 #include "trace_points.h"
@@ -20,7 +21,16 @@ static char names[NAMES][NAME_MAX];
 static int32_t last_pid;
 static struct spinlock tasks_lock;
 
-extern void task_entry(void);
+_Static_assert(offsetof(struct task, sp) == TASK_SP, "layout.h");
+_Static_assert(offsetof(struct task, kstack) == TASK_KSTACK, "layout.h");
+_Static_assert(offsetof(struct task, cpu) == TASK_CPU, "layout.h");
+_Static_assert(offsetof(struct task, preempt_count) == TASK_PREEMPT, "layout.h");
+_Static_assert(offsetof(struct task, scratch) == TASK_SCRATCH, "layout.h");
+_Static_assert(offsetof(struct cpu, current) == CPU_CURRENT, "layout.h");
+_Static_assert(offsetof(struct cpu, id) == CPU_ID, "layout.h");
+_Static_assert(offsetof(struct cpu, nmi_depth) == CPU_NMI, "layout.h");
+_Static_assert(offsetof(struct cpu, arch) == CPU_ARCH, "layout.h");
+
 extern struct kstack bsp_stack;
 
 struct task *task_idle(uint32_t cpu)
@@ -84,36 +94,6 @@ const char *task_name(int32_t pid)
 	return pid > 0 && pid <= last_pid && pid > last_pid - NAMES ? names[pid % NAMES] : NULL;
 }
 
-/* The stack as switch_to() expects it: six registers and the way to task_entry; above it a user task's first frame. */
-static void build_stack(struct task *t, void (*fn)(void *), uint64_t arg, uintptr_t entry)
-{
-	uint64_t *sp = (uint64_t *)(t->kstack + KSTACK_SIZE);
-
-	if (!fn) {
-		struct trapframe *f = (struct trapframe *)sp - 1;
-
-		memset(f, 0, sizeof(*f));
-		f->rip = entry;
-		f->cs = SEL_UCODE;
-		f->ss = SEL_UDATA;
-		f->rflags = FLAGS_IF;
-		f->rsp = USER_TOP - 16;
-		f->rdi = arg;
-		sp = (uint64_t *)f;
-	} else {
-		*--sp = 0; /* where frame pointers end, and 16-byte alignment for what task_entry calls */
-		*--sp = 0;
-	}
-	*--sp = (uint64_t)task_entry;
-	*--sp = 0;	      /* rbp */
-	*--sp = (uint64_t)fn; /* rbx */
-	*--sp = arg;	      /* r12 */
-	*--sp = 0;
-	*--sp = 0;
-	*--sp = 0;
-	t->rsp = (uint64_t)sp;
-}
-
 int task_spawn(const struct spawn *s)
 {
 	struct task *t = take_slot();
@@ -143,7 +123,8 @@ int task_spawn(const struct spawn *s)
 		endpoint_get(s->endpoint);
 		t->caps[1] = (struct cap){CAP_ENDPOINT, s->endpoint};
 	}
-	build_stack(t, s->fn, s->arg, entry);
+	cpu_build_stack(t, s->fn, s->arg, entry);
+	t->preempt_count = 1; /* of the lock that finish_switch() releases */
 	int pid = t->pid;
 
 	trace_sched_process_fork(current_task()->name, current_task()->pid, t->name, pid);
@@ -156,7 +137,7 @@ int task_spawn(const struct spawn *s)
 void task_each_program(void (*tell)(int32_t pid, const char *program))
 {
 	for (int i = 0; i < TASKS_MAX; i++)
-		if (tasks[i].state < TASK_DEAD && tasks[i].vm.pml4 && tasks[i].name[0])
+		if (tasks[i].state < TASK_DEAD && tasks[i].vm.root && tasks[i].name[0])
 			tell(tasks[i].pid, tasks[i].name);
 }
 
@@ -181,14 +162,14 @@ void task_exit(int code)
 
 	trace_sched_process_exit(t->name, t->pid, t->prio);
 	fathom_task_exit(t->pid);
-	if (t->vm.pml4)
+	if (t->vm.root)
 		sample_map(t->pid, t->name, 1);
 	abandon_children(t->pid);
 	ipc_task_exit(t);
 	struct vm mine = t->vm;
 
 	/* First, and in one store: a switch away and back loads the kernel's tables now, never half an address. */
-	__atomic_store_n(&t->vm.pml4, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->vm.root, 0, __ATOMIC_RELEASE);
 	memset(&t->vm, 0, sizeof(t->vm));
 	vm_load(&t->vm);
 	vm_destroy(&mine);

@@ -26,15 +26,18 @@ enum task_state {
 struct fathom_task;
 
 struct task {
-	uint64_t rsp; /* while it does not run: its stack, as switch_to() left it */
+	uint64_t sp; /* while it does not run: its stack, as switch_to() left it */
+	uint8_t *kstack;
+	/* home: whose run queue. Changes only while the task is ready and not running */
+	volatile uint32_t cpu;
+	volatile uint32_t preempt_count; /* > 0: schedule() may not be called here */
+	uint64_t scratch[2];		 /* entry.S: registers, while they have no other place */
 	volatile uint32_t state;
 	int32_t pid;
 	char name[NAME_MAX];
 	int32_t parent; /* pid; 0 when nobody waits */
 	int32_t exit_code;
 
-	/* home: whose run queue. Changes only while the task is ready and not running */
-	volatile uint32_t cpu;
 	int prio;
 	enum sched_class class;
 	uint64_t period, deadline; /* ns; deadline class only */
@@ -50,7 +53,6 @@ struct task {
 	struct task *caller; /* who waits for this task's reply */
 	int32_t waits_for;   /* pid in task_wait(), -1: any */
 
-	uint8_t *kstack;
 	struct fathom_task *trace; /* what tracers keep for it */
 };
 

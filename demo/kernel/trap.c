@@ -2,13 +2,14 @@
 /* trap.c -- what interrupted us, and what to do about it: exceptions, device and timer interrupts, IPIs, NMIs. */
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "sample.h"
 #include "task.h"
 #include "stream.h"
 #include "trace_points.h"
 #include "fathom/trace.h"
 
-static const char *const exception_names[32] = {
+static const char *const exception_names[VEC_EXCEPTIONS] = {
 	"divide error",
 	"debug",
 	"NMI",
@@ -33,37 +34,34 @@ static const char *const exception_names[32] = {
 
 static const struct cpu *speaker; /* panics, and wants the other CPUs still */
 
-static NOTRACE int from_user(const struct trapframe *f)
-{
-	return (f->cs & 3) != 0;
-}
-
 /* User mode, or the idle task: the kernel had nothing to do. */
 static NOTRACE int from_outside(const struct trapframe *f)
 {
-	return from_user(f) || (f->vector >= 32 && this_cpu()->current == this_cpu()->idle);
+	return frame_is_user(f) ||
+	       (f->vector >= VEC_EXCEPTIONS && this_cpu()->current == this_cpu()->idle);
 }
 
 /* What Linux calls the end that an exception brings. */
 static int signal_of(uint64_t vector)
 {
 	switch (vector) {
-	case 0:
+	case VEC_DIVIDE:
 	case 16:
-	case 19: return 8;	       /* SIGFPE */
-	case 6: return 4;	       /* SIGILL */
-	case VEC_BREAKPOINT: return 5; /* SIGTRAP */
-	default: return 11;	       /* SIGSEGV */
+	case 19: return 8;		   /* SIGFPE */
+	case VEC_INVALID_OPCODE: return 4; /* SIGILL */
+	case VEC_BREAKPOINT: return 5;	   /* SIGTRAP */
+	case VEC_ALIGNMENT: return 7;	   /* SIGBUS */
+	default: return 11;		   /* SIGSEGV */
 	}
 }
 
 /* A task did what it may not: say so and end it. The kernel goes on. */
 static void crash(const struct trapframe *f, uintptr_t at)
 {
-	const char *what = f->vector < 32 ? exception_names[f->vector] : "exception";
+	const char *what = f->vector < VEC_EXCEPTIONS ? exception_names[f->vector] : "exception";
 
 	kprintf("%s[%d]: %s at ip %lx, address %lx, sp %lx\n", current_task()->name,
-		current_task()->pid, what, f->rip, at, f->rsp);
+		current_task()->pid, what, frame_ip(f), at, frame_sp(f));
 	trace_signal_generate(signal_of(f->vector), (int)f->vector, current_task()->name,
 			      current_task()->pid);
 	irq_enable();
@@ -72,37 +70,52 @@ static void crash(const struct trapframe *f, uintptr_t at)
 
 static void page_fault(struct trapframe *f)
 {
-	uintptr_t at = read_cr2();
+	uintptr_t at = frame_fault_at(f);
 
 	stream_fault(at, f->error);
-	if (from_user(f))
-		trace_page_fault_user(at, f->rip, f->error);
+	if (frame_is_user(f))
+		trace_page_fault_user(at, frame_ip(f), f->error);
 	else
-		trace_page_fault_kernel(at, f->rip, f->error);
+		trace_page_fault_kernel(at, frame_ip(f), f->error);
 	if (!vm_fault(&current_task()->vm, at, f->error))
 		return;
-	if (from_user(f))
+	if (frame_is_user(f))
 		crash(f, at);
 	panic_frame(f, "page fault in the kernel");
 }
 
 static NOTRACE void exception(struct trapframe *f)
 {
-	if (f->vector == VEC_BREAKPOINT && fathom_arch_breakpoint(&f->rip))
-		return; /* text is being patched on another CPU, and f->rip now leads around it */
+	if (f->vector == VEC_BREAKPOINT && fathom_arch_breakpoint(&frame_ip(f)))
+		return; /* text is being patched on another CPU, and the frame now leads around it */
 	if (f->vector == VEC_PAGE_FAULT)
 		page_fault(f);
-	else if (from_user(f))
+	else if (frame_is_user(f))
 		crash(f, 0);
-	else if (f->vector == VEC_DOUBLE_FAULT && vm_is_guard(read_cr2()))
+	else if (f->vector == VEC_DOUBLE_FAULT && vm_is_guard(frame_fault_at(f)))
 		panic_frame(f, "kernel stack overflow");
 	else
 		panic_frame(f, exception_names[f->vector]);
 }
 
+/* The speaker goes on: an NMI that was on its way to it when it stopped the others is like any. */
+static NOTRACE int must_stop(void)
+{
+	const struct cpu *s = __atomic_load_n(&speaker, __ATOMIC_RELAXED);
+
+	return s && s != this_cpu();
+}
+
+static void halt_if_told(void)
+{
+	if (must_stop())
+		cpu_halt();
+}
+
 static void tick(void)
 {
 	this_cpu()->ticks++;
+	irq_timer_next();
 	scheduler_tick();
 }
 
@@ -112,9 +125,12 @@ static void dispatch(uint32_t vector)
 	case VEC_TIMER: tick(); break;
 	case VEC_RESCHED: sched_resched(); break;
 	case VEC_CALL: smp_call_interrupt(); break;
-	case VEC_STORM: this_cpu()->nr_ipis++; break;
-	case VEC_IRQ0 + 3: serial_interrupt(1); break;
-	case VEC_IRQ0 + 4: serial_interrupt(0); break;
+	case VEC_STORM:
+		this_cpu()->nr_ipis++;
+		halt_if_told();
+		break;
+	case VEC_SERIAL1: serial_interrupt(1); break;
+	case VEC_SERIAL0: serial_interrupt(0); break;
 	default: break;
 	}
 }
@@ -126,8 +142,8 @@ static const char *vector_name(uint32_t vector)
 	case VEC_RESCHED: return "resched";
 	case VEC_CALL: return "call";
 	case VEC_STORM: return "storm";
-	case VEC_IRQ0 + 3: return "serial1";
-	case VEC_IRQ0 + 4: return "serial0";
+	case VEC_SERIAL1: return "serial1";
+	case VEC_SERIAL0: return "serial0";
 	default: return "spurious";
 	}
 }
@@ -142,18 +158,17 @@ static IRQ_ENTRY void interrupt(struct trapframe *f)
 		sample_tick(f);
 	dispatch(vector);
 	trace_irq_handler_exit((int)vector, 1);
-	if (vector != VEC_SPURIOUS)
-		apic_eoi();
+	irq_end(vector);
 }
 
 /* Every vector but NMI arrives here, with interrupts off. On the way out the scheduler may take over. */
 NOTRACE void trap(struct trapframe *f)
 {
-	if (f->rflags & FLAGS_IF)
+	if (frame_irqs_on(f))
 		hook_irqs_off();
 	if (from_outside(f))
 		stream_trap(f);
-	if (f->vector < 32) {
+	if (f->vector < VEC_EXCEPTIONS) {
 		exception(f);
 	} else {
 		this_cpu()
@@ -163,30 +178,21 @@ NOTRACE void trap(struct trapframe *f)
 	}
 	struct cpu *c = this_cpu();
 
-	if (c->need_resched && (f->rflags & FLAGS_IF) && !c->preempt_count && !c->irq_depth)
+	if (c->need_resched && frame_irqs_on(f) && !preempt_count() && !c->irq_depth)
 		schedule();
 	if (from_outside(f))
 		stream_leave();
-	if (f->rflags & FLAGS_IF)
+	if (frame_irqs_on(f))
 		hook_irqs_on();
-}
-
-/* The speaker goes on: an NMI that was on its way to it when it stopped the others is like any. */
-static NOTRACE int must_stop(void)
-{
-	const struct cpu *s = __atomic_load_n(&speaker, __ATOMIC_RELAXED);
-
-	return s && s != this_cpu();
 }
 
 /* May interrupt anything, the middle of a trace record included: touches nothing but counters and the tracer. */
 static __attribute__((noinline)) void nmi_work(struct trapframe *f)
 {
 	this_cpu()->nr_nmis++;
-	trace_nmi_handler(f->rip, from_user(f));
+	trace_nmi_handler(frame_ip(f), frame_is_user(f));
 	sample_nmi(f);
-	while (must_stop())
-		__asm__ volatile("cli; hlt");
+	halt_if_told();
 }
 
 /* Not traced itself: a breakpoint here would find nmi_depth 0, and leave by an iretq that lets the next NMI in. */
@@ -197,11 +203,12 @@ NOTRACE void nmi(struct trapframe *f)
 	this_cpu()->nmi_depth--;
 }
 
-void nmi_stop_others(void)
+/* Without NMIs a CPU whose interrupts are off goes on: it has 20 ms to come out of that. */
+void stop_other_cpus(void)
 {
 	__atomic_store_n(&speaker, this_cpu(), __ATOMIC_SEQ_CST);
 	for_each_cpu (c)
-		if (c != this_cpu())
-			apic_nmi(c->id);
+		if (c != this_cpu() && irq_send_nmi(c->id))
+			irq_send(c->id, VEC_STORM);
 	delay_us(20000);
 }

@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* vm.c -- address spaces: four levels of page tables, filled by page faults from the regions that allow them. */
+/* vm.c -- address spaces: page tables, filled by page faults from the regions that allow them. */
 #include "kernel.h"
 #include "cpu.h"
+#include "mmu.h"
 #include "vm.h"
 
 /*
- * The lower half of a pml4 belongs to the task, the upper half is the kernel's and the same everywhere. A task has one
- * thread and runs on one CPU at a time, and a switch loads %cr3, so no other CPU ever holds a stale entry of a user page:
- * there is no shoot-down to do.
+ * The lower part of a root table belongs to the task, the rest is the kernel's and the same everywhere. A task has one
+ * thread and runs on one CPU at a time, and a switch forgets its pages, so no other CPU ever holds a stale entry of a
+ * user page: there is no shoot-down to do.
  */
-#define PTE_PRESENT 1ull
-#define PTE_WRITE   2ull
-#define PTE_USER    4ull
-#define PTE_LARGE   0x80ull
-#define PTE_NX	    (1ull << 63)
-#define PTE_ADDR    0x000ffffffffff000ull
-
-#define FAULT_PRESENT 1u
-#define FAULT_WRITE   2u
-#define FAULT_FETCH   16u
-
-extern uint64_t boot_pml4[512], kernel_pd[512];
+extern uint64_t kernel_pd[512]; /* boot.S: RAM from RAM_BASE on, 2 MiB an entry, at KERNEL_BASE */
 extern uint8_t text_end[];
 
 static uint64_t *table(uint64_t entry)
 {
-	return phys_to_virt(entry & PTE_ADDR);
+	return phys_to_virt(pte_phys(entry));
 }
 
 static uint64_t frame_zeroed(void)
@@ -41,51 +31,50 @@ static uint64_t frame_zeroed(void)
 void vm_protect_kernel(void)
 {
 	for (uint64_t i = 0; i < 512; i++) {
-		if (i << 21 < virt_to_phys(text_end))
-			kernel_pd[i] &= ~PTE_WRITE;
-		else
-			kernel_pd[i] |= PTE_NX;
+		if (KERNEL_BASE + (i << 21) < (uintptr_t)text_end)
+			kernel_pd[i] = pte_read_only(kernel_pd[i]);
+		else if (pte_is_large(kernel_pd[i]))
+			kernel_pd[i] = pte_no_exec(kernel_pd[i]);
 	}
-	write_cr3(read_cr3());
+	mmu_flush_all();
 }
 
 /* The 2 MiB page around it becomes 512 small ones, one of them missing. */
 void vm_guard(const void *page)
 {
-	uint64_t at = virt_to_phys(page), *pd = &kernel_pd[at >> 21];
+	uintptr_t at = (uintptr_t)page;
+	uint64_t *pd = &kernel_pd[at >> 21 & 511];
 
-	if (*pd & PTE_LARGE) {
+	if (pte_is_large(*pd)) {
 		uint64_t *pages = frame_early(PAGE_SIZE);
 
 		for (uint64_t i = 0; i < 512; i++)
-			pages[i] = (*pd & ~PTE_LARGE) + i * PAGE_SIZE;
-		*pd = virt_to_phys(pages) | PTE_PRESENT | PTE_WRITE;
+			pages[i] = pte_no_exec(pte_part(*pd, i)); /* data: text has no guards */
+		*pd = pte_kernel_table(virt_to_phys(pages));
 	}
 	table(*pd)[at >> 12 & 511] = 0;
-	write_cr3(read_cr3());
+	mmu_flush_all();
 }
 
 int vm_is_guard(uintptr_t at)
 {
-	uint64_t pd = at >= KERNEL_BASE ? kernel_pd[at >> 21 & 511] : PTE_LARGE;
+	uint64_t pd = at >= KERNEL_BASE ? kernel_pd[at >> 21 & 511] : 0;
 
-	return !(pd & PTE_LARGE) && !(table(pd)[at >> 12 & 511] & PTE_PRESENT);
+	return pte_present(pd) && !pte_is_large(pd) && !pte_present(table(pd)[at >> 12 & 511]);
 }
 
-/* What boot code saw at address 0 on is no more: NULL faults. */
 void vm_forget_low(void)
 {
-	boot_pml4[0] = 0;
-	write_cr3(read_cr3());
+	mmu_forget_low();
 }
 
 int vm_create(struct vm *vm)
 {
 	memset(vm, 0, sizeof(*vm));
-	vm->pml4 = frame_zeroed();
-	if (!vm->pml4)
+	vm->root = frame_zeroed();
+	if (!vm->root)
 		return -ENOMEM;
-	memcpy((uint64_t *)phys_to_virt(vm->pml4) + 256, boot_pml4 + 256, 256 * 8);
+	mmu_new_root(phys_to_virt(vm->root));
 	vm->heap_end = USER_HEAP;
 	return 0;
 }
@@ -95,31 +84,28 @@ static void free_pages(uint64_t at, int level)
 {
 	uint64_t *t = phys_to_virt(at);
 
-	for (int i = 0; i < (level == 4 ? 256 : 512); i++) {
-		if (!(t[i] & PTE_PRESENT))
+	for (int i = 0; i < (level == MMU_LEVELS ? MMU_USER_SLOTS : 512); i++) {
+		if (!pte_present(t[i]))
 			continue;
 		if (level == 1)
-			frame_free(t[i] & PTE_ADDR);
+			frame_free(pte_phys(t[i]));
 		else
-			free_pages(t[i] & PTE_ADDR, level - 1);
+			free_pages(pte_phys(t[i]), level - 1);
 	}
 	frame_free(at);
 }
 
 void vm_destroy(struct vm *vm)
 {
-	if (vm->pml4)
-		free_pages(vm->pml4, 4);
+	if (vm->root)
+		free_pages(vm->root, MMU_LEVELS);
 	kfree(vm->regions, vm->room * sizeof(*vm->regions));
 	memset(vm, 0, sizeof(*vm));
 }
 
 void vm_load(const struct vm *vm)
 {
-	uint64_t pml4 = vm->pml4 ? vm->pml4 : virt_to_phys(boot_pml4);
-
-	if (pml4 != read_cr3())
-		write_cr3(pml4);
+	mmu_load(vm->root);
 }
 
 /* Room for twice as many regions. */
@@ -166,17 +152,17 @@ uintptr_t vm_map(struct vm *vm, size_t bytes)
 /* The entry for `at`; the tables on the way are made if `make` is set. NULL: not there, or no memory. */
 static uint64_t *walk(struct vm *vm, uintptr_t at, int make)
 {
-	uint64_t *t = phys_to_virt(vm->pml4);
+	uint64_t *t = phys_to_virt(vm->root);
 
-	for (int shift = 39; shift > 12; shift -= 9) {
+	for (int shift = 12 + 9 * (MMU_LEVELS - 1); shift > 12; shift -= 9) {
 		uint64_t *e = &t[at >> shift & 511];
 
-		if (!(*e & PTE_PRESENT)) {
+		if (!pte_present(*e)) {
 			uint64_t f = make ? frame_zeroed() : 0;
 
 			if (!f)
 				return NULL;
-			*e = f | PTE_PRESENT | PTE_WRITE | PTE_USER;
+			*e = pte_table(f);
 		}
 		t = table(*e);
 	}
@@ -185,9 +171,9 @@ static uint64_t *walk(struct vm *vm, uintptr_t at, int make)
 
 const uint8_t *vm_peek(struct vm *vm, uintptr_t at)
 {
-	uint64_t *e = vm->pml4 && at < USER_TOP ? walk(vm, at, 0) : NULL;
+	uint64_t *e = vm->root && at < USER_TOP ? walk(vm, at, 0) : NULL;
 
-	return e && *e & PTE_PRESENT ? (const uint8_t *)table(*e) : NULL;
+	return e && pte_present(*e) ? (const uint8_t *)table(*e) : NULL;
 }
 
 int vm_unmap(struct vm *vm, uintptr_t start)
@@ -200,11 +186,11 @@ int vm_unmap(struct vm *vm, uintptr_t start)
 		for (uintptr_t at = r.start; at < r.end; at += PAGE_SIZE) {
 			uint64_t *e = walk(vm, at, 0);
 
-			if (!e || !(*e & PTE_PRESENT))
+			if (!e || !pte_present(*e))
 				continue;
-			frame_free(*e & PTE_ADDR);
+			frame_free(pte_phys(*e));
 			*e = 0;
-			invlpg(at);
+			mmu_flush(at);
 		}
 		vm->regions[i] = vm->regions[--vm->nr_regions];
 		return 0;
@@ -229,7 +215,7 @@ static int allowed(const struct region *r, uint64_t error)
 
 int vm_fault(struct vm *vm, uintptr_t at, uint64_t error)
 {
-	const struct region *r = vm->pml4 ? region_of(vm, at) : NULL;
+	const struct region *r = vm->root ? region_of(vm, at) : NULL;
 
 	if (!allowed(r, error))
 		return -EFAULT;
@@ -245,8 +231,8 @@ int vm_fault(struct vm *vm, uintptr_t at, uint64_t error)
 
 		memcpy(phys_to_virt(f), r->file + offset, n < PAGE_SIZE ? n : PAGE_SIZE);
 	}
-	*e = f | PTE_PRESENT | PTE_USER | (r->flags & REGION_WRITE ? PTE_WRITE : 0) |
-	     (r->flags & REGION_EXEC ? 0 : PTE_NX);
+	*e = pte_user(f, r->flags & REGION_WRITE, r->flags & REGION_EXEC);
+	mmu_came(page);
 	vm->nr_faults++;
 	return 0;
 }

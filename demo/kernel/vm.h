@@ -23,7 +23,7 @@ struct region {
 };
 
 struct vm {
-	uint64_t pml4;		/* physical; 0: a kernel task, which has the kernel's own tables */
+	uint64_t root;		/* physical; 0: a kernel task, which has the kernel's own tables */
 	struct region *regions; /* from kmalloc, grown as needed */
 	uint32_t nr_regions, room;
 	uintptr_t heap_end;
@@ -39,7 +39,7 @@ static inline uint64_t virt_to_phys(const void *p)
 {
 	uintptr_t at = (uintptr_t)p;
 
-	return at >= KERNEL_BASE ? at - KERNEL_BASE : at - PHYS_BASE;
+	return at >= KERNEL_BASE ? at - KERNEL_BASE + RAM_BASE : at - PHYS_BASE;
 }
 
 /* frame.c: physical memory. alloc returns a physical address, 0 if there is none; contents are not cleared. */

@@ -3,7 +3,7 @@
 #include "user.h"
 
 void _start(uint64_t arg);
-__attribute__((force_align_arg_pointer)) void _start(uint64_t arg)
+START_ATTRIBUTES void _start(uint64_t arg)
 {
 	sys1(exit, program(arg));
 	__builtin_unreachable();

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "../kernel/syscalls.h"
+#include "syscall.h" /* of the architecture */
 
 enum {
 	ORDINARY = 0,
@@ -17,35 +18,12 @@ struct message {
 	uint64_t word[4];
 };
 
-/* The kernel keeps every register but rax, rcx, r11 and, for messages, rsi rdx r10 r8. */
 static inline int64_t syscall5(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
 			       uint64_t e)
 {
-	int64_t result = number;
-	register uint64_t r10 __asm__("r10") = d;
-	register uint64_t r8 __asm__("r8") = e;
+	uint64_t word[4] = {b, c, d, e};
 
-	__asm__ volatile("syscall"
-			 : "+a"(result), "+D"(a), "+S"(b), "+d"(c), "+r"(r10), "+r"(r8)
-			 :
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
-static inline int64_t syscall_message(long number, uint64_t slot, struct message *m)
-{
-	int64_t result = number;
-	register uint64_t r10 __asm__("r10") = m->word[2];
-	register uint64_t r8 __asm__("r8") = m->word[3];
-
-	__asm__ volatile("syscall"
-			 : "+a"(result), "+D"(slot), "+S"(m->word[0]), "+d"(m->word[1]), "+r"(r10),
-			   "+r"(r8)
-			 :
-			 : "rcx", "r11", "memory");
-	m->word[2] = r10;
-	m->word[3] = r8;
-	return result;
+	return syscall_words(number, a, word);
 }
 
 #define sys0(name)	 syscall5(SYS_##name, 0, 0, 0, 0, 0)
@@ -54,7 +32,7 @@ static inline int64_t syscall_message(long number, uint64_t slot, struct message
 #define sys5(name, a, b, c, d, e)                                                        \
 	syscall5(SYS_##name, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), \
 		 (uint64_t)(e))
-#define sys_message(name, slot, m) syscall_message(SYS_##name, (uint64_t)(slot), (m))
+#define sys_message(name, slot, m) syscall_words(SYS_##name, (uint64_t)(slot), (m)->word)
 
 int program(uint64_t arg); /* each program's main: the exit code */
 

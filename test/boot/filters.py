@@ -80,13 +80,13 @@ c.check("filter_sym_addr", re.search(r": schedule <ffffffff80[0-9a-f]{6}> <-\w+ 
         traced("echo 1 > options/sym-addr", after=["echo 0 > options/sym-addr"])))
 text = traced("echo 1 > options/func_stack_trace", after=["echo 0 > options/func_stack_trace"])
 c.check("filter_stack", re.search(r": schedule <-(\w+)\n.*: <stack trace>\n => schedule\n => \1\n => ", text), text[-600:])
-text = traced("echo apic_eoi > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50", after=["echo 0 > options/func-no-repeats"])
-repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: [ \d]{4}\d\.\d{6}\)", text)]
-plain = len(re.findall(r": apic_eoi <-interrupt\n", text))
+text = traced("echo irq_end > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50", after=["echo 0 > options/func-no-repeats"])
+repeats = [int(x) for x in re.findall(r"irq_end <-interrupt \(repeats: (\d+), last_ts: [ \d]{4}\d\.\d{6}\)", text)]
+plain = len(re.findall(r": irq_end <-interrupt\n", text))
 c.check("filter_no_repeats", plain <= 4, f"{plain} lines, repeats {repeats}")
-text = traced("echo apic_eoi sched_resched serial_interrupt scheduler_tick > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50",
+text = traced("echo irq_end sched_resched serial_interrupt scheduler_tick > set_ftrace_filter", "echo 1 > options/func-no-repeats", run="run storm 50",
               after=["echo 0 > options/func-no-repeats"])
-repeats = [int(x) for x in re.findall(r"apic_eoi <-interrupt \(repeats: (\d+), last_ts: [ \d]{4}\d\.\d{6}\)", text)]
+repeats = [int(x) for x in re.findall(r"irq_end <-interrupt \(repeats: (\d+), last_ts: [ \d]{4}\d\.\d{6}\)", text)]
 c.check("filter_repeats_told", repeats and max(repeats) >= 5, f"repeats {repeats}: {text[-500:]}")
 
 # commands

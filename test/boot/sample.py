@@ -91,7 +91,7 @@ check("nmi_samples_have_names", "rom/fib`fib" in folded and not re.search(r"(^|;
 # These run with interrupts off only: the timer interrupt never finds them at the top of a stack.
 blind = re.compile(r"KERNEL`(syscall_entry|trap_entry|trap|page_fault|vm_fault|frame_alloc|switch_tasks|switch_to) \d+$", re.M)
 check("nmi_samples_see_code_with_interrupts_off", blind.search(folded) is not None, folded[:500])
-check("timer_and_ipc_paths_of_the_kernel", re.search(r"KERNEL`trap;.*(tick|apic_eoi|interrupt)", folded) is not None and
+check("timer_and_ipc_paths_of_the_kernel", re.search(r"KERNEL`trap;.*(tick|irq_end|interrupt)", folded) is not None and
       re.search(r"KERNEL`syscall;KERNEL`sys_(call|reply_recv);KERNEL`ipc", folded) is not None, folded[:500])
 check("an_export_goes_on_with_the_samples", "no room 0" in text, text[-400:])
 check.done()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* entry.S -- the ways into the kernel (vectors, NMI, syscall), the ways out, and the switch between two tasks. */
+/* entry.S -- x86_64: the ways into the kernel (vectors, NMI, syscall), the ways out, and the switch between two tasks. */
 #include "layout.h"
 
 #define FRAME_RIP 136
@@ -181,7 +181,7 @@ syscall_entry:
 	swapgs
 	sysretq
 
-/* void switch_to(uint64_t *save_rsp, uint64_t load_rsp): callee-saved registers are all that a task is between two calls. */
+/* void switch_to(struct task *from, struct task *to): callee-saved registers are all that a task is between two calls. */
 	.globl switch_to
 switch_to:
 	pushq	%rbp
@@ -190,8 +190,8 @@ switch_to:
 	pushq	%r13
 	pushq	%r14
 	pushq	%r15
-	movq	%rsp, (%rdi)
-	movq	%rsi, %rsp
+	movq	%rsp, TASK_SP(%rdi)
+	movq	TASK_SP(%rsi), %rsp
 	popq	%r15
 	popq	%r14
 	popq	%r13

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* boot.S -- the first instructions: from QEMU's 32-bit PVH entry, and an AP's real mode, to C in long mode. */
+/* boot.S -- x86_64: the first instructions: from QEMU's 32-bit PVH entry, and an AP's real mode, to C in long mode. */
 #include "layout.h"
 
 #define PHYS(x) ((x) - KERNEL_BASE)
@@ -9,13 +9,13 @@
 	.align 4
 	.long 4, 8, 18
 	.asciz "Xen"
-	.quad PHYS(boot32)
+	.quad PHYS(boot)
 
 /* 32-bit, paging off; %ebx is the physical address of struct pvh_info. */
 	.section .boot, "ax"
 	.code32
-	.globl boot32
-boot32:
+	.globl boot
+boot:
 	cld
 	movl	%ebx, %esi
 	movl	$PHYS(boot64), %edi
@@ -27,7 +27,7 @@ enable_paging:
 	movl	%cr4, %eax
 	orl	$0x20, %eax			/* PAE */
 	movl	%eax, %cr4
-	movl	$PHYS(boot_pml4), %eax
+	movl	$PHYS(kernel_root), %eax
 	movl	%eax, %cr3
 	movl	$0xc0000080, %ecx		/* EFER: syscall, long mode, no-execute */
 	rdmsr
@@ -115,8 +115,8 @@ boot_gdt_ptr:
  */
 	.section .data.pagetables, "aw"
 	.align 4096
-	.globl boot_pml4, kernel_pd
-boot_pml4:
+	.globl kernel_root, kernel_pd
+kernel_root:
 	.quad	PHYS(low_pdpt) + 3
 	.fill	255, 8, 0
 	.quad	PHYS(phys_pdpt) + 3

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* apic.c -- the local APIC (timer, interrupts between CPUs) and the I/O APIC (the serial ports' lines). */
+/* irq.c -- x86_64: the local APIC (timer, interrupts between CPUs) and the I/O APIC (the serial ports' lines). */
 #include "kernel.h"
+#include "irq.h"
 #include "lock.h"
+#include "machine.h"
 #include "vm.h"
 
 #define LAPIC  ((volatile uint32_t *)(PHYS_BASE + 0xfee00000))
@@ -47,7 +49,7 @@ static void pic_silence(void)
 	outb(0xa1, 0xff);
 }
 
-void apic_init(void)
+void irq_init(void)
 {
 	pic_silence();
 	LAPIC[LAPIC_SPURIOUS] = 0x100 | VEC_SPURIOUS; /* on */
@@ -59,15 +61,21 @@ void apic_init(void)
 		timer_measure();
 }
 
-void apic_timer_start(void)
+void irq_timer_start(void)
 {
 	LAPIC[LAPIC_TIMER] = PERIODIC | VEC_TIMER;
 	LAPIC[LAPIC_TIMER_FROM] = timer_ticks;
 }
 
-void apic_eoi(void)
+/* The timer goes on by itself. */
+void irq_timer_next(void)
 {
-	LAPIC[LAPIC_EOI] = 0;
+}
+
+void irq_end(uint32_t vector)
+{
+	if (vector != VEC_SPURIOUS)
+		LAPIC[LAPIC_EOI] = 0;
 }
 
 /* The command register is two words: nothing may come between them on this CPU. */
@@ -82,22 +90,23 @@ static void icr(uint32_t cpu, uint32_t command)
 	irq_restore(flags);
 }
 
-void apic_ipi(uint32_t cpu, uint32_t vector)
+void irq_send(uint32_t cpu, uint32_t vector)
 {
 	icr(cpu, ICR_ASSERT | vector);
 }
 
-void apic_nmi(uint32_t cpu)
+int irq_send_nmi(uint32_t cpu)
 {
 	icr(cpu, ICR_ASSERT | ICR_NMI);
+	return 0;
 }
 
-void apic_init_ipi(uint32_t cpu)
+void apic_wake(uint32_t cpu)
 {
 	icr(cpu, ICR_ASSERT | ICR_INIT);
 }
 
-void apic_startup_ipi(uint32_t cpu, uint32_t at)
+void apic_start(uint32_t cpu, uint32_t at)
 {
 	icr(cpu, ICR_ASSERT | ICR_STARTUP | at >> 12);
 }
@@ -111,14 +120,14 @@ static void ioapic_route(uint32_t line, uint32_t how, uint32_t cpu)
 	IOAPIC[4] = how;
 }
 
-void ioapic_init(void)
+void irq_init_devices(void)
 {
-	ioapic_route(3, VEC_IRQ0 + 3, 0);
-	ioapic_route(4, VEC_IRQ0 + 4, 0);
+	ioapic_route(3, VEC_SERIAL1, 0);
+	ioapic_route(4, VEC_SERIAL0, 0);
 }
 
 /* Channel 0 of the PIT, which nobody else uses: its line reaches the I/O APIC as number 2. */
-int apic_nmi_timer(uint32_t us)
+int irq_nmi_timer(uint32_t us)
 {
 	uint64_t count = (uint64_t)us * PIT_HZ / 1000000;
 
