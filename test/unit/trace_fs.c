@@ -23,13 +23,19 @@ static int task_name(int32_t pid, char buf[16])
 	return 0;
 }
 
+/* Both CPUs are this thread. */
+static void sync_one(void)
+{
+}
+
 static void start(void)
 {
 	struct fathom_config config = {.memory = memory,
 				       .memory_bytes = sizeof(memory),
 				       .nr_cpus = 2,
 				       .pages_per_cpu = 354,
-				       .task_name = task_name};
+				       .task_name = task_name,
+				       .sync = sync_one};
 
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);

@@ -323,4 +323,15 @@ TEST(full_histogram_drops)
 	CHECK_EQ(count(NUMBER "hist", "Dropped: 872\n"), 1);
 }
 
+/* Two CPUs, no stop_cpus and no sync: when the last writer has left its ring cannot be known. */
+TEST(no_resize_without_sync)
+{
+	start();
+	CHECK_EQ(fathom_set("buffer_size_kb", "40"), -FATHOM_ENOSYS);
+	CHECK_EQ(fathom_set("per_cpu/cpu1/buffer_size_kb", "40"), -FATHOM_ENOSYS);
+	CHECK_EQ(fathom_set("events/guard/enable", "1"), 0);
+	trace_number(1, 2, 3);
+	CHECK_EQ(count("trace", "u=1 s=2"), 1);
+}
+
 TEST_MAIN

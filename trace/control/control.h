@@ -207,6 +207,15 @@ void fathom_ctl_gate_init(void);
 /* Bring the event's state bits in line with all instances. 0, or what the event refused with. */
 int fathom_ctl_event_update(uint32_t event);
 int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on);
+/* Many of them: in() says which, and never an internal one. */
+struct ctl_events {
+	struct ctl_instance *tr;
+	int (*in)(const struct ctl_events *m, uint32_t event);
+	const void *arg; /* in()'s own */
+	size_t bytes;
+};
+/* Each is tried, their sites all at once; the last refusal is the answer. */
+int fathom_ctl_events_enable(const struct ctl_events *m, int on);
 /* event-fork was turned, in some instance. */
 void fathom_ctl_event_fork_changed(void);
 void fathom_ctl_event_clear(struct ctl_instance *tr,

@@ -97,22 +97,17 @@ static int buffer_let_go(struct fathom_ring *ring, uint32_t pages)
 #define BUFFER_TRIES \
 	100000 /* an open reservation ends in microseconds, but in a process that is preempted */
 
-#define BUFFER_SETTLE 100000 /* loads: far longer than a store waits for its turn in any CPU */
-
-/* All CPUs see what was stored before. A port without `sync` is given time instead. */
-static void buffer_settle(struct fathom_ring *r)
+/* All CPUs see what was stored before. One CPU does by itself. */
+static void buffer_settle(void)
 {
-	if (fathom_core.config.sync) {
+	if (fathom_core.config.sync)
 		fathom_core.config.sync();
-		return;
-	}
-	for (int i = 0; fathom_core.nr_cpus > 1 && i < BUFFER_SETTLE; i++)
-		(void)__atomic_load_n(&r->flags, __ATOMIC_SEQ_CST);
 }
 
 /*
  * No writer may run meanwhile: the port stops the CPUs, or, where it cannot, the rings are held for the moment and open
- * reservations are waited for. tracing_on is another switch, so triggers may turn it as they like.
+ * reservations are waited for. With several CPUs and neither of the two nobody knows when the last writer has seen that
+ * its ring is held: -ENOSYS. tracing_on is another switch, so triggers may turn it as they like.
  */
 static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last, uint32_t pages)
 {
@@ -125,22 +120,23 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		fathom_core.config.stop_cpus(buffer_resize_stopped, &r);
 		return r.err;
 	}
+	if (fathom_core.nr_cpus > 1 && !fathom_core.config.sync)
+		return -FATHOM_ENOSYS;
 	for (uint32_t cpu = first; cpu <= last; cpu++) {
 		fathom_ring_hold(fathom_ctl_ring(tr, cpu), 1);
 		if (buffer_spare(tr, cpu)) /* a record may still be on its way into it */
 			fathom_ring_hold(buffer_spare(tr, cpu), 1);
 	}
-	buffer_settle(fathom_ctl_ring(tr, first));
+	buffer_settle();
 	for (int i = 0; i < BUFFER_TRIES; i++) {
 		buffer_resize_by(&r, buffer_seize);
 		if (!r.err) {
-			buffer_settle(fathom_ctl_ring(tr, first));
+			buffer_settle();
 			buffer_resize_by(&r, fathom_ring_resize_seized);
 		}
 		if (r.err != -FATHOM_EBUSY)
 			break;
-		if (fathom_core.config.sync)
-			fathom_core.config.sync();
+		buffer_settle();
 	}
 	if (r.err) {
 		int err = r.err;
@@ -148,7 +144,7 @@ static int buffer_resize(struct ctl_instance *tr, uint32_t first, uint32_t last,
 		buffer_resize_by(&r, buffer_let_go);
 		r.err = err;
 	}
-	buffer_settle(fathom_ctl_ring(tr, first));
+	buffer_settle();
 	fathom_ctl_hold_update(tr);
 	return r.err;
 }

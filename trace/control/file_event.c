@@ -37,26 +37,19 @@ static int event_on_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
+static int event_in_scope(const struct ctl_events *m, uint32_t event)
+{
+	return event_in(m->arg, event);
+}
+
 static int event_on_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
-	struct ctl_instance *tr = fathom_ctl_instance(&f->node);
+	struct ctl_events these = {fathom_ctl_instance(&f->node), event_in_scope, f, 0};
 	uint64_t v;
-	int err = fathom_ctl_write_number(buf, bytes, &v), refused = 0;
+	int err = fathom_ctl_write_number(buf, bytes, &v);
 
-	if (!err && v > 1)
-		err = -FATHOM_EINVAL;
-	for (uint32_t i = 0; i < fathom_ctl.nr_events && !err; i++) {
-		if (!event_in(f, i))
-			continue;
-		/* Of many events each is tried; the last refusal is reported. */
-		err = fathom_ctl_event_enable(tr, i, (int)v);
-		if (err && f->node.entry->arg != CTL_SCOPE_EVENT) {
-			refused = err;
-			err = 0;
-		}
-	}
 	if (!err)
-		err = refused;
+		err = v > 1 ? -FATHOM_EINVAL : fathom_ctl_events_enable(&these, (int)v);
 	return err ? err : (int)bytes;
 }
 
@@ -126,17 +119,18 @@ static int set_event_show(struct fathom_file *f, struct fathom_text *t)
 
 const struct ctl_file_ops fathom_ctl_available_events = {.show = available_events_show};
 
-static void set_event_none(struct ctl_instance *tr)
+static int set_event_any(const struct ctl_events *m, uint32_t event)
 {
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
-		if (tr->events[i].on)
-			fathom_ctl_event_enable(tr, i, 0);
+	(void)m;
+	return !fathom_event_is_internal(fathom_ctl_event(event));
 }
 
 static int set_event_open(struct fathom_file *f)
 {
+	struct ctl_events all = {fathom_ctl_instance(&f->node), set_event_any, 0, 0};
+
 	if (fathom_ctl_truncates(f))
-		set_event_none(fathom_ctl_instance(&f->node));
+		fathom_ctl_events_enable(&all, 0);
 	return 0;
 }
 
@@ -157,26 +151,21 @@ static int set_event_matches(const char *s, size_t n, const struct fathom_event 
 	       set_event_part(s + colon + 1, n - colon - 1, ev->name);
 }
 
+static int set_event_in(const struct ctl_events *m, uint32_t event)
+{
+	const struct fathom_event *ev = fathom_ctl_event(event);
+
+	return !fathom_event_is_internal(ev) && set_event_matches(m->arg, m->bytes, ev);
+}
+
 static int set_event_word(struct ctl_instance *tr, const char *s, size_t n)
 {
-	int on = 1, hits = 0, err = 0;
+	int on = !n || *s != '!', hits = 0;
+	struct ctl_events these = {tr, set_event_in, on ? s : s + 1, on ? n : n - 1};
 
-	if (n && *s == '!') {
-		on = 0;
-		s++;
-		n--;
-	}
-	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
-		const struct fathom_event *ev = fathom_ctl_event(i);
-		int ret;
-
-		if (fathom_event_is_internal(ev) || !set_event_matches(s, n, ev))
-			continue;
-		hits++;
-		ret = fathom_ctl_event_enable(tr, i, on);
-		err = ret ? ret : err;
-	}
-	return hits ? err : -FATHOM_EINVAL;
+	for (uint32_t i = 0; i < fathom_ctl.nr_events && !hits; i++)
+		hits = set_event_in(&these, i);
+	return hits ? fathom_ctl_events_enable(&these, on) : -FATHOM_EINVAL;
 }
 
 /* A word ends with the write, as in Linux: its error is the write's. */

@@ -126,13 +126,13 @@ static int gate_needed(const struct ctl_instance *tr, const struct ctl_event *e)
 	       tr->pids[CTL_EVENT_NOTRACE_PIDS];
 }
 
-int fathom_ctl_event_update(uint32_t event)
-{
-	struct fathom_event *ev = fathom_ctl_event(event);
-	uint32_t set = 0, bits = FATHOM_EVENT_ON | FATHOM_EVENT_GATE | FATHOM_EVENT_STACK;
+#define GATE_BITS (uint32_t)(FATHOM_EVENT_ON | FATHOM_EVENT_GATE | FATHOM_EVENT_STACK)
 
-	if (fathom_event_is_internal(ev))
-		return 0;
+/* Which of them the event needs. */
+static uint32_t gate_bits(uint32_t event)
+{
+	uint32_t set = 0;
+
 	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
 		struct ctl_instance *tr = fathom_ctl.instance[i];
 
@@ -143,7 +143,48 @@ int fathom_ctl_event_update(uint32_t event)
 		set |= FATHOM_EVENT_ON;
 	if (set && fathom_ctl_option(&fathom_ctl.top, CTL_OPT_STACKTRACE))
 		set |= FATHOM_EVENT_STACK;
-	return fathom_event_set(ev, set, bits & ~set);
+	return set;
+}
+
+int fathom_ctl_event_update(uint32_t event)
+{
+	struct fathom_event *ev = fathom_ctl_event(event);
+	uint32_t set;
+
+	if (fathom_event_is_internal(ev))
+		return 0;
+	set = gate_bits(event);
+	return fathom_event_set(ev, set, GATE_BITS & ~set);
+}
+
+static int gate_site(const struct fathom_event *ev, const void *arg)
+{
+	const struct ctl_events *m = arg;
+	const struct ctl_event *top = ev->control;
+	uint32_t event = top ? (uint32_t)(top - fathom_ctl.top.events) : 0;
+
+	if (!top || fathom_event_is_internal(ev) || !m->in(m, event))
+		return -1;
+	return (gate_bits(event) | (ev->state & ~GATE_BITS)) != 0;
+}
+
+int fathom_ctl_events_enable(const struct ctl_events *m, int on)
+{
+	int last = 0;
+
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++)
+		if (m->in(m, i))
+			__atomic_store_n(&m->tr->events[i].on, (uint32_t) !!on, __ATOMIC_RELAXED);
+	fathom_event_sites(gate_site, m);
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		int err = m->in(m, i) ? fathom_ctl_event_update(i) : 0;
+
+		if (!err)
+			continue;
+		__atomic_store_n(&m->tr->events[i].on, (uint32_t)!on, __ATOMIC_RELAXED);
+		last = err;
+	}
+	return last;
 }
 
 int fathom_ctl_event_enable(struct ctl_instance *tr, uint32_t event, int on)

@@ -3,7 +3,6 @@
 #include "wire/cold.h"
 #include "fathom/inside/errno.h"
 #include "fathom/object.h"
-#include "fathom/inside/patch.h"
 #include "fathom/tracepoint.h"
 #include "events/lock.h"
 #include "events/registry.h"
@@ -87,10 +86,17 @@ int fathom_object_remove(struct fathom_object *o)
 	return err;
 }
 
+static int registry_none(const struct fathom_event *ev, const void *arg)
+{
+	(void)ev, (void)arg;
+	return 0;
+}
+
 void fathom_registry_exit(void)
 {
 	struct fathom_event *ev;
 
+	fathom_event_sites(registry_none, NULL);
 	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++)
 		registry_forget(ev);
 }
@@ -135,67 +141,21 @@ struct fathom_event *fathom_event_by_id(uint16_t id)
 	return NULL;
 }
 
-/* Whatever FATHOM_PATCH this file was built with: call sites are in the objects that were built with 1. */
-#ifdef FATHOM_SITE_ASM
-
-static uintptr_t registry_at(const int32_t *member)
+static int registry_this(const struct fathom_event *ev, const void *arg)
 {
-	return *member ? (uintptr_t)member + (uintptr_t)(intptr_t)*member : 0;
+	return ev == arg ? 1 : -1;
 }
 
-/* A site that is not aligned cannot be replaced by one store: the linker script or the compiler moved it. */
-static int registry_sites_ok(const struct fathom_object *o)
+static int registry_this_off(const struct fathom_event *ev, const void *arg)
 {
-	for (const struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++)
-		if (registry_at(&s->at) % FATHOM_SITE_ALIGN)
-			return 0;
-	return 1;
+	return ev == arg ? 0 : -1;
 }
 
-static int registry_patch_object(const struct fathom_object *o, const struct fathom_event *ev,
-				 int on)
-{
-	for (const struct fathom_site *s = o->sites; (uintptr_t)s < (uintptr_t)o->sites_end; s++) {
-		uint8_t code[FATHOM_SITE_BYTES];
-		uintptr_t at = registry_at(&s->at);
-		int err;
-
-		if (registry_at(&s->event) != (uintptr_t)ev)
-			continue;
-		fathom_site_code(code, at, on ? registry_at(&s->target) : 0);
-		err = fathom_arch_patch((void *)at, code, sizeof(code));
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* Jumps or NOPs at every site of the event. 0 or the first error; sites before it stay changed. */
+/* Jumps or NOPs at every site of the event. 0 or an error: some sites may be changed. */
 static int registry_patch(const struct fathom_event *ev, int on)
 {
-	int err = 0;
-
-	for (struct fathom_object *o = &registry_program; o && !err; o = registry_next(o))
-		err = registry_patch_object(o, ev, on);
-	return err;
+	return fathom_event_sites(on ? registry_this : registry_this_off, ev);
 }
-
-#else
-
-static int registry_patch(const struct fathom_event *ev, int on)
-{
-	(void)ev;
-	(void)on;
-	return 0;
-}
-
-static int registry_sites_ok(const struct fathom_object *o)
-{
-	(void)o;
-	return 1;
-}
-
-#endif
 
 /* Ids are given once and stay, so a buffer kept over fathom_exit() and fathom_init() still reads. */
 int fathom_registry_init(void)
@@ -203,7 +163,7 @@ int fathom_registry_init(void)
 	struct fathom_event *ev;
 
 	for (struct fathom_object *o = &registry_program; o; o = registry_next(o))
-		if (!registry_sites_ok(o))
+		if (!fathom_event_sites_ok(o))
 			return -FATHOM_EINVAL;
 	if (registry_last_id < WIRE_ID_FIRST)
 		registry_last_id = WIRE_ID_FIRST - 1;
@@ -226,7 +186,7 @@ static int object_add(struct fathom_object *o)
 		return -FATHOM_EEXIST;
 	if (fathom_core.nr_cpus && registry_events(o) > REGISTRY_ID_MAX - registry_last_id)
 		return -FATHOM_E2BIG;
-	if (!registry_sites_ok(o))
+	if (!fathom_event_sites_ok(o))
 		return -FATHOM_EINVAL;
 	o->next = NULL;
 	__atomic_store_n(&last->next, o, __ATOMIC_RELEASE);
@@ -255,8 +215,10 @@ int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear)
 	if (now && !old) {
 		if (ev->reg)
 			err = ev->reg();
-		if (err)
+		if (err) {
+			registry_patch(ev, 0); /* with others it was made ready ahead */
 			return err;
+		}
 		__atomic_store_n(&ev->state, now, __ATOMIC_RELEASE);
 		err = registry_patch(ev, 1);
 		if (err) {
@@ -291,28 +253,44 @@ static int registry_turn(struct fathom_event *ev, int on)
 		  : fathom_event_set(ev, 0, FATHOM_EVENT_ON);
 }
 
-int fathom_event_enable_locked(const char *pattern, int on)
+static int registry_matches(const struct fathom_event *ev, const char *pattern)
 {
 	size_t bytes = fathom_strlen(pattern), colon = 0;
-	struct fathom_event *ev;
-	int matched = 0, err = 0;
 
+	if (fathom_event_is_internal(ev))
+		return 0;
 	while (colon < bytes && pattern[colon] != ':')
 		colon++;
-	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
-		const char *name = pattern + colon + 1;
-		size_t rest = colon < bytes ? bytes - colon - 1 : 0;
-		int hit;
+	if (colon == bytes)
+		return registry_is(pattern, bytes, ev->name) ||
+		       registry_is(pattern, bytes, ev->system);
+	return registry_is(pattern, colon, ev->system) &&
+	       (colon + 1 == bytes ||
+		registry_is(pattern + colon + 1, bytes - colon - 1, ev->name));
+}
 
-		if (fathom_event_is_internal(ev))
-			continue;
-		if (colon < bytes)
-			hit = registry_is(pattern, colon, ev->system) &&
-			      (!rest || registry_is(name, rest, ev->name));
-		else
-			hit = registry_is(pattern, bytes, ev->name) ||
-			      registry_is(pattern, bytes, ev->system);
-		if (!hit)
+static int registry_matches_on(const struct fathom_event *ev, const void *pattern)
+{
+	return registry_matches(ev, pattern) ? 1 : -1;
+}
+
+/* Of an event that has files the tree decides; else it stays on for its hooks. */
+static int registry_matches_off(const struct fathom_event *ev, const void *pattern)
+{
+	if (ev->control || !registry_matches(ev, pattern))
+		return -1;
+	return (ev->state & ~(uint32_t)FATHOM_EVENT_ON) != 0;
+}
+
+int fathom_event_enable_locked(const char *pattern, int on)
+{
+	struct fathom_event *ev;
+	int matched = 0, err;
+
+	/* All sites at once; the events then find theirs as they shall be, or say why they cannot. */
+	fathom_event_sites(on ? registry_matches_on : registry_matches_off, pattern);
+	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++) {
+		if (!registry_matches(ev, pattern))
 			continue;
 		err = registry_turn(ev, on);
 		if (err)

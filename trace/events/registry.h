@@ -12,4 +12,6 @@ void fathom_registry_exit(void); /* every event off */
 /* All there are: NULL gives the program, behind the last comes NULL. */
 const struct fathom_object *fathom_object_next(const struct fathom_object *o);
 
+int fathom_event_sites_ok(const struct fathom_object *o);
+
 #endif

@@ -121,6 +121,14 @@ int fathom_event_is_internal(const struct fathom_event *ev);
  */
 int fathom_event_set(struct fathom_event *ev, uint32_t set, uint32_t clear);
 
+/*
+ * The call sites of all events for which want() is 1 become jumps, of those for which it is 0 NOPs, with four syncs for
+ * every 32 of them. A jump of an event that is off does nothing. For what comes before fathom_event_set() of many: that
+ * then finds its sites as they shall be. 0 or the first error. Context: task, with the lock.
+ */
+int fathom_event_sites(int (*want)(const struct fathom_event *ev, const void *arg),
+		       const void *arg);
+
 /* fathom_event_enable(), for who holds the lock. */
 int fathom_event_enable_locked(const char *pattern, int on);
 
