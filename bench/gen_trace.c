@@ -159,8 +159,7 @@ int main(int argc, char **argv)
 	setvbuf(f, NULL, _IOFBF, 1 << 20);
 	pages = strtoull(argv[2], NULL, 10) * 256 / cpus;
 	fathom_dat_begin(&d, to_file, f, WIRE_PAGE_BYTES, 0, 8);
-	fathom_dat_header(&d, fathom_dat_header_page, strlen(fathom_dat_header_page),
-			  fathom_dat_header_event, strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, NULL, 0, NULL, 0);
 	fathom_dat_ftrace(&d, 1);
 	format(&d, "function", WIRE_ID_FUNCTION, function_fields);
 	fathom_dat_systems(&d, 1);

@@ -11,16 +11,23 @@
  *      8     8  commit: bytes of data used, and the two flags below (4 bytes on a 32-bit target)
  *     16  4080  data: records, each behind one 32-bit header word
  */
-#ifndef WIRE_PAGE_BYTES /* only the model of weak memory has smaller ones */
+#ifndef WIRE_PAGE_BYTES /* a port may choose others: FATHOM_PAGE_BYTES */
 #define WIRE_PAGE_BYTES 4096u
 #endif
 #define WIRE_PAGE_HEADER 16u
+#define WIRE_PAGE_LEAST	 512u /* bytes of the smallest */
 #define WIRE_PAGE_DATA	 (WIRE_PAGE_BYTES - WIRE_PAGE_HEADER)
 
 #define WIRE_COMMIT_SIZE 0x000fffffu /* bytes of data used */
 #define WIRE_COMMIT_STORED \
 	0x40000000u /* the number of missed events stands behind the data, as u64 */
 #define WIRE_COMMIT_MISSED 0x80000000u /* events were missed before this page */
+
+/* Pages that a target of this library may have. */
+static inline int wire_page_bytes_ok(uint32_t bytes)
+{
+	return bytes >= WIRE_PAGE_LEAST && bytes <= 4096 && !(bytes & (bytes - 1));
+}
 
 struct wire_page {
 	uint64_t time;

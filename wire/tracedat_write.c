@@ -3,10 +3,15 @@
 #include "wire/tracedat_write.h"
 #include "wire/recording.h"
 
-const char fathom_dat_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				      "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				      "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				      "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+void fathom_dat_header_page(struct fathom_text *t, uint32_t page_bytes)
+{
+	fathom_text_str(t, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			   "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+			   "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+			   "\tfield: char data;\toffset:16;\tsize:");
+	fathom_text_u64(t, page_bytes - 16, 0, ' ');
+	fathom_text_str(t, ";\tsigned:1;\n");
+}
 
 const char fathom_dat_header_event[] = "# compressed entry header\n"
 				       "\ttype_len    :    5 bits\n"
@@ -73,9 +78,19 @@ void fathom_dat_begin(struct fathom_dat *d, fathom_dat_sink write, void *arg, ui
 void fathom_dat_header(struct fathom_dat *d, const char *header_page, size_t page_text_bytes,
 		       const char *header_event, size_t event_text_bytes)
 {
+	char own[256];
+	struct fathom_text t;
+
+	fathom_text_init(&t, own, sizeof(own));
+	fathom_dat_header_page(&t, d->page_bytes);
 	fathom_dat_bytes(d, "header_page", 12);
-	dat_text(d, header_page, page_text_bytes, 8);
+	dat_text(d, page_text_bytes ? header_page : own, page_text_bytes ? page_text_bytes : t.len,
+		 8);
 	fathom_dat_bytes(d, "header_event", 13);
+	if (!event_text_bytes) {
+		header_event = fathom_dat_header_event;
+		event_text_bytes = dat_strlen(fathom_dat_header_event);
+	}
 	dat_text(d, header_event, event_text_bytes, 8);
 }
 

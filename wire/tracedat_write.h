@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "wire/text.h"
 
 /*
  * The file is written from its start to its end; every size is told before its bytes. The calls, in this order:
@@ -59,6 +60,7 @@ enum fathom_dat_option_id {
 void fathom_dat_begin(struct fathom_dat *d, fathom_dat_sink write, void *arg, uint32_t page_bytes,
 		      int big, int longs);
 void fathom_dat_bytes(struct fathom_dat *d, const void *bytes, size_t n);
+/* A text of 0 bytes: what this library's ring has. */
 void fathom_dat_header(struct fathom_dat *d, const char *header_page, size_t page_text_bytes,
 		       const char *header_event, size_t event_text_bytes);
 void fathom_dat_ftrace(struct fathom_dat *d, uint32_t nr_formats);
@@ -90,6 +92,7 @@ void fathom_dat_instance(struct fathom_dat *d, const char *clock, const uint64_t
 uint64_t fathom_dat_list_bytes(const char *clock, uint32_t nr_cpus);
 
 /* The page and event headers of this library's ring, as tracefs shows them. */
-extern const char fathom_dat_header_page[], fathom_dat_header_event[];
+void fathom_dat_header_page(struct fathom_text *t, uint32_t page_bytes);
+extern const char fathom_dat_header_event[];
 
 #endif

@@ -108,11 +108,10 @@ static NOTRACE void to_console(void *unused, const char *text, size_t bytes)
 
 static NOTRACE void status(void)
 {
-	kprintf("cpu    events     words  compressed  words/event  bytes/event  lost\n");
-	for (uint32_t cpu = 0; cpu < fathom_stream_cpus(); cpu++) {
-		struct fathom_stream_stats st;
+	struct fathom_stream_stats st;
 
-		fathom_stream_stats(cpu, &st);
+	kprintf("cpu    events     words  compressed  words/event  bytes/event  lost\n");
+	for (uint32_t cpu = 0; !fathom_stream_stats(cpu, &st); cpu++) {
 		uint64_t n = st.events ? st.events : 1, w = st.block_words ? st.block_words : 1;
 		uint64_t words = st.words * 100 / n; /* hundredths */
 		uint64_t bytes = st.words * st.packed_bytes / w * 100 / n;

@@ -16,14 +16,38 @@ static inline uint32_t fathom_port_cpu(void)
 	return 0; /* the number of the running CPU, 0 .. config.nr_cpus - 1 */
 }
 
+/*
+ * A clock that never goes back on one CPU, in ticks of config.clock_hz. No static variable here: each file would have its own.
+ * Where the hardware counts 32 bits, fathom_clock32() (fathom/port_default.h) extends it.
+ */
 #define fathom_port_clock fathom_port_clock
+#if defined(__x86_64__) || defined(__i386__)
 static inline uint64_t fathom_port_clock(void)
 {
-	/* a clock that never goes back on one CPU, in ticks of config.clock_hz */
-	static uint64_t ticks;
+	uint32_t lo, hi;
 
-	return ++ticks;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
 }
+#elif defined(__aarch64__)
+static inline uint64_t fathom_port_clock(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+}
+#elif defined(__riscv) && __riscv_xlen == 64
+static inline uint64_t fathom_port_clock(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("rdtime %0" : "=r"(ticks));
+	return ticks;
+}
+#else
+uint64_t fathom_port_clock(void); /* write it: in a file of the kernel's */
+#endif
 
 /*
  * Optional, in the order they are worth it:

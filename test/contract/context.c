@@ -24,7 +24,7 @@ static void begin(void)
 				       .pages_per_cpu = 32};
 
 	REQUIRE(!fathom_init(&config));
-	fathom_instrument_ready();
+	fathom_instrument_ready(0, 0);
 	REQUIRE(fathom_event_enable("contract:*", 1) == 1);
 }
 

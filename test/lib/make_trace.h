@@ -100,8 +100,7 @@ static inline void made_save(const char *path, struct made_cpu *cpus, uint32_t n
 	struct fathom_dat d;
 
 	fathom_dat_begin(&d, made_write, f, WIRE_PAGE_BYTES, 0, 8);
-	fathom_dat_header(&d, fathom_dat_header_page, strlen(fathom_dat_header_page),
-			  fathom_dat_header_event, strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, NULL, 0, NULL, 0);
 	fathom_dat_ftrace(&d, 0);
 	fathom_dat_systems(&d, 1);
 	fathom_dat_system(&d, "made", nr_types);

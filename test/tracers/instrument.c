@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* instrument.c -- the tracers of a program whose text is not patched: -finstrument-functions. */
 #include <setjmp.h>
-#define READY fathom_instrument_ready
+#define READY() fathom_instrument_ready(0, 0)
 #include "unpatched.h"
 #include "forest.h"
 #include "functions/tracers.h"
@@ -164,7 +164,7 @@ TEST(known_table)
 	uintptr_t from, to;
 
 	text_of(&from, &to);
-	fathom_instrument_ready_text(from, to);
+	fathom_instrument_ready(from, to);
 	CHECK(fathom_function_count() >= 6);
 	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
 	CHECK_EQ(cyg_mid(1), 6);

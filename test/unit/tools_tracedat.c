@@ -64,14 +64,12 @@ static const char page32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigne
 static void write_file(const char *path, int big, int longs)
 {
 	struct sink sink = {open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), 0};
-	const char *hp = longs == 8 ? fathom_dat_header_page : page32;
 	uint64_t bytes[2] = {8192, 8192};
 	struct fathom_dat d;
 	uint8_t page[4096];
 
 	fathom_dat_begin(&d, put, &sink, 4096, big, longs);
-	fathom_dat_header(&d, hp, strlen(hp), fathom_dat_header_event,
-			  strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, page32, longs == 8 ? 0 : strlen(page32), NULL, 0);
 	fathom_dat_ftrace(&d, 0);
 	fathom_dat_systems(&d, 1);
 	fathom_dat_system(&d, "demo", 1);
@@ -203,8 +201,7 @@ static struct source *of_pages(const uint8_t *pages, uint32_t nr)
 	struct fathom_dat d;
 
 	fathom_dat_begin(&d, put, &sink, 4096, 0, 8);
-	fathom_dat_header(&d, fathom_dat_header_page, strlen(fathom_dat_header_page),
-			  fathom_dat_header_event, strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, NULL, 0, NULL, 0);
 	fathom_dat_ftrace(&d, 0);
 	fathom_dat_systems(&d, 1);
 	fathom_dat_system(&d, "demo", 1);

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "capture/io.h"
 #include "capture/stop.h"
+#include "wire/ringpage.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -95,11 +96,12 @@ int link_hello(struct link *l, struct capture *c, uint32_t *nr_events)
 	if (f.bytes < sizeof(h))
 		return -EPROTO;
 	memcpy(&h, f.payload, sizeof(h));
-	if (h.version != 1 || !h.nr_cpus || h.nr_cpus > CAPTURE_CPUS_MAX || h.page_bytes != 4096 ||
-	    h.nr_events > 65536)
+	if (h.version != 1 || !h.nr_cpus || h.nr_cpus > CAPTURE_CPUS_MAX ||
+	    !wire_page_bytes_ok(h.page_bytes) || h.nr_events > 65536)
 		return -EPROTO;
 	if (capture_set_cpus(c, h.nr_cpus))
 		return -ENOMEM;
+	c->page_bytes = h.page_bytes;
 	c->ns_mult = h.ns_mult;
 	c->ns_shift = h.ns_shift;
 	snprintf(c->release, sizeof(c->release), "%.*s", (int)(f.bytes - sizeof(h)),

@@ -93,14 +93,14 @@ static bool beacon_is_good(struct recovery *r, const uint8_t *p)
 	if (r->c->big)
 		beacon_swap(b);
 	return b->bytes == sizeof(*b) && fathom_crc32(0, &copy, sizeof(copy)) == b->crc &&
-	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && b->page_bytes == WIRE_PAGE_BYTES &&
+	       b->nr_cpus && b->nr_cpus <= WIRE_BEACON_CPUS && wire_page_bytes_ok(b->page_bytes) &&
 	       b->self >= b->block && b->self - b->block < b->block_bytes && meta_is_good(b) &&
 	       index_shift(b) + b->pos_index_bits < 8 * r->c->long_bytes - 1 &&
 	       b->pos_index_bits < 32 && b->pos_word_bits < 32 &&
 	       b->slot_page_bits + b->pos_count_bits + 1u < 8 * r->c->long_bytes;
 }
 
-/* Every page of the image may begin with a beacon. */
+/* Every page of the image, which may be small, may begin with a beacon. */
 static int find_beacon(struct recovery *r)
 {
 	unsigned damaged = 0;
@@ -108,8 +108,8 @@ static int find_beacon(struct recovery *r)
 	for (uint32_t i = 0; i < r->image.nr_segs; i++) {
 		const struct image_segment *s = &r->image.seg[i];
 
-		for (uint64_t off = (0 - s->at) & 4095; off + sizeof(r->b) <= s->bytes;
-		     off += 4096) {
+		for (uint64_t off = (0 - s->at) & (WIRE_PAGE_LEAST - 1);
+		     off + sizeof(r->b) <= s->bytes; off += WIRE_PAGE_LEAST) {
 			const uint8_t *p = r->image.map + s->offset + off;
 
 			if (memcmp(p, WIRE_BEACON_MAGIC, sizeof(r->b.magic)))
@@ -203,7 +203,7 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 	st->too_big = longword(r, p + b->ring_too_big);
 	if (!h->nr_pages || h->nr_pages > h->max_pages || h->max_pages >> b->pos_index_bits ||
 	    !target(r, h->slots, (uint64_t)h->nr_pages * r->c->long_bytes) ||
-	    !target(r, h->pages, (h->max_pages + 1ull) * WIRE_PAGE_BYTES) ||
+	    !target(r, h->pages, (h->max_pages + 1ull) * b->page_bytes) ||
 	    !target(r, h->meta, (h->max_pages + 1ull) * b->meta_bytes)) {
 		diag_error("%s: the ring of cpu %u makes no sense: %u of %u pages", r->image.path,
 			   cpu, h->nr_pages, h->max_pages);
@@ -228,6 +228,11 @@ static int slot_order(const struct recovery *r, uint64_t slot, uint32_t index, u
 	return index < at ? -1 : index > at;
 }
 
+static uint32_t data_bytes(const struct recovery *r)
+{
+	return r->b.page_bytes - WIRE_PAGE_HEADER;
+}
+
 static uint64_t in_order(const struct recovery *r, uint64_t v)
 {
 	return r->c->big ? __builtin_bswap64(v) : v;
@@ -243,14 +248,14 @@ static void add_part(struct recovery *r, uint32_t cpu, const struct wire_page *f
 	memcpy(page.data, from->data + start, end - start);
 	if (missed) {
 		commit |= WIRE_COMMIT_MISSED;
-		if (end - start + 8 <= WIRE_PAGE_DATA) {
+		if (end - start + 8 <= data_bytes(r)) {
 			commit |= WIRE_COMMIT_STORED;
 			missed = in_order(r, missed);
 			memcpy(page.data + (end - start), &missed, 8);
 		}
 	}
 	page.commit = in_order(r, commit);
-	recording_pages(r->out, cpu, &page, sizeof(page));
+	recording_pages(r->out, cpu, &page, r->b.page_bytes);
 }
 
 /* What a page holds: [start, end) of its data, and the time before that. */
@@ -267,7 +272,7 @@ static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e,
 	uint64_t time = e->time, cut_time = time;
 	struct wire_item item;
 
-	if (e->start > e->end || e->end > WIRE_PAGE_DATA || (e->start | e->end) & 3) {
+	if (e->start > e->end || e->end > data_bytes(r) || (e->start | e->end) & 3) {
 		r->bad++;
 		return;
 	}
@@ -276,12 +281,12 @@ static void add_extent(struct recovery *r, uint32_t cpu, const struct extent *e,
 			r->bad++;
 			return;
 		}
-		if (item.next - e->start + 8 <= WIRE_PAGE_DATA) {
+		if (item.next - e->start + 8 <= data_bytes(r)) {
 			cut = item.next;
 			cut_time = time;
 		}
 	}
-	if (!missed || e->end - e->start + 8 <= WIRE_PAGE_DATA || !cut)
+	if (!missed || e->end - e->start + 8 <= data_bytes(r) || !cut)
 		cut = e->end;
 	add_part(r, cpu, &e->page, e->start, cut, e->time, missed);
 	if (cut < e->end)
@@ -294,9 +299,9 @@ static bool page_at(const struct recovery *r, const struct head *h, uint32_t pag
 	const uint8_t *p = NULL;
 
 	if (page <= h->max_pages)
-		p = target(r, h->pages + (uint64_t)page * WIRE_PAGE_BYTES, WIRE_PAGE_BYTES);
+		p = target(r, h->pages + (uint64_t)page * r->b.page_bytes, r->b.page_bytes);
 	if (p)
-		memcpy(to, p, sizeof(*to));
+		memcpy(to, p, r->b.page_bytes);
 	return p != NULL;
 }
 

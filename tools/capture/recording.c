@@ -86,15 +86,11 @@ static void write_options(struct fathom_dat *d, const struct capture *c)
 
 static int write_head(const struct capture *c, FILE *f, uint64_t *end)
 {
-	const char *page =
-		c->header_page.len ? (const char *)c->header_page.data : fathom_dat_header_page;
-	size_t page_bytes = c->header_page.len ? c->header_page.len : strlen(page);
 	struct fathom_dat d;
 
 	errno = 0;
 	fathom_dat_begin(&d, sink, f, c->page_bytes, c->big, (int)c->long_bytes);
-	fathom_dat_header(&d, page, page_bytes, fathom_dat_header_event,
-			  strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, (const char *)c->header_page.data, c->header_page.len, NULL, 0);
 	fathom_dat_ftrace(&d, formats_of(c, "ftrace"));
 	write_formats(&d, c, "ftrace");
 	write_systems(&d, c);

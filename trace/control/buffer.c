@@ -40,7 +40,7 @@ void fathom_ctl_clear(struct ctl_instance *tr, struct fathom_ring **rings, uint3
 		tr->start = fathom_now();
 }
 
-#define BUFFER_PAGE 4096u
+#define BUFFER_PAGE WIRE_PAGE_BYTES
 
 /* Pointers, then bookkeeping, then page-aligned memory for each CPU: one block. */
 int fathom_ctl_rings_new(struct fathom_ring ***rings, void **memory, uint32_t pages)

@@ -107,11 +107,9 @@ struct ctl_state {
 };
 extern struct ctl_state fathom_ctl;
 
-/* The lock of the tree; control code runs under it. */
 /* Takes its memory at the first call. 0, -ENODEV before fathom_init(), -ENOMEM. */
 int fathom_ctl_ready(void);
 /* An empty text over the shared scratch: for one piece of a file. */
-#define CTL_SCRATCH_BYTES 16384u
 void fathom_ctl_scratch(struct fathom_text *t);
 
 /* -ENOENT if the node's instance was removed, or its event or system is gone. */

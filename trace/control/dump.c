@@ -8,7 +8,7 @@
  * the same time would share it, so the second one gives up and says so.
  */
 static uint32_t dump_busy;
-static char dump_line[2048];
+static char dump_line[FATHOM_DUMP_LINE];
 
 static void dump_put(const char *text, size_t bytes)
 {

@@ -6,7 +6,6 @@
 #include "control/str.h"
 #include "wire/text_line.h"
 
-#define ERROR_LOG_MAX	  8
 #define ERROR_COMMAND_MAX 255
 
 struct error_entry {
@@ -20,7 +19,7 @@ struct error_entry {
 /* Each instance has its own; that of the top needs no memory of the pool. */
 struct ctl_errors {
 	uint32_t count; /* ever logged; the newest is count - 1 */
-	struct error_entry entry[ERROR_LOG_MAX];
+	struct error_entry entry[FATHOM_ERRORS_MAX];
 };
 static struct ctl_errors error_top;
 
@@ -43,7 +42,7 @@ void fathom_ctl_error(struct ctl_instance *tr, const char *where, const char *wh
 
 	if (!log)
 		return;
-	e = &log->entry[log->count++ % ERROR_LOG_MAX];
+	e = &log->entry[log->count++ % FATHOM_ERRORS_MAX];
 	e->time = fathom_ticks_to_ns(fathom_now());
 	e->what = what ? what : "Error";
 	e->at = at;
@@ -69,13 +68,13 @@ void fathom_ctl_error_forget(struct ctl_instance *tr)
 static int error_log_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct ctl_errors *log = error_log_of(fathom_ctl_instance(&f->node));
-	uint32_t first = log && log->count > ERROR_LOG_MAX ? log->count - ERROR_LOG_MAX : 0;
+	uint32_t first = log && log->count > FATHOM_ERRORS_MAX ? log->count - FATHOM_ERRORS_MAX : 0;
 	uint32_t n = first + f->piece;
 	const struct error_entry *e;
 
 	if (!log || n >= log->count)
 		return 0;
-	e = &log->entry[n % ERROR_LOG_MAX];
+	e = &log->entry[n % FATHOM_ERRORS_MAX];
 	fathom_text_char(t, '[');
 	fathom_text_time(t, e->time);
 	fathom_text_str(t, "] ");

@@ -75,7 +75,7 @@ const struct ctl_file_ops fathom_ctl_event_id = {.show = event_id_show};
 static int header_page_show(struct fathom_file *f, struct fathom_text *t)
 {
 	(void)f;
-	fathom_text_str(t, fathom_dat_header_page);
+	fathom_dat_header_page(t, WIRE_PAGE_BYTES);
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #include "control/pool.h"
 #include "control/str.h"
 
-#define TASKS_SEEN_MAX 512
 #define TASKS_WAYS \
 	8 /* places a task may have; when all are taken it pushes out another, as in Linux */
 
@@ -13,14 +12,14 @@ static struct tasks_entry {
 	int32_t pid; /* 0: empty; the idle task is not kept */
 	int32_t tgid;
 	char comm[16];
-} tasks_seen[TASKS_SEEN_MAX];
+} tasks_seen[FATHOM_TASK_NAMES];
 
 /* The task's place: its own, a free one, or (for a new task) one that is taken by another. */
 static struct tasks_entry *tasks_slot(int32_t pid)
 {
 	static uint32_t turn;
 	uint32_t base =
-		((uint32_t)pid * 2654435761u >> 16) % (TASKS_SEEN_MAX / TASKS_WAYS) * TASKS_WAYS;
+		((uint32_t)pid * 2654435761u >> 16) % (FATHOM_TASK_NAMES / TASKS_WAYS) * TASKS_WAYS;
 	struct tasks_entry *free_slot = 0;
 
 	for (uint32_t i = 0; i < TASKS_WAYS; i++) {
@@ -77,7 +76,7 @@ static int tasks_show(struct fathom_file *f, struct fathom_text *t, int tgid)
 {
 	const struct tasks_entry *e = &tasks_seen[f->piece];
 
-	if (f->piece >= TASKS_SEEN_MAX)
+	if (f->piece >= FATHOM_TASK_NAMES)
 		return 0;
 	if (e->pid && (tgid ? e->tgid != 0 : e->comm[0] != '\0')) {
 		fathom_text_u64(t, (uint32_t)e->pid, 0, ' ');
@@ -88,7 +87,7 @@ static int tasks_show(struct fathom_file *f, struct fathom_text *t, int tgid)
 			fathom_text_str(t, e->comm);
 		fathom_text_char(t, '\n');
 	}
-	return f->piece + 1 < TASKS_SEEN_MAX;
+	return f->piece + 1 < FATHOM_TASK_NAMES;
 }
 
 static int saved_cmdlines_show(struct fathom_file *f, struct fathom_text *t)

@@ -122,7 +122,6 @@ static int trace_begin(struct fathom_file *f, uint32_t flags)
 	struct trace_view *v = f->ptr;
 	struct fathom_view_config c;
 	size_t bytes;
-	uint8_t *at;
 
 	if (!v) {
 		v = f->ptr = fathom_pool_get(sizeof(*v));
@@ -133,13 +132,12 @@ static int trace_begin(struct fathom_file *f, uint32_t flags)
 	bytes = fathom_view_bytes(&c);
 	if (v->bytes < bytes) {
 		fathom_pool_put(v->mem);
-		v->mem = fathom_pool_get(bytes + 4096);
+		v->mem = fathom_pool_get(bytes);
 		v->bytes = v->mem ? (uint32_t)bytes : 0;
 	}
 	if (!v->mem)
 		return -FATHOM_ENOMEM;
-	at = (uint8_t *)(((uintptr_t)v->mem + 4095) & ~(uintptr_t)4095);
-	v->view = fathom_view_init(at, bytes, &c);
+	v->view = fathom_view_init(v->mem, bytes, &c);
 	v->piece = 0;
 	v->len = v->done = 0;
 	return v->view ? 0 : -FATHOM_ENOMEM;

@@ -5,15 +5,14 @@
 
 #include "control/control.h"
 
-#define HIST_KEYS_MAX	  3
-#define HIST_VALUES_MAX	  8 /* hitcount is the first */
-#define HIST_SORTS_MAX	  2
-#define HIST_NAME_MAX	  31
-#define HIST_TEXT_MAX	  64u /* bytes of a string key; longer ones are cut */
-#define HIST_FRAMES	  16u /* of a stacktrace key */
-#define HIST_SIZE_DEFAULT 2048u
-#define HIST_SIZE_MIN	  128u
-#define HIST_SIZE_MAX	  131072u
+#define HIST_KEYS_MAX	3
+#define HIST_VALUES_MAX 8 /* hitcount is the first */
+#define HIST_SORTS_MAX	2
+#define HIST_NAME_MAX	31
+#define HIST_TEXT_MAX	64u /* bytes of a string key; longer ones are cut */
+#define HIST_FRAMES	16u /* of a stacktrace key */
+#define HIST_SIZE_MIN	128u
+#define HIST_SIZE_MAX	131072u
 
 enum hist_modifier {
 	HIST_PLAIN,

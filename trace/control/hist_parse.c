@@ -382,7 +382,7 @@ int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, co
 
 	__builtin_memset(out, 0, sizeof(*out));
 	*order = HIST_SET;
-	out->size = HIST_SIZE_DEFAULT;
+	out->size = FATHOM_HIST_ENTRIES;
 	out->nr_values = 1;
 	out->value[0].hitcount = 1;
 	__builtin_memcpy(out->value[0].name, "hitcount", 9);

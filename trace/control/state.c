@@ -24,15 +24,15 @@ static int state_memory(void)
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		rings += fathom_ring_bytes(fathom_ring_pages_max(fathom_core.ring[cpu])) + 8192;
-	bytes = left > rings + 4 * CTL_SCRATCH_BYTES ? left - rings : left / 2;
+	bytes = left > rings + 4 * FATHOM_TREE_BYTES ? left - rings : left / 2;
 	bytes -= bytes / 4;
-	if (bytes < 2 * CTL_SCRATCH_BYTES)
+	if (bytes < 2 * FATHOM_TREE_BYTES)
 		return -FATHOM_ENOMEM;
 	mem = fathom_memory_take(bytes);
 	if (!mem)
 		return -FATHOM_ENOMEM;
 	fathom_ctl.scratch = mem;
-	fathom_pool_init((uint8_t *)mem + CTL_SCRATCH_BYTES, bytes - CTL_SCRATCH_BYTES);
+	fathom_pool_init((uint8_t *)mem + FATHOM_TREE_BYTES, bytes - FATHOM_TREE_BYTES);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ int fathom_ctl_ready(void)
 
 void fathom_ctl_scratch(struct fathom_text *t)
 {
-	fathom_text_init(t, fathom_ctl.scratch, CTL_SCRATCH_BYTES);
+	fathom_text_init(t, fathom_ctl.scratch, FATHOM_TREE_BYTES);
 }
 
 struct ctl_instance *fathom_ctl_instance_at(uint32_t index)

@@ -7,7 +7,7 @@
 
 static size_t view_round(size_t bytes)
 {
-	return (bytes + 4095) & ~(size_t)4095;
+	return (bytes + 15) & ~(size_t)15;
 }
 
 /* The view, the per-CPU state, the drawing's memory, then a page per CPU for the walk. */

@@ -15,25 +15,25 @@ struct fathom_core fathom_core;
 
 static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
 
-#define CORE_ALIGN	   4096u
-#define CORE_SCRATCH_BYTES 4096u /* four nested records of a kilobyte */
+#define CORE_ALIGN WIRE_PAGE_BYTES
 
 static size_t core_dump_bytes(uint32_t nr_cpus)
 {
 	struct fathom_view_config view = {.nr_cpus = nr_cpus};
+	size_t bytes = fathom_view_bytes(&view);
 
-	return fathom_view_bytes(&view);
-}
-
-/* Bytes beside the rings: what events under a gate and fathom_dump() need. */
-static size_t core_fixed_bytes(uint32_t nr_cpus)
-{
-	return (size_t)nr_cpus * CORE_SCRATCH_BYTES + core_dump_bytes(nr_cpus);
+	return bytes > FATHOM_DUMP_BYTES ? bytes : FATHOM_DUMP_BYTES;
 }
 
 static size_t core_round(size_t bytes)
 {
 	return (bytes + CORE_ALIGN - 1) & ~(size_t)(CORE_ALIGN - 1);
+}
+
+/* Bytes beside the rings: what events under a gate and fathom_dump() need. */
+static size_t core_fixed_bytes(uint32_t nr_cpus)
+{
+	return core_round((size_t)nr_cpus * FATHOM_SCRATCH_BYTES + core_dump_bytes(nr_cpus));
 }
 
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu)
@@ -155,15 +155,14 @@ int fathom_init(const struct fathom_config *c)
 			return err;
 		fathom_core.ring[i] = &core_rings[i];
 	}
-	for (uint32_t i = 0; i < c->nr_cpus; i++, at += CORE_SCRATCH_BYTES) {
+	for (uint32_t i = 0; i < c->nr_cpus; i++, at += FATHOM_SCRATCH_BYTES) {
 		fathom_core.scratch[i] = at;
 		fathom_core.scratch_used[i] = 0;
 	}
 	fathom_core.dump = at;
 	fathom_core.dump_bytes = core_dump_bytes(c->nr_cpus);
-	at += fathom_core.dump_bytes;
-	fathom_core.spare = at;
-	fathom_core.spare_bytes = c->memory_bytes - (size_t)(at - (uint8_t *)c->memory);
+	fathom_core.spare = (uint8_t *)c->memory + c->nr_cpus * per_cpu + fixed;
+	fathom_core.spare_bytes = c->memory_bytes - c->nr_cpus * per_cpu - fixed;
 	fathom_core.config = *c;
 	fathom_text_lookup = c->symbol;
 	if (!c->release)

@@ -3,8 +3,6 @@
 #include "fathom/inside/emit.h"
 #include "wire/copy.h"
 
-#define EMIT_SCRATCH_BYTES 4096u
-
 /* Stands for "the record is in the ring": struct fathom_emit may be copied between begin and end. */
 static char emit_in_ring;
 
@@ -36,7 +34,7 @@ void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
 	}
 	e->ring = fathom_core.ring[e->cpu];
 	used = fathom_core.scratch_used[e->cpu];
-	if (bytes <= EMIT_SCRATCH_BYTES && take <= EMIT_SCRATCH_BYTES - used) {
+	if (bytes <= FATHOM_SCRATCH_BYTES && take <= FATHOM_SCRATCH_BYTES - used) {
 		__atomic_store_n(&fathom_core.scratch_used[e->cpu], used + take, __ATOMIC_RELAXED);
 		e->scratch = record = fathom_core.scratch[e->cpu] + used;
 	} else {

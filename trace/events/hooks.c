@@ -15,9 +15,6 @@
  *     look has left; whoever counts itself in after it finds the list without the node.
  * H4  While one counter is waited for, new walks use the other: a stream of events cannot keep a node for ever.
  */
-#ifndef FATHOM_HOOKS_MAX
-#define FATHOM_HOOKS_MAX 32
-#endif
 
 enum hook_state {
 	HOOK_FREE,

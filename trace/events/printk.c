@@ -16,8 +16,6 @@ extern const char *const __stop_fathom_formats[] FATHOM_HIDDEN;
 static const char *const printk_no_format
 	__attribute__((section("fathom_formats"), used, FATHOM_RETAIN)) = "";
 
-#define PRINTK_MAX 1024 /* bytes of packed arguments, as Linux's buffer */
-
 const char *fathom_printk_format(uint32_t index)
 {
 	const char *const *f = __start_fathom_formats;
@@ -91,8 +89,8 @@ static void printk_general(uintptr_t ip, const char *fmt, va_list ap)
 	size_t bytes;
 
 	bytes = fathom_pack(NULL, 0, fmt, ap);
-	if (bytes > PRINTK_MAX)
-		bytes = PRINTK_MAX;
+	if (bytes > FATHOM_MARKER_MAX)
+		bytes = FATHOM_MARKER_MAX;
 	bytes = (bytes + 3) & ~(size_t)3;
 	r = fathom_emit_far(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
 	if (r) {

@@ -25,11 +25,6 @@ uint32_t fathom_instrument_on;
 static uint8_t instrument_way;
 static uintptr_t instrument_from, instrument_to;
 
-void fathom_instrument_ready(void)
-{
-	instrument_way = INSTRUMENT_CYG;
-}
-
 /* fathom_init() found no functions: now it is known how they call. Nothing is written, so it is never too late. */
 static void instrument_look(void)
 {
@@ -40,12 +35,13 @@ static void instrument_look(void)
 	fathom_unlock();
 }
 
-void fathom_instrument_ready_text(uintptr_t from, uintptr_t to)
+void fathom_instrument_ready(uintptr_t from, uintptr_t to)
 {
 	instrument_from = from;
 	instrument_to = to;
-	instrument_way = fathom_core.config.symbol ? INSTRUMENT_CYG_TEXT : INSTRUMENT_CYG;
-	instrument_look();
+	instrument_way = to && fathom_core.config.symbol ? INSTRUMENT_CYG_TEXT : INSTRUMENT_CYG;
+	if (to)
+		instrument_look();
 }
 
 int fathom_instrument_text(uintptr_t *from, uintptr_t *to)

@@ -63,9 +63,6 @@ struct fathom_latency_worst {
  * The function tracer and the function probes of an instance. Its owner changes it under the tree's lock and then calls
  * fathom_tracer_refresh(); calls look at it inside fathom_gate.enter and leave, after which its memory may go.
  */
-#ifndef FATHOM_INSTANCES_MAX
-#define FATHOM_INSTANCES_MAX 8 /* beside the top; as far as the memory goes */
-#endif
 struct fathom_listener {
 	struct fathom_ring **ring; /* by CPU */
 	uint32_t *off;		   /* 1: it does not record */

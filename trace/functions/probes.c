@@ -8,7 +8,6 @@
 #include "functions/sites.h"
 #include "functions/tracers.h"
 
-#define PROBES_MAX   512
 #define COMMANDS_MAX 16
 
 /*
@@ -25,7 +24,7 @@ struct function_probe {
 	void *data;
 };
 
-static struct function_probe probes[PROBES_MAX];
+static struct function_probe probes[FATHOM_PROBES_MAX];
 static uint32_t nr_probes; /* in use; they are few, and the functions that ask many */
 static uint32_t probe_groups;
 static const struct fathom_function_command *commands[COMMANDS_MAX];
@@ -156,7 +155,7 @@ void fathom_probe_run(uint32_t function, uintptr_t ip, uintptr_t parent_ip, uint
 		return;
 	if (fathom_gate.enter)
 		fathom_gate.enter(cpu);
-	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++) {
 		uint32_t group = __atomic_load_n(&probes[i].group, __ATOMIC_ACQUIRE);
 
 		if (group && fathom_load(&probes[i].function) == function)
@@ -170,7 +169,7 @@ int fathom_probe_on(uint32_t function)
 {
 	if (!nr_probes)
 		return 0;
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].group && probes[i].function == function)
 			return 1;
 	return 0;
@@ -301,14 +300,14 @@ static struct function_probe *free_probe(void)
 {
 	uint32_t i = 0;
 
-	while (i < PROBES_MAX - 1 && probes[i].group)
+	while (i < FATHOM_PROBES_MAX - 1 && probes[i].group)
 		i++;
 	return &probes[i];
 }
 
 static int has_probe(uint32_t function, const struct probe_line *l, void *data)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].function == function && same_group(&probes[i], l, data))
 			return 1;
 	return 0;
@@ -316,7 +315,7 @@ static int has_probe(uint32_t function, const struct probe_line *l, void *data)
 
 static uint32_t group_of(const struct probe_line *l, void *data)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (same_group(&probes[i], l, data))
 			return probes[i].group;
 	return ++probe_groups;
@@ -334,7 +333,7 @@ static int probe_room(const struct probe_line *l, void *data)
 		more += (uint32_t)!has_probe((uint32_t)i, l, data);
 	if (!found)
 		return -FATHOM_EINVAL;
-	return more > PROBES_MAX - nr_probes ? -FATHOM_ENOSPC : 0;
+	return more > FATHOM_PROBES_MAX - nr_probes ? -FATHOM_ENOSPC : 0;
 }
 
 static void probe_fill(struct function_probe *p, uint32_t function, uint32_t group,
@@ -377,13 +376,13 @@ static int probe_remove(const struct probe_line *l, void *data)
 	struct function_match m;
 	int i, any = 0, found = 0;
 
-	for (uint32_t k = 0; k < PROBES_MAX; k++)
+	for (uint32_t k = 0; k < FATHOM_PROBES_MAX; k++)
 		any |= same_group(&probes[k], l, data);
 	if (!any)
 		return -FATHOM_ENODEV;
 	fathom_match_init(&m, l->pattern, l->pattern_bytes);
 	while ((i = fathom_match_next(&m)) >= 0)
-		for (uint32_t k = 0; k < PROBES_MAX; k++)
+		for (uint32_t k = 0; k < FATHOM_PROBES_MAX; k++)
 			if (probes[k].function == (uint32_t)i && same_group(&probes[k], l, data)) {
 				probe_free(&probes[k]);
 				found = 1;
@@ -418,14 +417,14 @@ int fathom_probe_write(struct fathom_listener *instance, const char *token, size
 
 void fathom_probe_clear(void)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].group)
 			probe_free(&probes[i]);
 }
 
 void fathom_probe_clear_of(const struct fathom_listener *instance)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].group && probes[i].instance == instance)
 			probe_free(&probes[i]);
 }
@@ -434,7 +433,7 @@ uint32_t fathom_probe_drop(const void *data)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].group && probes[i].data == data) {
 			probe_free(&probes[i]);
 			n++;
@@ -446,7 +445,7 @@ uint32_t fathom_probe_drop(const void *data)
 
 void fathom_probe_forget(void)
 {
-	for (uint32_t i = 0; i < PROBES_MAX; i++)
+	for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++)
 		if (probes[i].group && fathom_site_is_gone(probes[i].function))
 			probe_free(&probes[i]);
 }
@@ -465,7 +464,7 @@ int fathom_listener_probe_at(struct fathom_listener *instance, uint32_t index,
 	for (uint32_t n = 0; n <= index; n++) {
 		const struct function_probe *best = 0;
 
-		for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		for (uint32_t i = 0; i < FATHOM_PROBES_MAX; i++) {
 			const struct function_probe *p = &probes[i];
 
 			if (p->group && p->instance == instance &&

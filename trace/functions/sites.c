@@ -59,7 +59,7 @@ int fathom_site_find(uintptr_t ip)
 
 const struct site_part *fathom_part_of(uint32_t index)
 {
-	for (uint32_t i = 0; i <= FATHOM_LATER_MAX; i++) {
+	for (uint32_t i = 0; i <= FATHOM_MODULES_MAX; i++) {
 		const struct site_part *p = &fathom_functions.part[i];
 
 		if (p->to && index >= p->first && index - p->first < p->nr)
@@ -140,7 +140,7 @@ static void part_publish(struct site_part *p, uintptr_t to)
 
 	p->born = ++fathom_functions.epoch;
 	__atomic_store_n(&p->to, to, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i <= FATHOM_LATER_MAX; i++) {
+	for (uint32_t i = 0; i <= FATHOM_MODULES_MAX; i++) {
 		p = &fathom_functions.part[i];
 		if (!p->to)
 			continue;
@@ -157,13 +157,13 @@ static uint32_t room_find(uint32_t nr, int returns)
 {
 	uint32_t room = returns ? fathom_functions.room_rets : fathom_functions.room_sites;
 
-	for (uint32_t i = 0; i <= FATHOM_LATER_MAX; i++) {
+	for (uint32_t i = 0; i <= FATHOM_MODULES_MAX; i++) {
 		const struct site_part *p = &fathom_functions.part[i];
 		uint32_t at = returns ? p->first_ret + p->nr_rets : p->first + p->nr, k = 0;
 
 		if (!p->to || nr > room - at)
 			continue;
-		for (; k <= FATHOM_LATER_MAX; k++) {
+		for (; k <= FATHOM_MODULES_MAX; k++) {
 			uint32_t from, end;
 
 			p = &fathom_functions.part[k];
@@ -172,7 +172,7 @@ static uint32_t room_find(uint32_t nr, int returns)
 			if (p->to && from < at + nr && at < end)
 				break;
 		}
-		if (k > FATHOM_LATER_MAX)
+		if (k > FATHOM_MODULES_MAX)
 			return at;
 	}
 	return room;
@@ -180,7 +180,7 @@ static uint32_t room_find(uint32_t nr, int returns)
 
 static struct site_part *part_free(void)
 {
-	for (uint32_t i = 1; i <= FATHOM_LATER_MAX; i++)
+	for (uint32_t i = 1; i <= FATHOM_MODULES_MAX; i++)
 		if (!fathom_functions.part[i].to)
 			return &fathom_functions.part[i];
 	return 0;
@@ -188,7 +188,7 @@ static struct site_part *part_free(void)
 
 static struct site_part *part_of_module(const struct fathom_module *m)
 {
-	for (uint32_t i = 1; i <= FATHOM_LATER_MAX; i++) {
+	for (uint32_t i = 1; i <= FATHOM_MODULES_MAX; i++) {
 		struct site_part *p = &fathom_functions.part[i];
 
 		if (p->to && p->from == m->from)

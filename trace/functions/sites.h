@@ -56,7 +56,6 @@ struct site_part {
 	uint32_t first_ret, nr_rets;
 	uint32_t born; /* the epoch it came with */
 };
-#define FATHOM_LATER_MAX 64 /* modules at a time that brought functions */
 
 /*
  * S1. Within a part site[] and ret[] ascend by address; named[] ascends by hash. part[0] is the program's and stays. A site
@@ -75,7 +74,7 @@ struct fathom_functions {
 	uint32_t room_sites; /* fixed: what all that is counted in functions is made for */
 	struct return_site *ret;
 	uint32_t room_rets;
-	struct site_part part[1 + FATHOM_LATER_MAX];
+	struct site_part part[1 + FATHOM_MODULES_MAX];
 	uint32_t nr_parts; /* up to the last one in use */
 	uint32_t epoch;	   /* counts modules that came or went */
 	uint32_t dropped;

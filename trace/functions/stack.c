@@ -6,8 +6,7 @@
 #include "functions/tracers.h"
 #include "wire/format.h"
 
-#define STACK_FRAMES 64 /* in a record */
-#define STACK_HEAD   offsetof(struct fathom_rec_stack, caller)
+#define STACK_HEAD offsetof(struct fathom_rec_stack, caller)
 
 /* The stack of the deepest call seen. Written under the lock by whoever found it, copied out under it in task context. */
 static struct fathom_stack_seen deepest;
@@ -27,7 +26,7 @@ void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t paren
 	struct fathom_rec_stack *to;
 
 	fathom_unwind_kernel(&u, fp);
-	while (n < STACK_FRAMES && fathom_unwind_next(&u, 0))
+	while (n < FATHOM_STACK_FRAMES && fathom_unwind_next(&u, 0))
 		n++;
 	to = ring ? fathom_ring_reserve(ring, (uint32_t)(STACK_HEAD + n * sizeof(uintptr_t)), &slot)
 		  : 0;

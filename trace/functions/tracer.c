@@ -8,6 +8,7 @@
 #include "functions/sites.h"
 #include "functions/pids.h"
 #include "functions/tracers.h"
+#include "ring/stream.h"
 
 struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
 struct tracer_wants fathom_tracer_wants;

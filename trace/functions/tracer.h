@@ -163,7 +163,6 @@ int fathom_function_command_add(const struct fathom_function_command *command);
 /* ---- limits ---- */
 
 /* set_ftrace_pid and set_ftrace_notrace_pid: -ENOSPC behind FATHOM_PIDS_MAX. Empty: every task. */
-#define FATHOM_PIDS_MAX 256
 enum fathom_pid_set {
 	FATHOM_PIDS_TRACE,
 	FATHOM_PIDS_NOTRACE,
@@ -205,7 +204,6 @@ uint64_t fathom_stack_max(void);
 void fathom_stack_max_set(uint64_t bytes);
 
 /* The deepest stack. It is copied out to be printed, since a deeper one may be found at any time. */
-#define FATHOM_STACK_SEEN_MAX 128
 struct fathom_stack_seen {
 	uint64_t bytes;
 	uint32_t nr;

@@ -70,11 +70,6 @@
  *     One more "all CPUs see it" before the ring is let go: on x86 an exchange that failed stores what it found, NOWHERE.
  */
 
-/* How often in a row an interrupt may write inside a window of ten instructions before a writer gives in. */
-#ifndef FATHOM_RING_RETRIES
-#define FATHOM_RING_RETRIES 16
-#endif
-
 /* Records were given back in place, perhaps in this page. Context: outermost. */
 static __attribute__((noinline)) void note_discards(struct fathom_ring *r,
 						    const struct wire_page *page,

@@ -540,9 +540,12 @@ void fathom_stream_reset(void)
 	}
 }
 
-void fathom_stream_stats(uint32_t cpu, struct fathom_stream_stats *out)
+int fathom_stream_stats(uint32_t cpu, struct fathom_stream_stats *out)
 {
+	if (cpu >= fathom_stream.nr_cpus)
+		return -FATHOM_EINVAL;
 	*out = fathom_stream.cpu[cpu].stats;
 	out->nested = fathom_load(&fathom_stream.cpu[cpu].nested);
 	out->no_index = fathom_load(&fathom_stream.cpu[cpu].no_index);
+	return 0;
 }

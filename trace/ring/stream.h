@@ -59,6 +59,7 @@ struct stream {
 
 extern struct stream fathom_stream;
 
+uint32_t fathom_stream_cpus(void); /* 0: there is no stream */
 /* Walk the blocks, oldest first: *at begins as c->oldest, c->stats.blocks of them are there. */
 const struct stream_block *fathom_stream_next(const struct stream_cpu *c, uint32_t *at);
 /* Move what interrupts left in the side buffer and close an open entry. Recording is off. */

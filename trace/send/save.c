@@ -20,8 +20,6 @@ struct saver {
 	uint64_t cpu_bytes[FATHOM_CPUS_MAX];
 };
 
-#define SAVE_FORMAT_MAX 8192u
-
 static int save_put(void *arg, const void *bytes, size_t n)
 {
 	struct saver *s = arg;
@@ -55,7 +53,7 @@ static void save_formats(struct fathom_dat *d, const char *system)
 
 		if (!save_is_same(ev->system, system))
 			continue;
-		fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+		fathom_text_init(&t, (char *)fathom_core.dump, fathom_core.dump_bytes);
 		fathom_event_format(ev, &t);
 		if (t.cut && !d->err)
 			d->err = -FATHOM_E2BIG;
@@ -161,7 +159,7 @@ static void save_list(struct fathom_dat *d, const struct saver *s, save_line_fn 
 		if (pass)
 			begin(d, NULL, bytes);
 		for (uint32_t i = 0;; i++) {
-			fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+			fathom_text_init(&t, (char *)fathom_core.dump, fathom_core.dump_bytes);
 			if (!line(s, i, &t))
 				break;
 			if (pass)
@@ -188,7 +186,7 @@ static void save_stats(struct fathom_dat *d, const struct saver *s)
 		struct fathom_text t;
 
 		fathom_ring_stats(fathom_core.ring[cpu], &st);
-		fathom_text_init(&t, (char *)fathom_core.dump, SAVE_FORMAT_MAX);
+		fathom_text_init(&t, (char *)fathom_core.dump, fathom_core.dump_bytes);
 		save_stat(&t, "CPU", cpu);
 		save_stat(&t, "entries", st.entries);
 		save_stat(&t, "overrun", st.overwritten);
@@ -227,8 +225,7 @@ static int save_head(struct saver *s)
 
 	s->at = 0;
 	fathom_dat_begin(&d, save_put, s, WIRE_PAGE_BYTES, big, sizeof(long));
-	fathom_dat_header(&d, fathom_dat_header_page, fathom_strlen(fathom_dat_header_page),
-			  fathom_dat_header_event, fathom_strlen(fathom_dat_header_event));
+	fathom_dat_header(&d, NULL, 0, NULL, 0);
 	save_systems(&d);
 	save_list(&d, s, save_symbol_line, fathom_dat_kallsyms);
 	save_list(&d, s, save_printk_line, fathom_dat_printk);

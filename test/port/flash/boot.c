@@ -66,7 +66,7 @@ static void must(int err, const char *what)
 
 static void record_functions(void)
 {
-	fathom_instrument_ready();
+	fathom_instrument_ready(0, 0);
 	must(fathom_set("current_tracer", FLASH_FUNCTIONS), "current_tracer was refused");
 	if (FLASH_STACKS)
 		must(fathom_set("options/func_stack_trace", "1"), "func_stack_trace was refused");

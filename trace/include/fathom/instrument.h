@@ -10,18 +10,17 @@
  * A call costs a load and a branch while no tracer runs. Two ways:
  *
  * -finstrument-functions, any CPU: put FATHOM_INSTRUMENT_FUNCTIONS into one file that is compiled without, and call
- * fathom_instrument_ready_text() after fathom_init(), with the text that is compiled so. Its functions are those that
+ * fathom_instrument_ready() after fathom_init(), with the text that is compiled so. Its functions are those that
  * config.symbol names there: sets, function probes and the profile work as on patched text. (A function that was compiled
  * without is in the list too, and never called.) The stack tracer and stacks in the trace need frame pointers, in that file
- * too (-fno-omit-frame-pointer). Without symbols, or with fathom_instrument_ready(), `function` and `function_graph` see
+ * too (-fno-omit-frame-pointer). Without symbols, or with 0, 0 for the text, `function` and `function_graph` see
  * every function: there is no table to choose from.
  *
  * -pg -mfentry -mrecord-mcount, x86_64, no PIE: the same with FATHOM_INSTRUMENT_FENTRY and fathom_instrument_ready_fentry().
  * Every function calls, but gcc's table says which there are: sets, probes, the profile and the stack tracer work as on
  * patched text. Without the table (clang) it is all functions or none, as above.
  */
-void fathom_instrument_ready(void);
-void fathom_instrument_ready_text(uintptr_t from, uintptr_t to);
+void fathom_instrument_ready(uintptr_t from, uintptr_t to);
 void fathom_instrument_ready_fentry(void);
 
 #define FATHOM_INSTRUMENT_FUNCTIONS                                                               \

@@ -6,17 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/fs.h"
-
-/* A kernel short of memory defines these smaller: about 330 bytes per fid, and twice the message size. */
-#ifndef FATHOM_P9_FIDS
-#define FATHOM_P9_FIDS 128
-#endif
-#ifndef FATHOM_P9_WAITS
-#define FATHOM_P9_WAITS 64 /* reads and polls that wait at the same time */
-#endif
-#ifndef FATHOM_P9_MSIZE
-#define FATHOM_P9_MSIZE 8192
-#endif
+#include "fathom/port_default.h"
 
 /* All of it goes out, however long that takes; called in the context of input and tick. */
 typedef void (*fathom_p9_send_fn)(void *arg, const void *data, size_t bytes);

@@ -6,17 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/inside/btb.h"
+#include "fathom/port_default.h"
 #include "fathom/sampler_request.h"
 
-/* Frames kept of a stack; of a deeper one the innermost and the outermost half, with a 0 between them. */
-#define FATHOM_SAMPLE_FRAMES 128u
-/*
- * Frames that are walked: a program chooses how deep its stack is, and must not choose how long the interrupt takes. Of
- * a stack that goes on after them the outermost frames are not known: its innermost half is kept, and the 0 is its end.
- */
-#define FATHOM_SAMPLE_WALK   1024u
-#define FATHOM_SAMPLE_BINS   16u /* of the cost by depth */
-#define FATHOM_SAMPLE_BIN    8u
+#define FATHOM_SAMPLE_BINS 16u /* of the cost by depth */
+#define FATHOM_SAMPLE_BIN  8u
 
 /*
  * What the timer's interrupt handler saw. A handler that interrupted the kernel fills in the user part too, where the

@@ -54,8 +54,8 @@ void fathom_stream_start(void);
 void fathom_stream_stop(void);
 void fathom_stream_reset(void);
 int fathom_stream_is_on(void);
-void fathom_stream_stats(uint32_t cpu, struct fathom_stream_stats *out);
-uint32_t fathom_stream_cpus(void);
+/* 0, -EINVAL: there is no such CPU. */
+int fathom_stream_stats(uint32_t cpu, struct fathom_stream_stats *out);
 
 /*
  * The events. Any context, on the running CPU, interrupts and NMIs included; nothing happens while recording is off.

@@ -8,19 +8,6 @@
 #include "fathom/moments.h"
 #include "fathom/port_default.h"
 
-/* Calls followed per task; deeper ones run untraced and are counted. A port may define another power of two. */
-#ifndef FATHOM_SHADOW_DEPTH
-#define FATHOM_SHADOW_DEPTH 64
-#endif
-
-_Static_assert((FATHOM_SHADOW_DEPTH & (FATHOM_SHADOW_DEPTH - 1)) == 0,
-	       "FATHOM_SHADOW_DEPTH: a power of two");
-
-/* The largest stack a task runs on: frames further apart are taken to be on different stacks. */
-#ifndef FATHOM_STACK_BYTES
-#define FATHOM_STACK_BYTES 16384
-#endif
-
 /* One call that has not returned yet. */
 struct fathom_shadow {
 	/* where its return address lies on the stack: names the frame; 0: not in use */

@@ -12,82 +12,114 @@
 typedef void (*fathom_write_fn)(void *arg, const char *text, size_t bytes);
 
 /*
- * The cold half of a port. Every member may be zero unless it says required; zero means what is written.
+ * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
+ * kernel has: every member but those called required may be 0. Each says what it means, what it must keep, what 0 means, and
+ * from which level (docs/PORTING.md) on it matters. fathom_init() copies the struct; what it points to stays the port's.
+ * Callbacks are called in task context, one at a time, with interrupts as the caller had them, unless they say otherwise.
+ * fathom_port_check() tests what can be tested.
  */
 struct fathom_config {
-	void *memory;	     /* required, 4096-aligned: all that tracing will ever use */
-	size_t memory_bytes; /* required; -ENOMEM says so if it is too small */
-	uint32_t nr_cpus;    /* required: 1 .. FATHOM_CPUS_MAX */
-	/* ring pages per CPU; 0: three eighths of the memory; as much again is for the snapshot, the rest for control */
+	/* ---- level 0 ---- */
+
+	/*
+	 * memory, memory_bytes: all that tracing will ever use, aligned to FATHOM_PAGE_BYTES, readable and writable by every
+	 * CPU, never paged out. fathom_memory_need() says how much; -ENOMEM if it is too little. Required.
+	 */
+	void *memory;
+	size_t memory_bytes;
+	/* nr_cpus: 1 .. FATHOM_CPUS_MAX; fathom_port_cpu() is below it for ever. Required. */
+	uint32_t nr_cpus;
+	/*
+	 * pages_per_cpu: pages of each ring, FATHOM_RING_PAGES_MIN .. FATHOM_RING_PAGES_MAX. 0: three eighths of the memory; as
+	 * much again is for the snapshot, the rest for control.
+	 */
 	uint32_t pages_per_cpu;
-	uint64_t clock_hz; /* ticks of fathom_port_clock() per second; 0: it counts nanoseconds */
-	/* what trace_clock calls the bare ticks ("x86-tsc"); 0: not offered */
+	/* clock_hz: ticks of fathom_port_clock() per second; fathom_clock_hz_set() corrects it. 0: it counts nanoseconds. */
+	uint64_t clock_hz;
+	/* clock_name: what trace_clock calls the bare ticks ("x86-tsc"). 0: they are not offered. */
 	const char *clock_name;
-	/* another clock, of nanoseconds: `mono` of trace_clock; 0: none */
+	/* mono_ns: another clock, of nanoseconds, any context: `mono` of trace_clock. 0: not offered. */
 	uint64_t (*mono_ns)(void);
-	const char *release; /* the kernel's name and version, for headers; 0: "fathom" */
-
-	fathom_write_fn sink; /* console for fathom_dump(); 0: dumps go nowhere */
-	void *sink_arg;
+	/* release: the kernel's name and version, for headers. 0: "fathom". */
+	const char *release;
 	/*
-	 * The kernel's panic, with a line that says why; must not return. Called in any context if tracing has lost what the
-	 * kernel cannot go on without (a return address, because the port broke its contract). 0: the line goes to the sink and
-	 * the CPU traps.
-	 */
-	void (*fatal)(const char *why);
-
-	/*
-	 * Where `bytes` (1 to 8) of text at `at` can be written: an alias with the same offset in its page, or `at` itself
-	 * once it is writable. NULL: it cannot be; nothing of it changes then. The library makes the stores, one an instruction,
-	 * and the cache maintenance. x86_64: the bytes may lie in two pages; elsewhere they are an aligned word. Not traced,
-	 * task context or inside stop_cpus, one call at a time. 0: text cannot be written.
-	 */
-	void *(*text_map)(void *at, size_t bytes);
-	/* The library is done with what text_map returned. 0: there is nothing to undo. */
-	void (*text_unmap)(void *alias, size_t bytes);
-	/*
-	 * Return once every CPU, this one too, has synchronised its fetching: x86_64 a serialising instruction (cpuid, iret),
-	 * aarch64 isb, riscv64 fence.i. Interrupts are on. Not traced. x86_64: the breakpoint handler must call
-	 * fathom_arch_breakpoint(). 0: sites change under stop_cpus.
-	 */
-	void (*sync)(void);
-	/*
-	 * Run fn(arg) on this CPU while all others stand in untraced code with interrupts off, and let them synchronise as
-	 * above before they go on. 0: there is one CPU, or sync.
-	 */
-	void (*stop_cpus)(void (*fn)(void *), void *arg);
-
-	/*
-	 * Text that is given away after boot: no function in [init_text, init_text_end) is traced. For more than one range, or
-	 * later, fathom_function_forget(). 0: none.
-	 */
-	uintptr_t init_text, init_text_end;
-	/* 1: other CPUs (a process: threads) may run traced functions during fathom_init(); text then changes with sync */
-	uint8_t init_live;
-	/*
-	 * The library's one lock, which it takes itself around everything that reads rings, patches or steers, and never in an
-	 * event. Held for as long as a file is read, so a mutex where tasks sleep; text_map, sync and stop_cpus are called with
-	 * it. It may let its holder in again: then the port may call library functions between fathom_lock() and
-	 * fathom_unlock(). 0: a spinlock, for kernels in which its holder is not preempted.
+	 * lock, unlock, lock_arg: the library's one lock, which it takes itself around everything that reads rings, patches or
+	 * steers, and never in an event. Held for as long as a file is read, so a mutex where tasks sleep; text_map, sync and
+	 * stop_cpus are called with it. It excludes every other CPU and task. It may let its holder in again: then the port may
+	 * call library functions between fathom_lock() and fathom_unlock(). 0, both: a spinlock, for kernels in which its holder
+	 * is not preempted.
 	 */
 	void (*lock)(void *lock_arg);
 	void (*unlock)(void *lock_arg);
 	void *lock_arg;
 
-	/* Name of the function that holds `at`, with the offset into it and its size; NULL if unknown. 0: no symbols. */
-	const char *(*symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
-	uintptr_t (*lookup)(const char *name);
-	/* Name of a task, at most 15 characters, into buf; 0: names come from sched events. */
-	int (*task_name)(int32_t pid, char buf[16]);
-	int32_t (*task_group)(int32_t pid); /* thread-group id; 0: unknown */
+	/* ---- level 3 ---- */
 
-	/* room for so many functions of modules that come later, and twice as many returns; 0: those are not traced */
+	/*
+	 * sink, sink_arg: the console. Takes `bytes` of text, which end in no 0. Any context: fathom_dump() calls it in a panic,
+	 * so it takes no lock that the CPU may hold. 0: dumps go nowhere.
+	 */
+	fathom_write_fn sink;
+	void *sink_arg;
+	/*
+	 * fatal: the kernel's panic, with a line that says why; must not return. Any context. Called if tracing has lost what
+	 * the kernel cannot go on without (a return address, because the port broke its contract). 0: the line goes to the sink
+	 * and the CPU traps.
+	 */
+	void (*fatal)(const char *why);
+	/*
+	 * task_name: the name of a task, at most 15 characters and a 0, into buf; 0, or negative if there is no such task. Any
+	 * context: fathom_dump() asks it. 0: names come from sched events.
+	 */
+	int (*task_name)(int32_t pid, char buf[16]);
+	/* task_group: the thread group of a task, for record-tgid. 0: unknown. */
+	int32_t (*task_group)(int32_t pid);
+
+	/* ---- level 4 ---- */
+
+	/*
+	 * text_map: where `bytes` (1 to 8) of text at `at` can be written: an alias with the same offset in its page, or `at`
+	 * itself once it is writable. NULL: it cannot be; nothing of it changes then. The library makes the stores, one an
+	 * instruction, and the cache maintenance. x86_64: the bytes may lie in two pages; elsewhere they are an aligned word.
+	 * Not traced; task context or inside stop_cpus. 0: text cannot be written.
+	 */
+	void *(*text_map)(void *at, size_t bytes);
+	/* text_unmap: the library is done with what text_map returned. 0: there is nothing to undo. */
+	void (*text_unmap)(void *alias, size_t bytes);
+	/*
+	 * stop_cpus: run fn(arg) on this CPU while all others stand in untraced code with interrupts off, and let them
+	 * synchronise as below before they go on. 0: there is one CPU, or sync.
+	 */
+	void (*stop_cpus)(void (*fn)(void *), void *arg);
+	/*
+	 * symbol: the name of the function that holds `at`, which lives for ever, and if it knows it the offset into it and its
+	 * size; NULL if there is none. Any context. 0: no symbols.
+	 */
+	const char *(*symbol)(uintptr_t at, uintptr_t *offset, uintptr_t *size);
+	/* lookup: the address of a function or object of that name, 0 if there is none. 0: names are not looked up. */
+	uintptr_t (*lookup)(const char *name);
+	/*
+	 * init_text, init_text_end: text that is given away after boot: no function in [init_text, init_text_end) is traced. For
+	 * more than one range, or later, fathom_function_forget(). 0: none.
+	 */
+	uintptr_t init_text, init_text_end;
+	/* irq_text, irq_text_end: the functions that interrupts enter by: function_graph draws arrows. 0: none. */
+	uintptr_t irq_text, irq_text_end;
+	/* module_functions: room for so many functions of modules that come later, and twice as many returns. 0: none is traced. */
 	uint32_t module_functions;
-	/* room in the control tree for so many events of objects that come later (object.h) */
+	/* module_events: room in the control tree for so many events of objects that come later (object.h). 0: none is there. */
 	uint32_t module_events;
 
-	/* The functions that interrupts enter by lie in [irq_text, irq_text_end): function_graph draws arrows. 0: none. */
-	uintptr_t irq_text, irq_text_end;
+	/* ---- level 5 ---- */
+
+	/*
+	 * sync: return once every CPU, this one too, has synchronised its fetching since the call: x86_64 a serialising instruction
+	 * (cpuid, iret), aarch64 isb, riscv64 fence.i. Interrupts are on. Not traced. x86_64: the breakpoint handler must call
+	 * fathom_arch_breakpoint(). 0: sites change under stop_cpus.
+	 */
+	void (*sync)(void);
+	/* init_live: 1: other CPUs (a process: threads) may run traced functions during fathom_init(); text then changes with sync. */
+	uint8_t init_live;
 };
 
 /*
@@ -146,7 +178,6 @@ int fathom_tracing_is_on(void);
 			     : fathom_marker(FATHOM_HERE(), (s), fathom_strlen(s));               \
 	})
 /* Text into the ring (`print`): bytes taken, 0 if recording is off. At most FATHOM_MARKER_MAX are. */
-#define FATHOM_MARKER_MAX 1024
 int fathom_marker(uintptr_t ip, const char *text, size_t bytes);
 /* trace_marker_raw: the first 4 bytes are an id. */
 int fathom_marker_raw(const void *data, size_t bytes);

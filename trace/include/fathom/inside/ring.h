@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include "fathom/inside/local.h"
 #include "fathom/port_default.h"
+#ifndef WIRE_PAGE_BYTES /* the models of the ring have smaller ones */
+#define WIRE_PAGE_BYTES ((uint32_t)FATHOM_PAGE_BYTES)
+#endif
 #include "wire/ringpage.h"
 
 /*

@@ -8,7 +8,7 @@
 #include "wire/text_graph.h"
 #include "wire/text_line.h"
 
-#define FATHOM_VIEW_RECORD_MAX 4096u
+#define FATHOM_VIEW_RECORD_MAX WIRE_PAGE_BYTES
 
 enum fathom_view_flags {
 	FATHOM_VIEW_CONSUME = 1, /* trace_pipe: what is shown is gone */
@@ -85,7 +85,7 @@ struct fathom_view {
 
 /* Bytes of memory that fathom_view_init() needs. */
 size_t fathom_view_bytes(const struct fathom_view_config *config);
-/* Starts at the oldest record. `mem` is 4096-aligned. NULL if `bytes` is too small. Context: any. */
+/* Starts at the oldest record. `mem` is 8-aligned. NULL if `bytes` is too small. Context: any. */
 struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 				     const struct fathom_view_config *config);
 /* The block above the first line; `trace_pipe` has none. */
