@@ -250,7 +250,7 @@ static uint32_t take_pages(struct fathom_ring *r, unsigned long lap, unsigned lo
  */
 static void move_tail(struct fathom_ring *r, unsigned long pos)
 {
-	if (fathom_load(&r->commit) == fathom_load(&r->vague))
+	if (FATHOM_POS_SAME(fathom_load(&r->commit), fathom_load(&r->vague)))
 		fathom_store(&r->vague, pos);
 	fathom_store(&r->commit, pos);
 	FATHOM_STEP(U);
@@ -306,16 +306,24 @@ int fathom_ring_resize(struct fathom_ring *r, uint32_t nr_pages)
 	return 0;
 }
 
-/* A writer that looked before the ring was held may be about to exchange the tail: this is an exchange too (R10). */
+/*
+ * A writer that looked before the ring was held may be about to store its tail, and looks at commit after that: the next epoch
+ * stops it. Or it is about to exchange the tail: this is an exchange too (R10).
+ */
 int fathom_ring_seize(struct fathom_ring *r)
 {
-	unsigned long tail = fathom_load_acquire(&r->commit);
+	unsigned long tail = fathom_load_acquire(&r->tail),
+		      commit = fathom_load_acquire(&r->commit);
 
 	FATHOM_STEP(V);
-	if (fathom_shared_cmpxchg(&r->tail, &tail, FATHOM_POS_NOWHERE) ||
-	    tail == FATHOM_POS_NOWHERE)
+	if (tail == FATHOM_POS_NOWHERE)
 		return 0;
-	return -FATHOM_EBUSY;
+	if (!FATHOM_POS_SAME(tail, commit) ||
+	    (FATHOM_POS_EPOCH_BITS &&
+	     !fathom_shared_cmpxchg(&r->commit, &commit, pos_next_epoch(commit))))
+		return -FATHOM_EBUSY;
+	FATHOM_STEP(W);
+	return fathom_shared_cmpxchg(&r->tail, &tail, FATHOM_POS_NOWHERE) ? 0 : -FATHOM_EBUSY;
 }
 
 int fathom_ring_resize_seized(struct fathom_ring *r, uint32_t nr_pages)

@@ -6,7 +6,7 @@
 #include "fathom/inside/ring.h"
 
 /*
- * A position (tail, commit)     | lap | index | epoch | count | words |     words: 10 bits, count: 10 (9), epoch: 4 (0),
+ * A position (tail, commit)     | lap | index | epoch | count | words |     words: 10 bits, count: 10 (9), epoch: 3 (0),
  *                                                                           index: 16 (9)
  * A slot                        | lap | free | read | page |                page: 17 (10), read: 10 (9)
  *
@@ -14,7 +14,6 @@
  * lap of the position. A position's lap has fewer bits, and need not have more: see R9 in ring.c.
  */
 #define FATHOM_POS_LAP_UNIT   (1ul << FATHOM_POS_LAP_SHIFT)
-#define FATHOM_POS_EPOCHS     ((1ul << FATHOM_POS_PAGE_SHIFT) - (1ul << FATHOM_POS_EPOCH_SHIFT))
 #define FATHOM_POS_NOWHERE    (~0ul) /* no position: more words than a page has */
 #define FATHOM_SLOT_READ_UNIT (1ul << FATHOM_SLOT_PAGE_BITS)
 #define FATHOM_SLOT_FREE      (FATHOM_SLOT_READ_UNIT << FATHOM_POS_COUNT_BITS)
@@ -44,6 +43,22 @@ static inline unsigned long pos_next_page(const struct fathom_ring *r, unsigned 
 	if (FATHOM_POS_INDEX(pos) + 1 < fathom_load(&r->nr_pages))
 		return ((pos >> FATHOM_POS_PAGE_SHIFT) + 1) << FATHOM_POS_PAGE_SHIFT | epoch;
 	return (pos_lap(pos) + 1) << FATHOM_POS_LAP_SHIFT | epoch;
+}
+
+/* Is the tail ahead of commit, by a record at least, in whatever epoch they are? (R11) */
+static inline int pos_ahead(unsigned long tail, unsigned long commit)
+{
+	unsigned long d = (tail & ~FATHOM_POS_EPOCHS) - (commit & ~FATHOM_POS_EPOCHS);
+
+	return FATHOM_POS_EPOCH_BITS ? (long)(d - FATHOM_POS_COUNT_UNIT) >= 0 : tail != commit;
+}
+
+/* The same place in the next epoch. */
+static inline unsigned long pos_next_epoch(unsigned long pos)
+{
+	unsigned long next = pos + (1ul << FATHOM_POS_EPOCH_SHIFT);
+
+	return (pos & ~FATHOM_POS_EPOCHS) | (next & FATHOM_POS_EPOCHS);
 }
 
 static inline uint32_t slot_read(unsigned long slot)

@@ -22,16 +22,19 @@
  *	#### committed: the reader may have it     == reserved by writers that are still open     . free
  *
  * Everything the writers fight over is the one word `tail`: slot index and lap of its page, records and words taken in it.
- * A reservation is one compare-and-exchange of it, local to the CPU (no LOCK): if it succeeds, nobody came between the
- * look and the grab, so the time delta computed in between is right. If it fails, an interrupt has just written its own
- * records; look again. After RETRIES failures in a row the event is refused and counted, so a writer always ends.
+ * A reservation moves it. On the fast path, where nothing was open, that is a plain store, and a look at commit after it: if
+ * commit is where it was, nobody came between the look and the grab, so the time delta computed in between is right (R11).
+ * Else, and at page ends, it is a compare-and-exchange, local to the CPU (no LOCK), for the same end. If one fails, an
+ * interrupt has just written its own records; look again. After RETRIES failures in a row the event is refused and
+ * counted, so a writer always ends.
  *
  * Who is the outermost writer? The one that found commit == tail: then no reservation was open. While its own is, the two
  * differ, so whoever interrupts it knows that it is nested, and leaves `commit`, `last_time` and the page numbering alone.
  * A nested commit has nothing to do: when the outermost one commits, everyone above it is done, and everything before
  * the tail is whole (R3).
  *
- *	reserve:  A  look at tail, commit  B  clock  C  compare-and-exchange tail  D  header, payload
+ *	reserve:  A  look at tail, commit  B  clock  C  store tail  O  look at commit  D  header, payload
+ *	          (off the fast path C is an exchange, and there is no O)
  *	commit:   E  commit = end of my record  F  is that the tail? if not, nested records stand behind it: publish
  *	publish:  K  look at commit, tail  L  number the pages in between, commit = tail  M  again, until they are equal
  *
@@ -60,14 +63,26 @@
  * R7  The reader takes pages only before commit; its word of the slot proves that the page is still the one it saw.
  * R8  meta of a page is written by who closes it (used, entries) and by publish (first, missed, discards), before commit
  *     passes it; from then on it is constant until the owner's tail is in that page again.
- * R9  A position never comes back: between the look and the exchange an interrupt can write whole laps, but not as many as
+ * R9  A position never comes back: between the look and the grab an interrupt can write whole laps, but not as many as
  *     the lap bits count (2^25; 16 on a 32-bit target, where it must also hit the very word and count).
  * R10 While the ring is HELD no reservation is granted and nobody touches tail or commit, but a writer that looked at the
- *     flags before: its exchange is the last. Whoever holds the ring exchanges a tail that is at commit for NOWHERE, makes
- *     all CPUs see it, and looks: if it still stands there, no exchange that was under way succeeded (one without LOCK can
- *     still store over it), none to come will, and the ring is its own. Such a writer may also be about to prepare a slot:
- *     resize takes each slot by exchange, and the words and positions it leaves are of laps that nobody has looked for.
- *     One more "all CPUs see it" before the ring is let go: on x86 an exchange that failed stores what it found, NOWHERE.
+ *     flags before: its own is the last. Whoever holds the ring puts a commit that is at the tail into the next epoch, by an
+ *     exchange, exchanges the tail for NOWHERE, makes all CPUs see both, and looks: if NOWHERE still stands there, nobody
+ *     stored a tail before (a store, or an exchange without LOCK, would stand over it); who stores one later finds
+ *     another commit at O, who exchanges finds another tail, and the ring is the holder's own. Such a writer may also be
+ *     about to prepare a slot: resize takes each slot by exchange, and the words and positions it leaves are of laps that
+ *     nobody has looked for. One more "all CPUs see it" before the ring is let go: on x86 an exchange that failed stores what
+ *     it found, NOWHERE.
+ *     A record that was granted meanwhile takes commit back to the epoch of its tail. Until then nobody can tell, if the
+ *     tail is ahead of commit and in another epoch, whether it is open, or its writer is between C and O and will fail:
+ *     whoever interrupts it is refused, and counted as nested.
+ * R11 A tail that is not ahead of commit, by one record at least, is no tail: nobody is open, and commit stands for it (`lag`, if
+ *     commit is lagging). The fast path stores its tail without looking (C) and looks at commit after that (O). If commit is
+ *     where it was, nobody wrote since A: whoever did was outermost, and has moved commit. If not, what was stored counts
+ *     one record more than commit did then, so no more than commit does now. An interrupt at O is nested in the one
+ *     case; in the other it is outermost, and mends the tail before it looks at it. The writer takes its tail back itself
+ *     if nobody has. Where a commit lags it has passed two records at least since A, so an old tail is never equal to it.
+ *     (64-bit targets. Others have no bits for the epoch, and exchange the tail at C.)
  */
 
 /* Records were given back in place, perhaps in this page. Context: outermost. */
@@ -140,7 +155,8 @@ static int pending(struct fathom_ring *r, unsigned long *from, unsigned long *to
 	/* Pairs with the release in move_tail(): with a tail that was moved comes the commit that was. */
 	*to = fathom_load_acquire(&r->tail);
 	fathom_local_barrier();
-	return *from != *to && *to != FATHOM_POS_NOWHERE && fathom_load(&r->commit) == *from;
+	return pos_ahead(*to, *from) && *to != FATHOM_POS_NOWHERE &&
+	       FATHOM_POS_SAME(fathom_load(&r->commit), *from);
 }
 
 /*
@@ -158,6 +174,9 @@ void fathom_ring_publish(struct fathom_ring *r, unsigned long end, uint64_t time
 	for (int i = 0; pending(r, &from, &to); i++) {
 		if (i == FATHOM_RING_RETRIES) {
 			fathom_store(&r->lagging, 1);
+			fathom_local_barrier();
+			/* If an interrupt before this line has done all the work, nobody asks. */
+			fathom_store(&r->lag, fathom_load(&r->tail));
 			return;
 		}
 		note_time(r, to, end, time);
@@ -226,8 +245,10 @@ static struct stamp stamp_for(struct fathom_ring *r, unsigned long at, unsigned 
 			      uint32_t flags, uint64_t *time)
 {
 	struct stamp s = {0, 0, 0};
-	int outermost = r->commit == before, known = outermost && before != fathom_load(&r->vague);
-	uint64_t last = r->commit == fathom_load(&r->vague) ? 0 : r->last_time;
+	unsigned long vague = fathom_load(&r->vague);
+	int outermost = FATHOM_POS_SAME(r->commit, before);
+	int known = outermost && !FATHOM_POS_SAME(before, vague);
+	uint64_t last = FATHOM_POS_SAME(r->commit, vague) ? 0 : r->last_time;
 
 	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
 	if (outermost || sizeof(long) == 8) {
@@ -270,7 +291,7 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 		delta = 0;
 	}
 	/* `here`: the next one may be granted there by the fast path */
-	if (r->commit == slot->before)
+	if (FATHOM_POS_SAME(r->commit, slot->before))
 		r->here = slot_data(r, word);
 	else if (sizeof(long) == 8 && slot->time > r->seen_time)
 		r->seen_time = slot->time;
@@ -360,8 +381,25 @@ static void refuse(struct fathom_slot *slot, unsigned long *cause)
 	slot->data = NULL;
 }
 
+/*
+ * Put the tail right if a writer that was interrupted before it stored its own has left that there (R11). 0: it cannot be told
+ * whether a record is open, for the ring was seized in the middle of that writer's C and O (R10).
+ */
+static int mend(struct fathom_ring *r)
+{
+	unsigned long tail = fathom_load(&r->tail), commit = fathom_load(&r->commit);
+
+	if (tail == commit || tail == FATHOM_POS_NOWHERE)
+		return 1;
+	if (pos_ahead(tail, commit))
+		return !((tail ^ commit) & FATHOM_POS_EPOCHS);
+	fathom_ring_take_back(r, tail);
+	return 1;
+}
+
 void fathom_ring_catch_up(struct fathom_ring *r)
 {
+	mend(r);
 	if (fathom_unlikely(fathom_load(&r->lagging)))
 		fathom_ring_publish(r, FATHOM_POS_NOWHERE, r->seen_time);
 }
@@ -383,6 +421,8 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fath
 		return;
 	}
 	for (int i = 0; i < FATHOM_RING_RETRIES && !got; i++) {
+		if (!mend(r))
+			break;
 		/* Pairs with the release in move_tail(). */
 		slot->before = fathom_load_acquire(&r->tail);
 		fathom_local_barrier();
@@ -424,6 +464,6 @@ void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot)
 		fathom_local_add(&r->in_place, 1);
 	}
 	/* If it was outermost: records of others, or the end of the page before, are left to publish. */
-	if (fathom_load(&r->commit) == slot->before)
+	if (FATHOM_POS_SAME(fathom_load(&r->commit), slot->before))
 		fathom_ring_publish(r, FATHOM_POS_NOWHERE, slot->time);
 }

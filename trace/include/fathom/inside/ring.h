@@ -13,7 +13,7 @@
 #include "wire/ringpage.h"
 
 /*
- * How it works, the invariants R1..R8 and the letters of FATHOM_STEP() are explained in trace/ring/ring.c.
+ * How it works, the invariants R1..R11 and the letters of FATHOM_STEP() are explained in trace/ring/ring.c.
  *
  * Who may write: contexts of ONE CPU that nest like interrupts: whoever interrupts an open reservation must have
  * committed (or discarded) its own before the interrupted one goes on. So between reserve and commit a task must not
@@ -34,11 +34,11 @@
 
 /*
  * A position: which page (lap and index of its slot), how many records and how many 4-byte words of it are taken. Between
- * them is an epoch: how often the ring was seized or resized, so that a position of before is not taken for one of now
- * (R11 in ring.c). A 32-bit target has no bits to spare for it.
+ * them is an epoch: how often the ring was seized, so that a position of before is not taken for one of now (R10 in
+ * ring.c). A 32-bit target has no bits to spare for it.
  */
 #if UINTPTR_MAX > 0xffffffffu
-#define FATHOM_POS_EPOCH_BITS 4
+#define FATHOM_POS_EPOCH_BITS 3
 #define FATHOM_POS_COUNT_BITS 10
 #define FATHOM_POS_INDEX_BITS 16
 #else
@@ -51,6 +51,8 @@
 #define FATHOM_POS_EPOCH_SHIFT (FATHOM_POS_WORD_BITS + FATHOM_POS_COUNT_BITS)
 #define FATHOM_POS_PAGE_SHIFT  (FATHOM_POS_EPOCH_SHIFT + FATHOM_POS_EPOCH_BITS)
 #define FATHOM_POS_LAP_SHIFT   (FATHOM_POS_PAGE_SHIFT + FATHOM_POS_INDEX_BITS)
+#define FATHOM_POS_EPOCHS      ((1ul << FATHOM_POS_PAGE_SHIFT) - (1ul << FATHOM_POS_EPOCH_SHIFT))
+#define FATHOM_POS_SAME(a, b)  ((((a) ^ (b)) & ~FATHOM_POS_EPOCHS) == 0) /* in whatever epoch */
 #define FATHOM_POS_WORDS(pos)  ((uint32_t)(pos) & ((1u << FATHOM_POS_WORD_BITS) - 1))
 #define FATHOM_POS_INDEX(pos) \
 	((uint32_t)((pos) >> FATHOM_POS_PAGE_SHIFT) & ((1u << FATHOM_POS_INDEX_BITS) - 1))
@@ -109,7 +111,9 @@ struct fathom_ring {
 	uint32_t flags;	      /* enum fathom_ring_flags: control writes, owner reads */
 	uint32_t lagging;     /* commit is not at the tail, but no reservation is open */
 	unsigned long vague;  /* the commit position at which last_time is not known */
-	uint64_t seen_time;   /* latest time known of records that last_time does not cover */
+	unsigned long
+		lag; /* while lagging: the tail, which an old one may have been stored over (R11) */
+	uint64_t seen_time; /* latest time known of records that last_time does not cover */
 
 	/* The owner's slow path. Counters only grow and may be hit by nested writers: local adds. */
 	uint32_t nr_pages;  /* in the ring now, without the reader's */
@@ -251,14 +255,32 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look
 	return fathom_likely(since <= WIRE_DELTA_MAX);
 }
 
+/* The tail was stored too late, so it is none (R11): commit stands for it. Nothing, if an interrupt has mended it. */
+static inline FATHOM_NOTRACE void fathom_ring_take_back(struct fathom_ring *r, unsigned long stored)
+{
+	fathom_local_cmpxchg(&r->tail, stored,
+			     fathom_load(&r->lagging) ? fathom_load(&r->lag)
+						      : fathom_load(&r->commit));
+}
+
 static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_grab(
 	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta)
 {
 	uint32_t words = fathom_ring_words(bytes);
 
 	FATHOM_STEP(C);
+#if FATHOM_POS_EPOCH_BITS
+	fathom_store(&r->tail, fathom_ring_end(at, words));
+	fathom_local_barrier();
+	FATHOM_STEP(O);
+	if (fathom_unlikely(fathom_differs(&r->commit, at))) {
+		fathom_ring_take_back(r, fathom_ring_end(at, words));
+		return NULL;
+	}
+#else
 	if (fathom_unlikely(!fathom_local_cmpxchg(&r->tail, at, fathom_ring_end(at, words))))
 		return NULL;
+#endif
 	FATHOM_STEP(D);
 	return fathom_ring_header(r->here + FATHOM_POS_WORDS(at), words, delta);
 }
@@ -300,7 +322,7 @@ static inline FATHOM_NOTRACE int fathom_ring_refuses(struct fathom_ring *r)
 /*
  * Reserve room for a payload of `bytes` on the ring of the running CPU. Returns slot->data, NULL if it was refused
  * (counted by cause; then there is nothing to commit). Context: any, NMI included. Wait-free. Inline: with a constant
- * size it is a clock read, one local compare-and-exchange and a handful of loads and stores.
+ * size it is a clock read and a handful of loads and stores.
  */
 static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_reserve(
 	struct fathom_ring *r, uint32_t bytes, struct fathom_slot *slot)
@@ -327,7 +349,7 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_re
 static inline FATHOM_NOTRACE void fathom_ring_commit(struct fathom_ring *r,
 						     const struct fathom_slot *slot)
 {
-	if (fathom_unlikely(fathom_load(&r->commit) != slot->before))
+	if (fathom_unlikely(!FATHOM_POS_SAME(fathom_load(&r->commit), slot->before)))
 		return;
 	if (fathom_likely(slot->at == slot->before))
 		fathom_ring_try_commit(r, slot->end, slot->time);
