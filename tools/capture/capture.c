@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* capture.c -- what is known of a target whose trace is taken, and what the recording of it holds. */
 #include "capture/capture.h"
+#include "base/vec.h"
 #include "decode/source.h"
 #include "wire/ringpage.h"
 
@@ -89,12 +90,11 @@ int capture_set_cpus(struct capture *c, uint32_t nr_cpus)
 
 int capture_format(struct capture *c, const char *system, const char *text, size_t bytes)
 {
-	struct capture_format *f = realloc(c->formats, (c->nr_formats + 1) * sizeof(*f));
+	struct capture_format *f;
 
-	if (!f)
+	if (!VEC_MORE(c->formats, c->nr_formats))
 		return -1;
-	c->formats = f;
-	f += c->nr_formats;
+	f = &c->formats[c->nr_formats];
 	f->system = strdup(system);
 	f->text = strndup(text, bytes);
 	if (!f->system || !f->text) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tree.c -- a control tree as files: over 9P, or in a directory where one is mounted. */
 #include "capture/tree.h"
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -233,11 +234,8 @@ int tree_clear(struct tree *t, const char *path)
 
 int tree_names_add(struct tree_names *l, const char *name)
 {
-	char **more = realloc(l->name, (l->nr + 1) * sizeof(*more));
-
-	if (!more)
+	if (!VEC_MORE(l->name, l->nr))
 		return -ENOMEM;
-	l->name = more;
 	l->name[l->nr] = strdup(name);
 	return l->name[l->nr++] ? 0 : -ENOMEM;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* eventlist.c -- a source whose events are read at once into lists, one per stream, and kept in a spool. */
 #include "decode/eventlist.h"
+#include "base/vec.h"
 #include "wire/record.h"
 
 #include <errno.h>
@@ -14,13 +15,10 @@ static struct events *stream_of(struct eventlist *l, size_t stream)
 {
 	struct events *e;
 
-	if (stream >= l->nr_streams) {
-		e = realloc(l->streams, (stream + 1) * sizeof(*e));
-		if (!e)
+	while (stream >= l->nr_streams) {
+		if (!VEC_MORE(l->streams, l->nr_streams))
 			return NULL;
-		memset(e + l->nr_streams, 0, (stream + 1 - l->nr_streams) * sizeof(*e));
-		l->streams = e;
-		l->nr_streams = stream + 1;
+		l->streams[l->nr_streams++] = (struct events){0};
 	}
 	e = &l->streams[stream];
 	if (!e->last)
@@ -31,18 +29,12 @@ static struct events *stream_of(struct eventlist *l, size_t stream)
 /* Put the last block of a stream, full or not, to the others. */
 static int keep_block(struct eventlist *l, struct events *e)
 {
-	size_t in_last = e->nr - e->nr_blocks * EVENTLIST_BLOCK, cap = e->cap_blocks * 2 + 64;
-	uint64_t *p;
+	size_t in_last = e->nr - e->nr_blocks * EVENTLIST_BLOCK;
 
 	if (!in_last)
 		return 0;
-	if (e->nr_blocks == e->cap_blocks) {
-		p = realloc(e->blocks, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		e->blocks = p;
-		e->cap_blocks = cap;
-	}
+	if (!VEC_MORE(e->blocks, e->nr_blocks))
+		return -ENOMEM;
 	return spool_append(&l->spool, e->last, in_last * sizeof(*e->last),
 			    &e->blocks[e->nr_blocks++]);
 }

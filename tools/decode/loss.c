@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* loss.c -- the account of loss: what a trace lost, by cause, where, and how surely that is known. */
 #include "decode/loss.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/json.h"
 #include "decode/source.h"
@@ -44,16 +45,9 @@ static void join(struct losses *t, const struct loss *l)
 
 void losses_add(struct losses *t, const struct loss *l)
 {
-	if (t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
-		struct loss *n = t->nr >= LOSSES_MAX ? NULL : realloc(t->list, cap * sizeof(*n));
-
-		if (!n) {
-			join(t, l);
-			return;
-		}
-		t->list = n;
-		t->cap = cap;
+	if (t->nr >= LOSSES_MAX || !VEC_MORE(t->list, t->nr)) {
+		join(t, l);
+		return;
 	}
 	t->list[t->nr++] = *l;
 }

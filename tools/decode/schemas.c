@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* schemas.c -- event types by id and by name, and the names a source knows: symbols, tasks, printk formats. */
 #include "decode/source.h"
+#include "base/vec.h"
 #include "base/bytes.h"
 
 #include <errno.h>
@@ -50,16 +51,7 @@ static struct schema *new_schema(struct source *s)
 {
 	size_t nr = s->nr_schemas;
 
-	if (nr >= SCHEMAS_MAX)
-		return NULL;
-	if (!nr || !(nr & (nr - 1))) {
-		struct schema *n = realloc(s->schemas, (nr ? nr * 2 : 1) * sizeof(*n));
-
-		if (!n)
-			return NULL;
-		s->schemas = n;
-	}
-	return &s->schemas[nr];
+	return nr < SCHEMAS_MAX && VEC_MORE(s->schemas, nr) ? &s->schemas[nr] : NULL;
 }
 
 int source_add_schema(struct source *s, const char *system, const char *text, size_t bytes,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source.c -- opening a trace of any format: map the file, ask every format, keep the tables all formats share. */
 #include "decode/source.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/file.h"
 
@@ -444,17 +445,11 @@ void source_close(struct source *s)
 
 /* ---- for formats ---- */
 
-/* Room for one more of an array that doubles. */
+/* Room for one more, cleared. */
 static void *room(void **list, size_t nr, size_t bytes)
 {
-	/* Sizes 1, 2, 4 ...: grow when nr is a power of two (or 0). */
-	if (!(nr & (nr - 1)) || !nr) {
-		void *p = realloc(*list, (nr ? nr * 2 : 1) * bytes);
-
-		if (!p)
-			return NULL;
-		*list = p;
-	}
+	if (!vec_more(list, nr, bytes))
+		return NULL;
 	memset((char *)*list + nr * bytes, 0, bytes);
 	return (char *)*list + nr * bytes;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* calls.c -- calls of functions: entries and returns of function_graph, on one stack per task or per CPU. */
 #include "model/parts.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +51,9 @@ static struct model_stack *stack_of(struct model *m, struct cpu *c, const struct
 static bool push(struct model *m, struct model_stack *k, uint64_t func, uint64_t from,
 		 uint64_t event)
 {
-	if (k->nr == k->cap) {
-		uint32_t cap = k->cap ? k->cap * 2 : 16;
-		struct model_frame *v = realloc(k->v, cap * sizeof(*v));
-
-		if (!v) {
-			m->failed = true;
-			return false;
-		}
-		k->v = v;
-		k->cap = cap;
+	if (!VEC_ROOM(k->v, k->nr, k->cap)) {
+		m->failed = true;
+		return false;
 	}
 	k->v[k->nr++] =
 		(struct model_frame){.func = func, .from = from, .entered = from, .event = event};

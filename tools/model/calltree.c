@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* calltree.c -- calls added up by who called whom, from the model's calls. */
 #include "model/calltree.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 
@@ -36,16 +37,9 @@ void calltree_free(struct calltree *t)
 
 static uint32_t add_node(struct calltree *t, uint32_t parent, uint64_t func, bool apart)
 {
-	struct calltree_node *v;
-
-	if (t->nr == t->cap) {
-		v = t->cap < UINT32_MAX / 2 ? realloc(t->node, 2ull * t->cap * sizeof(*v)) : NULL;
-		if (!v) {
-			t->failed = true;
-			return 0;
-		}
-		t->node = v;
-		t->cap *= 2;
+	if (t->nr >= UINT32_MAX / 2 || !VEC_ROOM(t->node, t->nr, t->cap)) {
+		t->failed = true;
+		return 0;
 	}
 	t->node[t->nr] = (struct calltree_node){
 		.func = func, .parent = parent, .sibling = t->node[parent].child, .apart = apart};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c -- what happened: events to the parts that pair them, what was lost, and names. */
 #include "model/parts.h"
+#include "base/vec.h"
 #include "decode/names/elf.h"
 
 #include <inttypes.h>
@@ -25,10 +26,10 @@ const char *span_kind_name(enum span_kind kind)
 
 uint32_t model_word(struct model *m, const char *text, size_t n)
 {
-	uint32_t i = wordlist_add(&m->names, text, (uint32_t)n);
+	uint32_t i = strmap_add(&m->names, text, (uint32_t)n);
 
-	m->failed |= i == WORD_NONE;
-	return i == WORD_NONE ? 0 : i;
+	m->failed |= i == STRMAP_NONE;
+	return i == STRMAP_NONE ? 0 : i;
 }
 
 const char *model_name(const struct model *m, uint32_t name)
@@ -123,18 +124,12 @@ struct task *model_task(struct model *m, struct cpu *c, int32_t pid)
 
 static void add_gap(struct model *m, uint64_t from, uint64_t to)
 {
-	if (m->nr_gaps == m->cap_gaps) {
-		size_t cap = m->cap_gaps ? m->cap_gaps * 2 : 64;
-		struct gap *v = cap <= LOSSES_MAX ? realloc(m->gaps, cap * sizeof(*v)) : NULL;
-
-		if (!v) { /* one long gap says less, and nothing false */
-			m->failed |= !m->nr_gaps;
-			if (m->nr_gaps)
-				m->gaps[m->nr_gaps - 1].to = to;
-			return;
-		}
-		m->gaps = v;
-		m->cap_gaps = cap;
+	if (m->nr_gaps >= LOSSES_MAX || !VEC_ROOM(m->gaps, m->nr_gaps, m->cap_gaps)) {
+		/* one long gap says less, and nothing false */
+		m->failed |= !m->nr_gaps;
+		if (m->nr_gaps)
+			m->gaps[m->nr_gaps - 1].to = to;
+		return;
 	}
 	m->gaps[m->nr_gaps++] = (struct gap){from, to};
 }
@@ -403,7 +398,7 @@ void model_free(struct model *m)
 	}
 	idmap_free(&m->tasks);
 	idmap_free(&m->functions);
-	wordlist_free(&m->names);
+	strmap_free(&m->names);
 	if (m->losses)
 		losses_free(m->losses);
 	free(m->roles);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pairs.c -- events that begin and events that end: interrupts, system calls, kernel entries, IPC, what the user names. */
 #include "model/parts.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "model/syscalls.h"
 
@@ -15,16 +16,11 @@
 
 static void push(struct model *m, struct nest *n, const struct open_span *s)
 {
-	if (n->nr == n->cap) {
-		uint32_t cap = n->cap ? n->cap * 2 : 4;
-		struct open_span *v = cap <= NEST_MAX ? realloc(n->v, cap * sizeof(*v)) : NULL;
-
-		if (!v) {
-			m->failed |= cap <= NEST_MAX;
-			return;
-		}
-		n->v = v;
-		n->cap = cap;
+	if (n->nr >= NEST_MAX)
+		return;
+	if (!VEC_ROOM(n->v, n->nr, n->cap)) {
+		m->failed = true;
+		return;
 	}
 	n->v[n->nr++] = *s;
 }

@@ -4,7 +4,7 @@
 #define MODEL_PARTS_H
 
 #include "base/idmap.h"
-#include "decode/names/wordlist.h"
+#include "base/strmap.h"
 #include "model/model.h"
 #include "model/row.h"
 
@@ -110,7 +110,7 @@ struct model {
 		uint64_t from, to;
 	} * gaps; /* in streams with events of the scheduler or calls, in the order of their ends */
 	size_t nr_gaps, cap_gaps;
-	struct wordlist names;
+	struct strmap names;
 	uint32_t syscall_names[512]; /* by number: once looked up, its word */
 	struct idmap functions;	     /* 1 + name, by address */
 	struct idmap *pairs;	     /* by pair: of struct pair_open, by key */

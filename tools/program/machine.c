@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* machine.c -- the helpers of a program that runs on the host, and its actions. */
 #include "program/machine.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,6 @@ static bool stack_same(const struct stack_trace *a, const struct stack_trace *b)
 static uint64_t stack_number(struct machine *m, struct stack_trace *t)
 {
 	uint64_t h = stack_hash(t);
-	struct stack_trace **more;
 	void **at;
 
 	for (;; h++) { /* equal hashes of unlike stacks: the next one */
@@ -99,12 +99,10 @@ static uint64_t stack_number(struct machine *m, struct stack_trace *t)
 			return (uintptr_t)*at;
 		}
 	}
-	more = at ? realloc(m->stacks, sizeof(*more) * (m->nr_stacks + 1)) : NULL;
-	if (!more) {
+	if (!at || !VEC_MORE(m->stacks, m->nr_stacks)) {
 		free(t);
 		return 0;
 	}
-	m->stacks = more;
 	m->stacks[m->nr_stacks++] = t;
 	*at = (void *)(uintptr_t)m->nr_stacks;
 	return m->nr_stacks;
@@ -162,15 +160,13 @@ static uint64_t probe_number(struct machine *m)
 {
 	uint32_t probe = (uint32_t)(m->probe - m->c->probes);
 	uint64_t function = function_of(m);
-	void **at = idmap_at(&m->name_ids, function * 64 + probe % 64), *more;
+	void **at = idmap_at(&m->name_ids, function * 64 + probe % 64);
 
 	if (!at)
 		return 0;
 	if (!*at) {
-		more = realloc(m->names, sizeof(*m->names) * (m->nr_names + 1));
-		if (!more)
+		if (!VEC_MORE(m->names, m->nr_names))
 			return 0;
-		m->names = more;
 		m->names[m->nr_names].function = function;
 		m->names[m->nr_names++].probe = probe;
 		*at = (void *)(uintptr_t)m->nr_names;

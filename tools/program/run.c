@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c -- a compiled program over events in the order of time, with its intervals. */
 #include "program/run.h"
+#include "base/vec.h"
 
 #include "wire/glob.h"
 
@@ -13,11 +14,9 @@
 static int add_probe(struct runner *r, uint32_t type, const struct probe *p)
 {
 	struct dispatch *d = &r->by_type[type];
-	const struct probe **more = realloc(d->probes, sizeof(*more) * (d->nr + 1));
 
-	if (!more)
+	if (!VEC_MORE(d->probes, d->nr))
 		return -ENOMEM;
-	d->probes = more;
 	d->probes[d->nr++] = p;
 	return 0;
 }

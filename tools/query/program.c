@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* program.c -- building programs: growing arrays, instructions, literals, tables. */
 #include "query/compile.h"
+#include "base/vec.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -24,15 +25,11 @@ void program_free(struct program *p)
 
 void *program_push(void **array, uint32_t *nr, uint32_t *cap, size_t size, uint32_t max)
 {
-	if (*nr == *cap) {
-		uint32_t n = *cap ? *cap * 2 : 16;
-		void *a = *nr >= max ? NULL : realloc(*array, n * size);
+	size_t room = *cap;
 
-		if (!a)
-			return NULL;
-		*array = a;
-		*cap = n;
-	}
+	if (*nr >= max || !vec_room(array, *nr, &room, size))
+		return NULL;
+	*cap = (uint32_t)room;
 	return (char *)*array + size * (*nr)++;
 }
 

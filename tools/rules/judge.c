@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c -- rules against a trace. A pass that loss could hide the opposite of is no pass. */
 #include "rules/rules.h"
+#include "base/vec.h"
 
 #include "base/diag.h"
 #include "model/walk.h"
@@ -87,16 +88,9 @@ static bool concerns(struct judge *j, const struct rule *r, const struct span *s
 
 static void note_inside(struct judge *j, struct evidence *e, const struct span *s)
 {
-	if (e->nr_inside == e->cap_inside) {
-		size_t cap = e->cap_inside ? e->cap_inside * 2 : 64;
-		struct interval *more = realloc(e->inside, cap * sizeof(*more));
-
-		if (!more) {
-			j->failed = true;
-			return;
-		}
-		e->inside = more;
-		e->cap_inside = cap;
+	if (!VEC_ROOM(e->inside, e->nr_inside, e->cap_inside)) {
+		j->failed = true;
+		return;
 	}
 	e->inside[e->nr_inside++] = (struct interval){s->from, s->to, s->pid};
 }

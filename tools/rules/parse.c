@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.c -- the text of rules. */
 #include "rules/rules.h"
+#include "base/vec.h"
 
 #include "base/diag.h"
 
@@ -143,7 +144,6 @@ static uint32_t add_pair(struct line *l, const char *name, const char *begin, co
 {
 	struct rules *r = l->r;
 	uint32_t i;
-	void *pairs, *names;
 
 	for (i = 0; i < r->nr_pairs; i++) /* the model knows a pair once */
 		if (!strcmp(begin, r->pairs[i].begin) && !strcmp(end, r->pairs[i].end) &&
@@ -156,13 +156,10 @@ static uint32_t add_pair(struct line *l, const char *name, const char *begin, co
 				free((char *)name);
 			return i;
 		}
-	pairs = realloc(r->pairs, sizeof(*r->pairs) * (r->nr_pairs + 1));
-
-	r->pairs = pairs ? pairs : r->pairs;
-	names = realloc(r->pair_names, sizeof(*r->pair_names) * (r->nr_pairs + 1));
-	r->pair_names = names ? names : r->pair_names;
-	if (!taken(l, pairs) || !taken(l, names))
+	if (!VEC_MORE(r->pairs, r->nr_pairs) || !VEC_MORE(r->pair_names, r->nr_pairs)) {
+		taken(l, NULL);
 		return 0;
+	}
 	r->pairs[r->nr_pairs] = (struct model_pair){begin, end, key};
 	r->pair_names[r->nr_pairs] = name;
 	return r->nr_pairs++;
@@ -366,7 +363,7 @@ static void loss_rule(struct line *l, struct rule *out)
 static void one_line(struct line *l)
 {
 	struct rules *r = l->r;
-	struct rule rule = {.text = l->start, .line = l->number}, *more;
+	struct rule rule = {.text = l->start, .line = l->number};
 
 	if (is_next(l, "span")) {
 		span_line(l);
@@ -381,11 +378,10 @@ static void one_line(struct line *l)
 			count_rule(l, &rule);
 		else
 			figure_rule(l, &rule);
-		more = taken(l, realloc(r->v, sizeof(*more) * (r->nr + 1)));
-		if (more) {
-			r->v = more;
+		if (VEC_MORE(r->v, r->nr))
 			r->v[r->nr++] = rule;
-		}
+		else
+			taken(l, NULL);
 	}
 	blanks(l);
 	if (*l->at)

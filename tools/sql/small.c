@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* small.c -- small tables: tasks, CPUs, event types, functions, losses. They are made when they are asked for. */
 #include "sql/table.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,16 +80,9 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static struct cell *add(struct small_cursor *c)
 {
-	if (c->nr == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		void *more = realloc(c->rows, cap * sizeof(*c->rows));
-
-		if (!more) {
-			c->failed = true;
-			return NULL;
-		}
-		c->rows = more;
-		c->cap = cap;
+	if (!VEC_ROOM(c->rows, c->nr, c->cap)) {
+		c->failed = true;
+		return NULL;
 	}
 	memset(c->rows[c->nr], 0, sizeof(*c->rows));
 	return c->rows[c->nr++];

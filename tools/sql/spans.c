@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* spans.c -- the tables span and wakeup: what the model makes of the events, given as it comes. */
 #include "model/model.h"
+#include "base/vec.h"
 #include "sql/table.h"
 
 #include <stdlib.h>
@@ -121,16 +122,9 @@ static void *queue_room(struct queue *q)
 {
 	if (q->at == q->nr)
 		q->at = q->nr = 0;
-	if (q->nr == q->cap) {
-		size_t cap = q->cap ? q->cap * 2 : 64;
-		void *more = realloc(q->v, cap * sizeof(*q->v));
-
-		if (!more) {
-			q->failed = true;
-			return NULL;
-		}
-		q->v = more;
-		q->cap = cap;
+	if (!VEC_ROOM(q->v, q->nr, q->cap)) {
+		q->failed = true;
+		return NULL;
 	}
 	return &q->v[q->nr++];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c -- the tables of a trace: which there are. */
 #include "sql/table.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,8 @@ struct tables {
 
 void sql_word(struct sql *q, const char *name)
 {
-	if (!(q->nr_names & (q->nr_names - 1))) {
-		char **more =
-			realloc(q->names, sizeof(*more) * (q->nr_names ? q->nr_names * 2 : 1));
-
-		if (!more)
-			return;
-		q->names = more;
-	}
+	if (!VEC_MORE(q->names, q->nr_names))
+		return;
 	q->names[q->nr_names] = strdup(name);
 	q->nr_names += q->names[q->nr_names] != NULL;
 }

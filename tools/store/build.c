@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* build.c -- build the index in one parallel pass over the blocks. */
 #include "store/store.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -59,15 +60,8 @@ struct build {
 
 static int post(struct part *p, uint32_t type, uint32_t stream, uint32_t step, uint64_t count)
 {
-	if (p->nr == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 1024;
-		struct raw_posting *n = realloc(p->postings, cap * sizeof(*n));
-
-		if (!n)
-			return -ENOMEM;
-		p->postings = n;
-		p->cap = cap;
-	}
+	if (!VEC_ROOM(p->postings, p->nr, p->cap))
+		return -ENOMEM;
 	p->postings[p->nr++] = (struct raw_posting){type, stream, step, (uint32_t)count};
 	return 0;
 }

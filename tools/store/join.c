@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* join.c -- two traces as one source, on the time line of the first. */
 #include "store/join.h"
+#include "base/vec.h"
 #include "base/diag.h"
 
 #include <errno.h>
@@ -81,14 +82,8 @@ static void join_seek(struct cursor *c, uint64_t block)
 
 static bool copy_record(struct join_cursor *k, struct event *e)
 {
-	if (k->room < e->size) {
-		uint8_t *p = realloc(k->record, e->size);
-
-		if (!p)
-			return false;
-		k->record = p;
-		k->room = e->size;
-	}
+	if (!VEC_ROOM(k->record, e->size, k->room))
+		return false;
 	memcpy(k->record, e->data, e->size);
 	e->data = k->record;
 	return true;

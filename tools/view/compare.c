@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c -- two traces: what takes longer, what happens more often, what is only in one of them. */
 #include "view/compare.h"
+#include "base/vec.h"
 
 #include "base/idmap.h"
 #include "base/json.h"
@@ -69,16 +70,7 @@ static struct group *group_at(struct compare *c, const char *kind, const char *n
 
 	if (g)
 		return g;
-	if (c->nr == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		struct group **more = realloc(c->groups, cap * sizeof(*more));
-
-		if (more) {
-			c->groups = more;
-			c->cap = cap;
-		}
-	}
-	g = at && c->nr < c->cap ? calloc(1, sizeof(*g)) : NULL;
+	g = at && VEC_ROOM(c->groups, c->nr, c->cap) ? calloc(1, sizeof(*g)) : NULL;
 	if (!g || !(g->kind = strdup(kind)) || !(g->name = strdup(name))) {
 		c->failed = true;
 		free(g ? g->kind : NULL);

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* dist.c -- a distribution of times: count, total, extremes, and percentiles of the values themselves. */
 #include "view/dist.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool grow(void **v, size_t *cap, size_t nr, size_t bytes)
 {
-	size_t n = *cap ? *cap + *cap / 2 : 8;
-	void *p;
-
-	if (nr < *cap)
-		return true;
-	p = realloc(*v, n * bytes);
-	if (!p)
-		return false;
-	*v = p;
-	*cap = n;
-	return true;
+	return vec_room(v, nr, cap, bytes);
 }
 
 static void keep(struct dist *d, uint64_t v)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.c -- stacks folded into a tree. */
 #include "view/flame_tree.h"
+#include "base/vec.h"
 #include "base/diag.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define HUGE_PAGE (2u << 20)
 #define SEEN_NODES \
 	2000000u /* what a picture may take of memory: 56 bytes a node, 16 or 32 of its table */
 #define SEEN_SHARE \
@@ -26,14 +25,8 @@ struct flame *flame_new(void)
 	if (!f)
 		return NULL;
 	f->cap = 4096;
-	f->nr_slots = 16384;
-	f->cap_names = 1024;
-	f->nr_by_name = 4096;
 	f->node = calloc(f->cap, sizeof(*f->node));
-	f->slot = calloc(f->nr_slots, sizeof(*f->slot));
-	f->name = calloc(f->cap_names, sizeof(*f->name));
-	f->by_name = calloc(f->nr_by_name, sizeof(*f->by_name));
-	if (!f->node || !f->slot || !f->name || !f->by_name) {
+	if (!f->node || !VEC_MORE(f->name, 0)) {
 		flame_free(f);
 		return NULL;
 	}
@@ -47,9 +40,9 @@ void flame_free(struct flame *f)
 	if (!f)
 		return;
 	free(f->node);
-	free(f->slot);
+	idmap_free(&f->children);
 	free(f->name);
-	free(f->by_name);
+	strmap_free(&f->by_name);
 	for (int i = 0; i < 2; i++) {
 		regex_t *r = i ? f->without : f->only;
 
@@ -58,64 +51,6 @@ void flame_free(struct flame *f)
 		free(r);
 	}
 	free(f);
-}
-
-/* Reads whole words where 8 bytes are left, so that no byte past the name is touched. */
-static uint64_t hash_name(const char *p, size_t n)
-{
-	uint64_t h = n * 0x9e3779b97f4a7c15ull, w;
-
-	for (; n >= 8; p += 8, n -= 8) {
-		memcpy(&w, p, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	for (w = 0; n; n--)
-		w = w << 8 | (unsigned char)p[n - 1];
-	h = (h ^ w) * 0xc4ceb9fe1a85ec53ull;
-	return h ^ h >> 29;
-}
-
-static uint64_t hash_key(uint64_t key)
-{
-	key *= 0x9fb21c651e98df25ull;
-	return key ^ key >> 32;
-}
-
-/* An array of `size`-byte members, doubled. */
-static bool grow(struct flame *f, void *array, size_t *cap, size_t size)
-{
-	void **p = array, *q = *cap < UINT32_MAX / 2 ? realloc(*p, *cap * 2 * size) : NULL;
-
-	if (!q) {
-		f->failed = true;
-		return false;
-	}
-	*p = q;
-	*cap *= 2;
-	return true;
-}
-
-static void names_rehash(struct flame *f)
-{
-	size_t n = f->nr_by_name * 4;
-	uint64_t *v = calloc(n, sizeof(*v));
-
-	if (!v) {
-		f->failed = true;
-		return;
-	}
-	for (size_t i = 1; i < f->nr_names; i++) {
-		uint64_t h = hash_name(f->name[i].text, f->name[i].bytes);
-		size_t at = h & (n - 1);
-
-		while (v[at])
-			at = (at + 1) & (n - 1);
-		v[at] = (h & 0xffffffff00000000ull) | (i + 1);
-	}
-	free(f->by_name);
-	f->by_name = v;
-	f->nr_by_name = n;
 }
 
 static bool matches(const regex_t *r, const char *text, size_t bytes)
@@ -127,87 +62,39 @@ static bool matches(const regex_t *r, const char *text, size_t bytes)
 
 uint32_t flame_name_of(struct flame *f, const char *text, size_t bytes, enum flame_kind kind)
 {
-	uint64_t h = hash_name(text, bytes);
-	size_t at = h & (f->nr_by_name - 1);
+	uint32_t i = strmap_add(&f->by_name, text, (uint32_t)bytes);
 
-	for (; f->by_name[at]; at = (at + 1) & (f->nr_by_name - 1)) {
-		uint32_t i = (uint32_t)f->by_name[at] - 1;
-
-		if (!((f->by_name[at] ^ h) >> 32) && f->name[i].bytes == bytes &&
-		    !memcmp(f->name[i].text, text, bytes))
-			return i;
-	}
-	if (f->nr_names == f->cap_names && !grow(f, &f->name, &f->cap_names, sizeof(*f->name)))
+	if (i != STRMAP_NONE && i + 1 < f->nr_names)
+		return i + 1;
+	if (i == STRMAP_NONE || !VEC_MORE(f->name, f->nr_names)) {
+		f->failed = true;
 		return 0;
+	}
 	if (kind == FLAME_AUTO)
 		kind = flame_kind_of(text, bytes);
 	f->name[f->nr_names] = (struct flame_name){text, (uint32_t)bytes, (uint8_t)kind,
 						   matches(f->only, text, bytes),
 						   matches(f->without, text, bytes)};
-	f->by_name[at] = (h & 0xffffffff00000000ull) | ++f->nr_names;
-	if (f->nr_names * 2 > f->nr_by_name)
-		names_rehash(f);
-	return (uint32_t)f->nr_names - 1;
-}
-
-/* The table is walked at random: on huge pages its misses cost half. */
-static struct flame_slot *slots_new(size_t n)
-{
-	size_t bytes = n * sizeof(struct flame_slot);
-	struct flame_slot *v;
-
-	if (bytes < HUGE_PAGE)
-		return calloc(n, sizeof(*v));
-	v = aligned_alloc(HUGE_PAGE, bytes);
-	if (v) {
-		madvise(v, bytes, MADV_HUGEPAGE);
-		memset(v, 0, bytes);
-	}
-	return v;
-}
-
-static void slots_rehash(struct flame *f)
-{
-	size_t n = f->nr_slots * 2;
-	struct flame_slot *v = slots_new(n);
-
-	if (!v) {
-		f->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < f->nr_slots; i++) {
-		size_t at = hash_key(f->slot[i].key) & (n - 1);
-
-		if (!f->slot[i].node)
-			continue;
-		while (v[at].node)
-			at = (at + 1) & (n - 1);
-		v[at] = f->slot[i];
-	}
-	free(f->slot);
-	f->slot = v;
-	f->nr_slots = n;
+	return (uint32_t)f->nr_names++;
 }
 
 uint32_t flame_child(struct flame *f, uint32_t parent, const char *text, size_t bytes,
 		     enum flame_kind kind)
 {
 	uint32_t name = flame_name_of(f, text, bytes, kind), i;
-	uint64_t key = (uint64_t)parent << 32 | name;
-	size_t at = hash_key(key) & (f->nr_slots - 1);
+	void **slot = idmap_at(&f->children, (uint64_t)parent << 32 | name);
 
-	for (; f->slot[at].node; at = (at + 1) & (f->nr_slots - 1))
-		if (f->slot[at].key == key)
-			return f->slot[at].node;
-	if (f->failed || (f->nr == f->cap && !grow(f, &f->node, &f->cap, sizeof(*f->node))))
+	if (slot && *slot)
+		return (uint32_t)(uintptr_t)*slot;
+	if (f->failed || !slot || f->nr >= UINT32_MAX || !VEC_ROOM(f->node, f->nr, f->cap)) {
+		f->failed = true;
 		return parent;
+	}
 	i = (uint32_t)f->nr++;
 	f->node[i] = (struct flame_node){
 		.name = name, .parent = parent, .sibling = f->node[parent].child};
 	f->node[parent].child = i;
-	f->slot[at] = (struct flame_slot){key, i};
-	if (f->nr * 3 > f->nr_slots * 2)
-		slots_rehash(f);
+	*slot = (void *)(uintptr_t)i;
 	return i;
 }
 
@@ -262,14 +149,13 @@ static void fold_small(struct flame *f, uint64_t least, uint32_t *to)
 		f->node[n++] = k;
 	}
 	f->nr = n;
-	memset(f->slot, 0, f->nr_slots * sizeof(*f->slot));
+	idmap_clear(&f->children);
 	for (size_t i = 1; i < f->nr; i++) {
-		uint64_t key = (uint64_t)f->node[i].parent << 32 | f->node[i].name;
-		size_t at = hash_key(key) & (f->nr_slots - 1);
+		void **slot =
+			idmap_at(&f->children, (uint64_t)f->node[i].parent << 32 | f->node[i].name);
 
-		while (f->slot[at].node)
-			at = (at + 1) & (f->nr_slots - 1);
-		f->slot[at] = (struct flame_slot){key, (uint32_t)i};
+		if (slot)
+			*slot = (void *)(uintptr_t)i;
 	}
 }
 
@@ -319,11 +205,10 @@ bool flame_wanted(struct flame *f, const struct flame_frame *v, size_t n, uint64
 	bool wanted = !f->only, unwanted = false;
 
 	for (size_t i = 0; i < n && !unwanted; i++) {
-		const struct flame_name *k =
-			&f->name[flame_name_of(f, v[i].name, v[i].bytes, v[i].kind)];
+		uint32_t name = flame_name_of(f, v[i].name, v[i].bytes, v[i].kind);
 
-		wanted |= k->wanted;
-		unwanted = k->unwanted;
+		wanted |= f->name[name].wanted;
+		unwanted = f->name[name].unwanted;
 	}
 	f->left_out += !wanted || unwanted ? calls : 0;
 	return wanted && !unwanted;

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/idmap.h"
+#include "base/strmap.h"
+
 /* What a frame is, for its colour. */
 enum flame_kind {
 	FLAME_AUTO, /* told by the name */
@@ -46,22 +49,14 @@ struct flame_name {
 	uint8_t wanted, unwanted; /* what flame_choose()'s expressions say of it */
 };
 
-/* The child `node` of the node in the upper half of `key` that has the name in the lower half. */
-struct flame_slot {
-	uint64_t key;
-	uint32_t node; /* 0: free */
-};
-
 struct flame {
 	struct flame_node *node;
 	size_t nr, cap;
-	struct flame_slot *slot;
-	size_t nr_slots;
+	struct idmap children; /* node by its parent (upper half of the key) and its name */
 	struct flame_name *name;
-	size_t nr_names, cap_names;
-	uint64_t *by_name; /* hash table: upper half of the hash, index + 1 */
-	size_t nr_by_name;
-	size_t depth; /* of the deepest stack */
+	size_t nr_names;
+	struct strmap by_name; /* number + 1 is the index in `name`; 0 is the root */
+	size_t depth;	       /* of the deepest stack */
 	uint64_t stacks;
 	bool compared;
 	bool seen_only; /* set before adding: what is too narrow to be seen need not be kept apart */

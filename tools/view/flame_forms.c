@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_forms.c -- the flame tree in other tools' forms: folded text, speedscope, pprof. */
 #include "view/flame.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -133,20 +134,9 @@ struct proto {
 
 static void put_bytes(struct proto *b, const void *p, size_t n)
 {
-	if (b->n + n > b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 65536;
-		uint8_t *q;
-
-		while (cap < b->n + n)
-			cap *= 2;
-		q = b->failed ? NULL : realloc(b->p, cap);
-		if (!q) {
-			b->failed = true;
-			return;
-		}
-		b->p = q;
-		b->cap = cap;
-	}
+	b->failed = b->failed || !VEC_ROOM(b->p, b->n + n, b->cap);
+	if (b->failed)
+		return;
 	if (n)
 		memcpy(b->p + b->n, p, n);
 	b->n += n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_svg.c -- the flame graph as one self-contained, interactive SVG (or an HTML page around it). */
 #include "view/flame.h"
+#include "base/vec.h"
 #include "view/embed.h"
 
 #include <inttypes.h>
@@ -53,15 +54,8 @@ uint64_t flame_least(const struct flame *f, const struct flame_style *s)
 
 static bool push(struct boxes *b, uint32_t node, uint32_t depth, uint64_t x)
 {
-	if (b->n == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 4096;
-		struct box *v = realloc(b->v, cap * sizeof(*v));
-
-		if (!v)
-			return false;
-		b->v = v;
-		b->cap = cap;
-	}
+	if (!VEC_ROOM(b->v, b->n, b->cap))
+		return false;
 	b->v[b->n++] = (struct box){node, depth, x};
 	if (depth > b->depth)
 		b->depth = depth;

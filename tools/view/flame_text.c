@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_text.c -- stacks out of folded text, `a;b;c 12` a line, into the tree. */
 #include "view/flame_tree.h"
+#include "base/vec.h"
 #include "base/diag.h"
 
 #include <stdlib.h>
@@ -38,19 +39,10 @@ struct path {
 
 static bool path_push(struct path *p, uint32_t end, uint32_t node)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 256;
-		uint32_t *e = realloc(p->end, cap * sizeof(*e));
-		uint32_t *n = e ? realloc(p->node, cap * sizeof(*n)) : NULL;
+	size_t cap = p->cap;
 
-		if (e)
-			p->end = e;
-		if (n)
-			p->node = n;
-		if (!e || !n)
-			return false;
-		p->cap = cap;
-	}
+	if (!VEC_ROOM(p->end, p->n, cap) || !VEC_ROOM(p->node, p->n, p->cap))
+		return false;
 	p->end[p->n] = end;
 	p->node[p->n++] = node;
 	return true;

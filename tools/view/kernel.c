@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel.c -- report as the kernel's `trace` file: header, lines in every form, function_graph's drawing. */
 #include "view/kernel.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/terminal.h"
 #include "wire/record.h"
@@ -96,14 +97,8 @@ static struct kernel_event *type_of(struct kernel_view *k, uint32_t id)
 /* Copy the record: what is printed looks ahead, and that makes the merge's data go. */
 static bool take(struct kernel_view *k, const struct event *e)
 {
-	if (e->size + 8u > k->data_cap) {
-		uint8_t *p = realloc(k->data, e->size + 4096u);
-
-		if (!p)
-			return false;
-		k->data = p;
-		k->data_cap = e->size + 4096u;
-	}
+	if (!VEC_ROOM(k->data, e->size + 8u, k->data_cap))
+		return false;
 	memcpy(k->data, e->data, e->size);
 	k->event = *e;
 	k->event.data = k->data;

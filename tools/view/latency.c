@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* latency.c -- how long things took: each kind of span with its distribution and the worst of it. */
 #include "view/latency.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/idmap.h"
 #include "view/amount.h"
@@ -89,15 +90,8 @@ static struct group *group_of(struct latency *l, struct kind *k, const struct sp
 
 	if (g || !at)
 		return g;
-	if (k->nr == k->cap) {
-		size_t cap = k->cap ? k->cap * 2 : 16;
-		struct group **v = realloc(k->v, cap * sizeof(struct group *));
-
-		if (!v)
-			return NULL;
-		k->v = v;
-		k->cap = cap;
-	}
+	if (!VEC_ROOM(k->v, k->nr, k->cap))
+		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (g)
 		k->v[k->nr++] = *at = g;

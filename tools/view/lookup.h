@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strmap.h"
 #include "decode/source.h"
 #include "query/expr.h"
 
@@ -32,7 +33,7 @@ struct lookup {
 	uint32_t mask;	  /* of places */
 	uint32_t nr;
 	struct lookup_symbol *symbols; /* in the order they were met, so that few pages are used */
-	struct lookup_names *names;
+	struct strmap names;
 	struct expr_env env; /* asks this lookup */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c -- where the time went: spans added up by function, task, CPU and interrupt. */
 #include "view/profile_int.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,16 +16,7 @@ static void *thing_of(struct profile *p, struct profile_table *t, uint64_t key, 
 	*fresh = false;
 	if (k)
 		return k;
-	if (at && t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 32;
-		void **v = realloc(t->v, cap * sizeof(void *));
-
-		if (v) {
-			t->v = v;
-			t->cap = cap;
-		}
-	}
-	k = at && t->nr < t->cap ? calloc(1, bytes) : NULL;
+	k = at && VEC_ROOM(t->v, t->nr, t->cap) ? calloc(1, bytes) : NULL;
 	if (!k) {
 		p->failed = true;
 		return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.c -- walk the merged events and settle what depends on their order, into batches of items. */
 #include "view/lines.h"
+#include "base/vec.h"
 #include "view/unseen.h"
 #include "base/diag.h"
 
@@ -126,12 +127,9 @@ void reader_free(struct reader *r)
 static bool stack_grow(struct function_stack *s)
 {
 	uint32_t cap = s->cap ? s->cap * 2 : 64;
-	uint32_t *ids = cap <= STACK_MAX ? realloc(s->ids, cap * sizeof(*ids)) : NULL;
-
-	if (!ids)
+	if (cap > STACK_MAX || !vec_resize(&s->ids, cap, sizeof(*s->ids)))
 		return false;
-	memset(ids + s->cap, 0, (cap - s->cap) * sizeof(*ids));
-	s->ids = ids;
+	memset(s->ids + s->cap, 0, (cap - s->cap) * sizeof(*s->ids));
 	s->cap = cap;
 	return true;
 }
@@ -319,11 +317,9 @@ static void learn(struct reader *r, const uint8_t *data, uint32_t size,
 static bool make_room(struct batch *b, size_t bytes)
 {
 	size_t cap = (b->cap ? b->cap * 2 : 256u << 10) + bytes;
-	uint8_t *p = realloc(b->data, cap);
 
-	if (!p)
+	if (!vec_resize(&b->data, cap, 1))
 		return false;
-	b->data = p;
 	b->cap = cap;
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline.c -- a trace over time: which task ran on which CPU, interrupts, calls, events; one page for a browser. */
 #include "view/timeline.h"
-#include "decode/names/wordlist.h"
+#include "base/vec.h"
+#include "base/strmap.h"
 #include "view/eventline.h"
 #include "view/embed.h"
 #include "base/idmap.h"
@@ -55,22 +56,15 @@ struct timeline {
 	struct lanes cpus, tasks;
 	uint32_t switch_type; /* shown as what it does, not as a mark */
 	uint64_t shown;
-	struct wordlist names;
+	struct strmap names;
 	bool failed;
 };
 
 static void put(struct timeline *t, struct numbers *v, uint64_t x)
 {
-	if (v->n == v->cap) {
-		size_t cap = v->cap ? v->cap * 2 : 64;
-		uint64_t *p = realloc(v->v, cap * sizeof(*p));
-
-		if (!p) {
-			t->failed = true;
-			return;
-		}
-		v->v = p;
-		v->cap = cap;
+	if (!VEC_ROOM(v->v, v->n, v->cap)) {
+		t->failed = true;
+		return;
 	}
 	v->v[v->n++] = x;
 }
@@ -93,16 +87,7 @@ static struct lane *lane_of(struct timeline *t, struct lanes *l, int64_t id)
 
 	if (k)
 		return k;
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 16;
-		struct lane **p = realloc(l->v, cap * sizeof(struct lane *));
-
-		if (p) {
-			l->v = p;
-			l->cap = cap;
-		}
-	}
-	k = at && l->n < l->cap ? calloc(1, sizeof(*k)) : NULL;
+	k = at && VEC_ROOM(l->v, l->n, l->cap) ? calloc(1, sizeof(*k)) : NULL;
 	if (!k) {
 		t->failed = true;
 		return NULL;
@@ -116,10 +101,10 @@ static struct lane *lane_of(struct timeline *t, struct lanes *l, int64_t id)
 
 static uint32_t name_of(struct timeline *t, const char *s, size_t n)
 {
-	uint32_t i = wordlist_add(&t->names, s, (uint32_t)n);
+	uint32_t i = strmap_add(&t->names, s, (uint32_t)n);
 
-	t->failed |= i == WORD_NONE;
-	return i == WORD_NONE ? 0 : i;
+	t->failed |= i == STRMAP_NONE;
+	return i == STRMAP_NONE ? 0 : i;
 }
 
 static uint32_t task_name(struct timeline *t, int32_t pid)
@@ -334,7 +319,7 @@ static void timeline_free(struct timeline *t)
 {
 	lanes_free(&t->cpus);
 	lanes_free(&t->tasks);
-	wordlist_free(&t->names);
+	strmap_free(&t->names);
 	model_free(t->model);
 	eventline_free(t->line);
 	free(t);

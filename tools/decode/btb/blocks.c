@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* blocks.c -- lines to blocks to sections; what is missing is rebuilt from the XOR block. */
 #include "decode/btb/blocks.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,20 +32,8 @@ void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct 
 /* Room for one more of `size` bytes; marks the reader failed if there is none. */
 static bool grow(struct btb_blocks *b, void *array, size_t n, size_t *cap, size_t size)
 {
-	void **p = array;
-	size_t want = *cap ? *cap * 2 : 64;
-	void *q;
-
-	if (n < *cap)
-		return true;
-	q = b->failed ? NULL : realloc(*p, want * size);
-	if (!q) {
-		b->failed = true;
-		return false;
-	}
-	*p = q;
-	*cap = want;
-	return true;
+	b->failed = b->failed || !vec_room(array, n, cap, size);
+	return !b->failed;
 }
 
 static struct btb_block *add_block(struct btb_blocks *b, uint64_t id, bool redundancy)

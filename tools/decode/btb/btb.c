@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btb.c -- entries of the backtrace buffer: found, checked, put in time order. */
 #include "decode/btb/btb.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/file.h"
 
@@ -119,17 +120,10 @@ static int by_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static int add_entry(struct btb *b, size_t at, size_t *cap)
+static int add_entry(struct btb *b, size_t at)
 {
-	if (b->nr_entries == *cap) {
-		size_t want = *cap ? *cap + *cap / 2 : 1024;
-		struct btb_entry *p = realloc(b->entries, want * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		b->entries = p;
-		*cap = want;
-	}
+	if (!VEC_MORE(b->entries, b->nr_entries))
+		return -ENOMEM;
 	b->entries[b->nr_entries++] = (struct btb_entry){b->w[at + 2], at};
 	return 0;
 }
@@ -137,7 +131,7 @@ static int add_entry(struct btb *b, size_t at, size_t *cap)
 int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, size_t nr_cuts,
 	      const char *file, struct btb_loss *loss)
 {
-	size_t cap = 0, cut = 0, at = 0;
+	size_t cut = 0, at = 0;
 	uint64_t time = 0;
 	bool sorted = true;
 
@@ -177,7 +171,7 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 			read_info(&b->layout, w + at, len);
 		sorted = sorted && w[at + 2] >= time;
 		time = w[at + 2];
-		if (add_entry(b, at, &cap)) {
+		if (add_entry(b, at)) {
 			btb_free(b);
 			return -ENOMEM;
 		}

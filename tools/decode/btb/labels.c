@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* labels.c -- the label of a frame: binary`function, with what DWARF adds; made once for a place and kept. */
 #include "decode/btb/names_int.h"
+#include "base/vec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,15 +15,8 @@ static const struct source_label *keep(struct btb_names *n, const char *text, si
 {
 	struct source_label *l;
 
-	if (n->nr_labels == n->cap_labels) {
-		size_t cap = n->cap_labels ? n->cap_labels * 2 : 1024;
-		struct source_label **v = realloc(n->labels, cap * sizeof(*v));
-
-		if (!v)
-			return NULL;
-		n->labels = v;
-		n->cap_labels = cap;
-	}
+	if (!VEC_ROOM(n->labels, n->nr_labels, n->cap_labels))
+		return NULL;
 	l = malloc(sizeof(*l) + bytes + 1);
 	if (!l)
 		return NULL;
@@ -113,56 +107,24 @@ static const struct source_label *lookup(struct btb_names *n, struct btb_task *t
 	return keep(n, text, strlen(text), false);
 }
 
-static uint64_t hash(uint64_t task, uint64_t ip)
-{
-	uint64_t h = (ip ^ task * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
-
-	return h ^ h >> 32;
-}
-
-static void cache_grow(struct btb_names *n)
-{
-	size_t cap = n->cap_cache * 2;
-	struct btb_cached *v = calloc(cap, sizeof(*v));
-
-	if (!v)
-		return;
-	for (size_t i = 0; i < n->cap_cache; i++) {
-		struct btb_cached *c = &n->cache[i];
-		size_t at = hash(c->task, c->ip) & (cap - 1);
-
-		if (!c->label)
-			continue;
-		while (v[at].label)
-			at = (at + 1) & (cap - 1);
-		v[at] = *c;
-	}
-	free(n->cache);
-	n->cache = v;
-	n->cap_cache = cap;
-}
-
 const struct source_label *btb_names_label(struct btb_names *n, uint64_t task, uint64_t ip,
 					   uint64_t time)
 {
 	static const struct source_label none = {"?", 1, false};
-	size_t at = hash(task, ip) & (n->cap_cache - 1);
+	struct btb_task *t = btb_task_of(n, task, true);
 	const struct source_label *l;
-	struct btb_task *t;
+	void **slot;
 
-	while (n->cache[at].label) {
-		if (n->cache[at].task == task && n->cache[at].ip == ip)
-			return n->cache[at].label;
-		at = (at + 1) & (n->cap_cache - 1);
-	}
-	t = btb_task_of(n, task, false);
-	l = lookup(n, t && t->nr ? t : btb_task_of(n, 1, false), task, ip, time);
-	if (!l)
+	if (!t)
 		return &none;
-	if (t && t->moves)
+	slot = t->moves ? NULL : idmap_at(&t->labels, ip);
+	l = slot ? *slot : NULL;
+	if (l)
 		return l;
-	n->cache[at] = (struct btb_cached){task, ip, (struct source_label *)l};
-	if (++n->nr_cached * 2 > n->cap_cache)
-		cache_grow(n);
+	l = lookup(n, t->nr ? t : btb_task_of(n, 1, false), task, ip, time);
+	if (!l)
+		l = &none;
+	if (slot)
+		*slot = (void *)l;
 	return l;
 }

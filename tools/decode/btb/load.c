@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* load.c -- open a backtracer capture at any of its stages. */
 #include "decode/btb/load.h"
+#include "base/vec.h"
 #include "decode/source.h"
 #include "base/diag.h"
 #include "base/file.h"
@@ -70,15 +71,8 @@ int btb_open(struct btb_file *f, const char *path)
 
 static void add_cut(struct btb_file *f)
 {
-	if (f->nr_cuts == f->cap_cuts) {
-		size_t cap = f->cap_cuts ? f->cap_cuts * 2 : 64;
-		size_t *v = realloc(f->cuts, cap * sizeof(*v));
-
-		if (!v)
-			return;
-		f->cuts = v;
-		f->cap_cuts = cap;
-	}
+	if (!VEC_ROOM(f->cuts, f->nr_cuts, f->cap_cuts))
+		return;
 	f->cuts[f->nr_cuts++] = f->words.n;
 	f->loss.cut_sections++;
 }

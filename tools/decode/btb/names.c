@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c -- names for the frames of a backtrace buffer: tasks, the binaries mapped into them, their symbols. */
 #include "decode/btb/names.h"
+#include "base/vec.h"
 #include "decode/btb/names_int.h"
 #include "decode/names/elf.h"
 #include "base/diag.h"
@@ -19,20 +20,16 @@
 
 static struct btb_binary *binary_of(struct btb_names *n, const char *name)
 {
-	struct btb_binary **v;
+	struct btb_binary *b;
 
 	for (size_t i = 0; i < n->nr_binaries; i++)
 		if (!strcmp(n->binaries[i]->name, name))
 			return n->binaries[i];
-	v = realloc(n->binaries, (n->nr_binaries + 1) * sizeof(*v));
-	if (!v)
+	b = VEC_MORE(n->binaries, n->nr_binaries) ? calloc(1, sizeof(*b)) : NULL;
+	if (!b)
 		return NULL;
-	n->binaries = v;
-	v[n->nr_binaries] = calloc(1, sizeof(**v));
-	if (!v[n->nr_binaries])
-		return NULL;
-	v[n->nr_binaries]->name = strdup(name);
-	return v[n->nr_binaries++];
+	b->name = strdup(name);
+	return n->binaries[n->nr_binaries++] = b;
 }
 
 /* `NAME: PATH` lines. The path may be relative to the list. */
@@ -163,20 +160,15 @@ void btb_binary_load(struct btb_names *n, struct btb_binary *b)
 
 struct btb_task *btb_task_of(struct btb_names *n, uint64_t id, bool make)
 {
-	for (size_t i = 0; i < n->nr_tasks; i++)
-		if (n->tasks[i].id == id)
-			return &n->tasks[i];
-	if (!make)
-		return NULL;
-	if (n->nr_tasks == n->cap_tasks) {
-		size_t cap = n->cap_tasks ? n->cap_tasks * 2 : 16;
-		struct btb_task *v = realloc(n->tasks, cap * sizeof(*v));
+	uintptr_t number = (uintptr_t)idmap_find(&n->by_id, id);
+	void **slot;
 
-		if (!v)
-			return NULL;
-		n->tasks = v;
-		n->cap_tasks = cap;
-	}
+	if (number)
+		return &n->tasks[number - 1];
+	if (!make || !VEC_ROOM(n->tasks, n->nr_tasks, n->cap_tasks) ||
+	    !(slot = idmap_at(&n->by_id, id)))
+		return NULL;
+	*slot = (void *)(uintptr_t)(n->nr_tasks + 1);
 	n->tasks[n->nr_tasks] = (struct btb_task){.id = id};
 	return &n->tasks[n->nr_tasks++];
 }
@@ -190,15 +182,8 @@ static void add_mapping(struct btb_task *t, struct btb_binary *b, uint64_t base,
 			return; /* told twice: nothing new */
 		t->moves = true;
 	}
-	if (t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 8;
-		struct btb_mapping *v = realloc(t->maps, cap * sizeof(*v));
-
-		if (!v)
-			return;
-		t->maps = v;
-		t->cap = cap;
-	}
+	if (!VEC_ROOM(t->maps, t->nr, t->cap))
+		return;
 	t->maps[t->nr++] = (struct btb_mapping){b, base, from, UINT64_MAX};
 }
 
@@ -289,12 +274,6 @@ struct btb_names *btb_names_open(const struct btb *b, const char *capture,
 		n->tables = strdup(o->tables);
 	defaults(n, capture);
 	collect(n, b);
-	n->cap_cache = 4096;
-	n->cache = calloc(n->cap_cache, sizeof(*n->cache));
-	if (!n->cache) {
-		btb_names_close(n);
-		return NULL;
-	}
 	return n;
 }
 
@@ -313,6 +292,7 @@ void btb_names_close(struct btb_names *n)
 	}
 	for (size_t i = 0; i < n->nr_tasks; i++) {
 		free(n->tasks[i].maps);
+		idmap_free(&n->tasks[i].labels);
 		free(n->tasks[i].text);
 	}
 	for (size_t i = 0; i < n->nr_labels; i++)
@@ -320,7 +300,7 @@ void btb_names_close(struct btb_names *n)
 	free(n->labels);
 	free(n->binaries);
 	free(n->tasks);
-	free(n->cache);
+	idmap_free(&n->by_id);
 	free(n->tables);
 	free(n);
 }

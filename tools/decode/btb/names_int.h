@@ -4,6 +4,7 @@
 #define DECODE_BTB_NAMES_INT_H
 
 #include "decode/btb/names.h"
+#include "base/idmap.h"
 #include "decode/names/elf.h"
 
 #define BTB_KERNEL "KERNEL" /* the name of the binary that is the kernel */
@@ -25,13 +26,9 @@ struct btb_task {
 	uint64_t id;
 	struct btb_mapping *maps; /* in order of first mapping; the kernel behind the first */
 	size_t nr, cap;
-	bool moves; /* something was unmapped or mapped twice: labels depend on time */
+	struct idmap labels; /* that were made, by address; not kept if it moves */
+	bool moves;	     /* something was unmapped or mapped twice: labels depend on time */
 	char *text;
-};
-
-struct btb_cached {
-	uint64_t task, ip;
-	struct source_label *label; /* NULL: free */
 };
 
 struct btb_names {
@@ -41,8 +38,7 @@ struct btb_names {
 	size_t nr_binaries;
 	struct btb_task *tasks;
 	size_t nr_tasks, cap_tasks;
-	struct btb_cached *cache;
-	size_t nr_cached, cap_cache;
+	struct idmap by_id;	      /* 1 + the index of a task */
 	struct source_label **labels; /* every label made, to be freed */
 	size_t nr_labels, cap_labels;
 };

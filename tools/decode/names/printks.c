@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* printks.c -- trace_printk() formats by address. */
 #include "decode/names/names.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +56,9 @@ static char *unescape(const char *p, const char *end)
 
 static void add(struct printks *t, uint64_t addr, char *text)
 {
-	if (text && t->nr == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 64;
-		struct printk *n = cap > PRINTKS_MAX ? NULL : realloc(t->list, cap * sizeof(*n));
-
-		if (!n) {
-			free(text);
-			return;
-		}
-		t->list = n;
-		t->cap = cap;
+	if (text && (t->nr >= PRINTKS_MAX || !VEC_MORE(t->list, t->nr))) {
+		free(text);
+		return;
 	}
 	if (!text)
 		return;

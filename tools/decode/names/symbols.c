@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.c -- symbols by address: kallsyms, System.map, or added one by one. */
 #include "decode/names/names.h"
+#include "base/vec.h"
 #include "base/memory.h"
 
 #include <endian.h>
@@ -110,19 +111,7 @@ static int pool_add(struct symbols *t, const char *s, size_t bytes, const char *
 /* Room for one more entry. False: none. */
 static bool entry_room(struct symbols *t)
 {
-	size_t cap = t->cap ? t->cap * 2 : 4096;
-	struct entry *n;
-
-	if (t->map)
-		return false;
-	if (t->nr < t->cap)
-		return true;
-	n = realloc(t->e, cap * sizeof(*n));
-	if (!n)
-		return false;
-	t->e = n;
-	t->cap = cap;
-	return true;
+	return !t->map && VEC_ROOM(t->e, t->nr, t->cap);
 }
 
 static void put_entry(struct symbols *t, uint64_t addr, uint64_t size, uint32_t name)

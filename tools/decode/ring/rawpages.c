@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rawpages.c -- ring pages as trace_pipe_raw gives them: one file per CPU, what describes them in files beside. */
 #include "base/diag.h"
+#include "base/vec.h"
 #include "base/file.h"
 #include "decode/formatdir.h"
 #include "decode/ring/ringpages.h"
@@ -138,12 +139,11 @@ static int map_plain(const char *path, struct raw_file *f)
 static int add_file(struct source *s, const char *path, uint32_t cpu)
 {
 	struct rawpages *t = s->priv;
-	struct raw_file *n = realloc(t->files, (t->nr_files + 1) * sizeof(*n));
+	struct raw_file *n;
 	int err = 0;
 
-	if (!n)
+	if (!VEC_MORE(t->files, t->nr_files))
 		return -ENOMEM;
-	t->files = n;
 	n = &t->files[t->nr_files];
 	*n = (struct raw_file){.cpu = cpu};
 	if (!strcmp(source_suffix(path), "gz")) {

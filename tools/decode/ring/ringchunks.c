@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ringchunks.c -- the compressed chunks of a stream, unpacked when needed or ahead by other threads. */
 #include "decode/ring/ringchunks.h"
+#include "base/vec.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -97,11 +98,8 @@ static bool unpack(struct ring_window *w, struct slot *s, size_t n)
 	int err;
 
 	if (k->out_bytes > s->cap) {
-		uint8_t *p = realloc(s->data, k->out_bytes);
-
-		if (!p)
+		if (!vec_resize(&s->data, k->out_bytes, 1))
 			return false;
-		s->data = p;
 		s->cap = k->out_bytes;
 	}
 	if (w->nr_slots > 1)

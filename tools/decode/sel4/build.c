@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* build.c -- make the sparse index: segments walked in parallel, joined in order. */
 #include "decode/sel4/index.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -96,15 +97,8 @@ static int read_words(const struct sel4_input *in, uint64_t at, size_t n, uint16
 
 static void *list_add(struct list *l, uint32_t bytes)
 {
-	if (l->nr == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		uint8_t *p = realloc(l->data, room * bytes);
-
-		if (!p)
-			return NULL;
-		l->data = p;
-		l->room = room;
-	}
+	if (!vec_room(&l->data, l->nr, &l->room, bytes))
+		return NULL;
 	return l->data + l->nr++ * bytes;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dump.c -- find seL4 trace dumps in a console log and decode their blocks. */
 #include "decode/sel4/dump.h"
+#include "base/vec.h"
 #include "decode/sel4/line.h"
 #include "wire/sel4.h"
 
@@ -76,16 +77,9 @@ static bool raw_append(struct parser *p, const uint8_t *data, size_t n)
 
 	if (!n)
 		return true;
-	if (m->raw_bytes + n > p->raw_room) {
-		size_t room = (size_t)(m->raw_bytes + n) * 2;
-		uint8_t *raw = realloc(p->d->raw, room);
-
-		if (!raw) {
-			p->error = -ENOMEM;
-			return false;
-		}
-		p->d->raw = raw;
-		p->raw_room = room;
+	if (!VEC_ROOM(p->d->raw, m->raw_bytes + n - 1, p->raw_room)) {
+		p->error = -ENOMEM;
+		return false;
 	}
 	memcpy(p->d->raw + m->raw_bytes, data, n);
 	m->raw_bytes += n;
@@ -96,19 +90,16 @@ static void add_gap(struct parser *p, uint64_t missing_bytes)
 {
 	struct sel4_meta *m = &p->d->meta;
 	uint64_t word = m->raw_bytes / 2;
-	struct sel4_gap *g;
 
 	if (m->nr_gaps && m->gaps[m->nr_gaps - 1].word == word) {
 		m->gaps[m->nr_gaps - 1].missing += missing_bytes / 2;
 		return;
 	}
-	g = realloc(m->gaps, (m->nr_gaps + 1) * sizeof(*g));
-	if (!g) {
+	if (!VEC_MORE(m->gaps, m->nr_gaps)) {
 		p->error = -ENOMEM;
 		return;
 	}
-	m->gaps = g;
-	g[m->nr_gaps++] = (struct sel4_gap){.word = word, .missing = missing_bytes / 2};
+	m->gaps[m->nr_gaps++] = (struct sel4_gap){.word = word, .missing = missing_bytes / 2};
 }
 
 /* ---- blocks ---- */
@@ -238,16 +229,9 @@ static void body_line(struct parser *p, const struct sel4_log_line *l)
 
 	if (!p->block.open || !is_body_text(p, l))
 		return;
-	if (b->nr_lines == b->room) {
-		size_t room = b->room ? b->room * 2 : 128;
-		struct sel4_line *lines = realloc(b->lines, room * sizeof(*lines));
-
-		if (!lines) {
-			p->error = -ENOMEM;
-			return;
-		}
-		b->lines = lines;
-		b->room = room;
+	if (!VEC_ROOM(b->lines, b->nr_lines, b->room)) {
+		p->error = -ENOMEM;
+		return;
 	}
 	b->lines[b->nr_lines++] = (struct sel4_line){l->text, l->len};
 }
@@ -315,7 +299,6 @@ static bool dict_line(struct parser *p, const struct sel4_log_line *l)
 {
 	const char *s = l->text, *end = l->text + l->len;
 	struct sel4_meta *m = &p->d->meta;
-	struct sel4_function *f;
 	uint64_t index, addr;
 
 	if (!sel4_number(&s, end, 10, &index) || s >= end || *s++ != ':' ||
@@ -331,15 +314,9 @@ static bool dict_line(struct parser *p, const struct sel4_log_line *l)
 			return true;
 		}
 	}
-	if (!(m->nr_functions & (m->nr_functions - 1))) {
-		size_t room = m->nr_functions ? m->nr_functions * 2 : 1;
-
-		f = realloc(m->functions, room * sizeof(*f));
-		if (!f) {
-			p->error = -ENOMEM;
-			return true;
-		}
-		m->functions = f;
+	if (!VEC_MORE(m->functions, m->nr_functions)) {
+		p->error = -ENOMEM;
+		return true;
 	}
 	m->functions[m->nr_functions++] = (struct sel4_function){(uint32_t)index, addr};
 	return true;
@@ -431,19 +408,15 @@ static void close_dump(struct parser *p, bool cut, uint64_t offset)
 
 static void open_dump(struct parser *p, const struct sel4_log_line *l, const char *at)
 {
-	struct sel4_dump *d;
-
 	if (p->nr_dumps == DUMPS_MAX) {
 		problem(p, l->offset, 0, "more than %u dumps: this one is skipped", DUMPS_MAX);
 		return;
 	}
-	d = realloc(p->dumps, (p->nr_dumps + 1) * sizeof(*d));
-	if (!d) {
+	if (!VEC_MORE(p->dumps, p->nr_dumps)) {
 		p->error = -ENOMEM;
 		return;
 	}
-	p->dumps = d;
-	p->d = &d[p->nr_dumps++];
+	p->d = &p->dumps[p->nr_dumps++];
 	*p->d = (struct sel4_dump){.offset = l->offset};
 	p->part = PART_HEADER;
 	p->next_block = 0;

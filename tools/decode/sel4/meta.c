@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* meta.c -- ftrace.meta: the JSON beside a seL4 stream, written as the public extractor writes it, and read. */
 #include "decode/sel4/dump.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -282,24 +283,16 @@ static void read_dictionary(struct json *j, struct sel4_meta *m)
 
 	expect(j, '{');
 	while (!j->bad && member(j, &first, name, sizeof(name))) {
-		struct sel4_function *f = m->functions;
-
 		if (m->nr_functions >= 0x8000u) {
 			j->bad = true;
 			return;
 		}
-		if (!(m->nr_functions & (m->nr_functions - 1))) {
-			size_t room = m->nr_functions ? m->nr_functions * 2 : 1;
-
-			f = realloc(m->functions, room * sizeof(*f));
-			if (!f) {
-				j->bad = true;
-				return;
-			}
-			m->functions = f;
+		if (!VEC_MORE(m->functions, m->nr_functions)) {
+			j->bad = true;
+			return;
 		}
-		f[m->nr_functions].index = (uint32_t)strtoul(name, NULL, 10);
-		f[m->nr_functions++].addr = integer(j);
+		m->functions[m->nr_functions].index = (uint32_t)strtoul(name, NULL, 10);
+		m->functions[m->nr_functions++].addr = integer(j);
 	}
 }
 
@@ -307,13 +300,13 @@ static void read_gaps(struct json *j, struct sel4_meta *m)
 {
 	expect(j, '[');
 	while (!j->bad && take(j, '[')) {
-		struct sel4_gap *g = realloc(m->gaps, (m->nr_gaps + 1) * sizeof(*g));
+		struct sel4_gap *g;
 
-		if (!g) {
+		if (!VEC_MORE(m->gaps, m->nr_gaps)) {
 			j->bad = true;
 			return;
 		}
-		m->gaps = g;
+		g = m->gaps;
 		g[m->nr_gaps].word = integer(j);
 		expect(j, ',');
 		g[m->nr_gaps].missing = integer(j);

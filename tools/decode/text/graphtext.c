@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* graphtext.c -- the text of function_graph as a source: calls and returns, and the events written between them. */
 #include "decode/eventlist.h"
+#include "base/vec.h"
 #include "decode/text/graphtext.h"
-#include "decode/names/wordlist.h"
+#include "base/strmap.h"
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/idmap.h"
@@ -42,7 +43,7 @@ struct task_calls {
 struct graphtext {
 	struct eventlist events; /* first: the ops of lists take it */
 	struct textlog types;	 /* of events between the calls */
-	struct wordlist functions;
+	struct strmap functions;
 	struct idmap tasks; /* of struct task_calls, by pid and cpu */
 	int32_t *pids;	    /* by CPU */
 	uint64_t *lost;	    /* by CPU: to be told with the next event */
@@ -61,11 +62,11 @@ static uint64_t address(uint32_t function)
 static uint32_t function_of(struct source *s, struct span name)
 {
 	struct graphtext *g = s->priv;
-	uint32_t before = g->functions.nr, number = WORD_NONE;
+	uint32_t before = g->functions.nr, number = STRMAP_NONE;
 
 	if (before < FUNCTIONS)
-		number = wordlist_add(&g->functions, name.p, name.n);
-	if (number == WORD_NONE)
+		number = strmap_add(&g->functions, name.p, name.n);
+	if (number == STRMAP_NONE)
 		return 0;
 	if (g->functions.nr > before)
 		symbols_add(s->symbols, address(number), FUNCTION, name.p, name.n, NULL, 0);
@@ -88,7 +89,6 @@ static struct task_calls *calls_of(struct graphtext *g, int32_t pid, uint32_t cp
 static struct open_call *call_at(struct task_calls *t, uint32_t depth, bool make)
 {
 	uint32_t nr = t->nr ? t->nr : 16;
-	struct open_call *calls;
 
 	if (depth < t->nr)
 		return &t->calls[depth];
@@ -96,13 +96,11 @@ static struct open_call *call_at(struct task_calls *t, uint32_t depth, bool make
 		return NULL;
 	while (nr <= depth)
 		nr *= 2;
-	calls = realloc(t->calls, nr * sizeof(*calls));
-	if (!calls)
+	if (!vec_resize(&t->calls, nr, sizeof(*t->calls)))
 		return NULL;
-	memset(calls + t->nr, 0, (nr - t->nr) * sizeof(*calls));
-	t->calls = calls;
+	memset(t->calls + t->nr, 0, (nr - t->nr) * sizeof(*t->calls));
 	t->nr = nr;
-	return &calls[depth];
+	return &t->calls[depth];
 }
 
 /* G2: what was read of the CPU before its task was told belongs to that task. */
@@ -328,7 +326,7 @@ static int make_tables(struct source *s)
 	g->pids = malloc(TEXT_CPU_MAX * sizeof(*g->pids));
 	g->lost = calloc(TEXT_CPU_MAX, sizeof(*g->lost));
 	g->record = malloc(TEXT_RECORD_MAX);
-	if (!text_types_init(&g->types) || !g->pids || !g->lost || !g->record)
+	if (!g->pids || !g->lost || !g->record)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < TEXT_CPU_MAX; i++)
 		g->pids[i] = UNKNOWN_PID;
@@ -379,7 +377,7 @@ static void graph_close(struct source *s)
 		free(t);
 	}
 	idmap_free(&g->tasks);
-	wordlist_free(&g->functions);
+	strmap_free(&g->functions);
 	text_types_free(&g->types);
 	free(g->pids);
 	free(g->lost);

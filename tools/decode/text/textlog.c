@@ -133,7 +133,7 @@ static int text_open(struct source *s, const struct source_options *o)
 	(void)o;
 	s->priv = t;
 	s->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	if (!t || !p || !text_types_init(t)) {
+	if (!t || !p) {
 		free(p);
 		return -ENOMEM;
 	}

@@ -3,6 +3,7 @@
 #ifndef DECODE_TEXTLOG_H
 #define DECODE_TEXTLOG_H
 
+#include "base/strmap.h"
 #include "base/spool.h"
 #include "decode/source.h"
 
@@ -76,8 +77,8 @@ struct textlog {
 	struct text_lines lines;
 	size_t walked;		 /* of the map, by all cursors: file_map_walked() */
 	struct text_type *types; /* by id - TEXT_FIRST_ID */
-	uint32_t nr_types, cap_types;
-	uint32_t *hash; /* of names, 1 + index; 2 * TEXT_TYPES_MAX slots */
+	uint32_t nr_types;
+	struct strmap names; /* their numbers are those of the types */
 };
 
 /* What is gathered of a block while the text is read for the first time. */
@@ -99,7 +100,6 @@ const uint16_t *text_lines_of(struct text_lines *t, uint64_t block, uint32_t cpu
 /* The next key=value in [*p, end); false if there is none. */
 bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value);
 bool text_number(struct span s, int64_t *out);
-bool text_types_init(struct textlog *t);
 void text_types_free(struct textlog *t);
 /* Valid until the next one is added. */
 struct text_type *text_type_of(struct textlog *t, struct span name, bool add);

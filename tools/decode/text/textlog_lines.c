@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* textlog_lines.c -- where the lines of each CPU are in a text. */
 #include "decode/text/textlog.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,13 +39,8 @@ static int keep_blocks(struct text_lines *t, struct text_gather *g, uint64_t blo
 	int err = 0;
 
 	while (t->nr < block && !err) {
-		if (t->nr % 1024 == 0) {
-			uint64_t *p = realloc(t->blocks, (t->nr + 1024) * sizeof(*p));
-
-			if (!p)
-				return -ENOMEM;
-			t->blocks = p;
-		}
+		if (!VEC_MORE(t->blocks, t->nr))
+			return -ENOMEM;
 		err = spool_append(&t->spool, g->out, lay_out(g), &t->blocks[t->nr]);
 		g->nr = 0;
 		t->nr++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* textlog_types.c -- event types of a text: their names, the keys their lines carry, the formats made up for them. */
 #include "decode/text/textlog.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,47 +13,26 @@ static bool same(struct span a, struct span b)
 	return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
 
-static bool grow(struct textlog *t)
-{
-	uint32_t cap = t->cap_types ? t->cap_types * 2 : 16;
-	struct text_type *types = realloc(t->types, cap * sizeof(*types));
-
-	if (!types)
-		return false;
-	t->types = types;
-	t->cap_types = cap;
-	return true;
-}
-
-bool text_types_init(struct textlog *t)
-{
-	*t = (struct textlog){.hash = calloc(2 * TEXT_TYPES_MAX, sizeof(*t->hash))};
-	return t->hash != NULL;
-}
-
 void text_types_free(struct textlog *t)
 {
 	free(t->types);
-	free(t->hash);
+	strmap_free(&t->names);
 }
 
 struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
 {
-	uint32_t h = 2166136261u, slots = 2 * TEXT_TYPES_MAX;
+	uint32_t i = strmap_find(&t->names, name.p, name.n);
 
-	for (uint32_t i = 0; i < name.n; i++)
-		h = (h ^ (uint8_t)name.p[i]) * 16777619u;
-	for (h %= slots; t->hash[h]; h = (h + 1) % slots)
-		if (same(t->types[t->hash[h] - 1].name, name))
-			return &t->types[t->hash[h] - 1];
+	if (i != STRMAP_NONE)
+		return &t->types[i];
 	if (!add || t->nr_types == TEXT_TYPES_MAX || name.n > 100)
 		return NULL;
-	if (t->nr_types == t->cap_types && !grow(t))
+	if (!VEC_MORE(t->types, t->nr_types) ||
+	    strmap_add(&t->names, name.p, name.n) == STRMAP_NONE)
 		return NULL;
-	t->hash[h] = ++t->nr_types;
-	t->types[t->nr_types - 1] =
-		(struct text_type){.name = name, .id = TEXT_FIRST_ID + t->nr_types - 1};
-	return &t->types[t->nr_types - 1];
+	i = t->nr_types++;
+	t->types[i] = (struct text_type){.name = name, .id = TEXT_FIRST_ID + i};
+	return &t->types[i];
 }
 
 static struct text_key *key_of(struct text_type *k, struct span name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* chunks.c -- the compressed chunks of a CPU in trace.dat version 7: found by their headers, or in spite of them. */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -111,15 +112,8 @@ static bool add(struct walk *w, uint64_t at, struct head h)
 {
 	struct ring_stream *n = w->stream;
 
-	if (n->nr_chunks == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 256;
-		struct ring_chunk *k = realloc(n->chunks, cap * sizeof(*k));
-
-		if (!k)
-			return false;
-		n->chunks = k;
-		w->cap = cap;
-	}
+	if (!VEC_ROOM(n->chunks, n->nr_chunks, w->cap))
+		return false;
 	n->chunks[n->nr_chunks++] = (struct ring_chunk){.offset = at + HEAD,
 							.bytes = h.bytes,
 							.out_bytes = h.out_bytes,

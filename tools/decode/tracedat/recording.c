@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recording.c -- a trace.dat while it is recorded, or whose recorder was killed: wire/recording.h. */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 #include "base/file.h"
 #include "wire/recording.h"
 
@@ -37,15 +38,8 @@ static bool add_place(struct walk *w, uint32_t cpu, uint64_t place)
 	struct ring_stream *n = &t->ring.streams[w->first + cpu];
 	struct stream *st = &w->s->streams[w->first + cpu];
 
-	/* Room for a power of two of them. */
-	if (!(st->nr_blocks & (st->nr_blocks - 1))) {
-		size_t cap = st->nr_blocks ? st->nr_blocks * 2 : 1;
-		uint64_t *more = realloc(n->places, cap * sizeof(*more));
-
-		if (!more)
-			return false;
-		n->places = more;
-	}
+	if (!VEC_MORE(n->places, st->nr_blocks))
+		return false;
 	if (!st->nr_blocks)
 		n->offset = st->offset = place;
 	n->places[st->nr_blocks++] = place;

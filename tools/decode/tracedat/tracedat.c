@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tracedat.c -- Linux's trace.dat: magic, header, streams of pages, names. */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 #include "base/diag.h"
 
 #include <errno.h>
@@ -193,13 +194,9 @@ static int tracedat_open(struct source *s, const struct source_options *o)
 struct ring_stream *tracedat_new_stream(struct source *s, uint32_t cpu)
 {
 	struct tracedat *t = s->priv;
-	struct ring_stream *n =
-		realloc(t->ring.streams, (t->ring.nr_streams + 1) * sizeof(*t->ring.streams));
+	struct ring_stream *n;
 
-	if (!n)
-		return NULL;
-	t->ring.streams = n;
-	if (!source_add_stream(s, cpu))
+	if (!VEC_MORE(t->ring.streams, t->ring.nr_streams) || !source_add_stream(s, cpu))
 		return NULL;
 	n = &t->ring.streams[t->ring.nr_streams++];
 	memset(n, 0, sizeof(*n));

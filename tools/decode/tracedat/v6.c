@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* v6.c -- trace.dat version 6: one header after another, then the pages of each CPU. */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "wire/recording.h"
 
@@ -60,15 +61,11 @@ static int find_mark(struct source *s, struct reader *r)
 static void v6_buffer_option(struct source *s, const uint8_t *data, uint32_t bytes)
 {
 	struct tracedat *t = s->priv;
-	struct pending_buffer *n;
-
 	if (bytes < 9 || !memchr(data + 8, 0, bytes - 8) || t->nr_pending >= TRACEDAT_BUFFERS_MAX)
 		return;
-	n = realloc(t->pending, (t->nr_pending + 1) * sizeof(*n));
-	if (!n)
+	if (!VEC_MORE(t->pending, t->nr_pending))
 		return;
-	t->pending = n;
-	n[t->nr_pending++] =
+	t->pending[t->nr_pending++] =
 		(struct pending_buffer){get_u64(data, s->big_endian), (const char *)data + 8};
 }
 

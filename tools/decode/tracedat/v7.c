@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* v7.c -- trace.dat version 7: sections found through options, compressed or not. */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 #include "base/diag.h"
 #include "base/memory.h"
 
@@ -11,13 +12,10 @@
 
 static void *keep(struct tracedat *t, void *p)
 {
-	void **n = realloc(t->owned, (t->nr_owned + 1) * sizeof(*n));
-
-	if (!n) {
+	if (!VEC_MORE(t->owned, t->nr_owned)) {
 		free(p);
 		return NULL;
 	}
-	t->owned = n;
 	t->owned[t->nr_owned++] = p;
 	return p;
 }
