@@ -51,7 +51,7 @@ forms = set(re.findall(r"^  ([a-z_]+) ", fathom("help", "convert")[1].split("for
 told = set(" ".join(re.findall(r"^\.TP\n\.B (.*)$", page_of("fathom-convert").split(".SH FORMS")[1].split(".SH ")[0], re.M)).split())
 check("man_convert_has_every_form", forms == told and len(forms) > 10, forms ^ told)
 forms = re.findall(r"^  ([a-z_]+) ", fathom("help", "flame")[1].split("forms:\n")[1].split("\n\n")[0], re.M)
-told = re.search(r"--format FORM\nThe form, whatever the suffix: (.*)\.$", page_of("fathom-flame"), re.M)
+told = re.search(r"--format FORM\nThe form, regardless of the suffix: (.*)\.$", page_of("fathom-flame"), re.M)
 check("man_flame_has_every_form", told and re.split(r", | or ", told.group(1)) == forms and len(forms) > 3, forms)
 
 for name in sorted(os.listdir(os.path.join(TOP, "docs/man"))):

@@ -60,7 +60,7 @@ check("tasks_of_cpu_1", tasks[1] == [(0, 130000, "idle", 0), (130000, 370000, "b
 check("the_interrupt", [(s, n, names[k]) for s, n, k, _ in items(1, "irqs")] == [(200000, 50000, "serial")], lanes[1]["irqs"])
 check("the_marks", [names[e] for l in (0, 1) for _, e, _, _ in items(l, "marks")] == ["sched_wakeup", "print"], lanes)
 r = fathom("timeline", f"{work}/t.txt", "-o", f"{work}/cut.html", "--max", "2")
-check("a_full_page_says_so", "of 7 events are left out" in r.stderr and page(f"{work}/cut.html")[1]["left"] > 0, r.stderr)
+check("a_full_page_says_so", "of 7 events were skipped" in r.stderr and page(f"{work}/cut.html")[1]["left"] > 0, r.stderr)
 r = fathom("timeline", f"{work}/t.txt", "-o", f"{work}/none.html", "--from", "9.0")
 check("nothing_to_show_is_said", r.returncode == 1 and "no event to show" in r.stderr and not os.path.exists(f"{work}/none.html"), r)
 

@@ -17,7 +17,8 @@ static int failed(void)
 {
 	int err = -errno;
 
-	diag_error("cannot keep data in a temporary file (TMPDIR tells where): %s", strerror(-err));
+	diag_error("cannot keep data in a temporary file (set TMPDIR to choose the folder): %s",
+		   strerror(-err));
 	return err;
 }
 

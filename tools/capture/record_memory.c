@@ -205,8 +205,8 @@ static int read_head(const struct recovery *r, uint32_t cpu, struct head *h)
 	    !target(r, h->slots, (uint64_t)h->nr_pages * r->c->long_bytes) ||
 	    !target(r, h->pages, (h->max_pages + 1ull) * b->page_bytes) ||
 	    !target(r, h->meta, (h->max_pages + 1ull) * b->meta_bytes)) {
-		diag_error("%s: the ring of cpu %u makes no sense: %u of %u pages", r->image.path,
-			   cpu, h->nr_pages, h->max_pages);
+		diag_error("%s: the ring of cpu %u is damaged: %u of %u pages", r->image.path, cpu,
+			   h->nr_pages, h->max_pages);
 		return -1;
 	}
 	return 0;
@@ -363,7 +363,7 @@ static int read_ring(struct recovery *r, uint32_t cpu)
 	uint32_t at = index_of(&r->b, h.commit);
 
 	if (at >= h.nr_pages) {
-		diag_error("%s: the ring of cpu %u makes no sense: writing in slot %u of %u",
+		diag_error("%s: the ring of cpu %u is damaged: writing in slot %u of %u",
 			   r->image.path, cpu, at, h.nr_pages);
 		return -1;
 	}

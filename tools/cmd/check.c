@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c -- fathom check: does a trace keep its rules? */
+/* check.c -- fathom check: check a trace against rules */
 #include "base/diag.h"
 #include "base/file.h"
 #include "cmd/cmd.h"

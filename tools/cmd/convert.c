@@ -16,11 +16,11 @@ static const char *form_name, *version, *compression;
 static bool force, per_cpu;
 
 static const struct option_spec own[] = {
-	{"form", 0, "FORM", "the form, if the suffix of OUT does not say it", OPTION_STRING,
+	{"form", 0, "FORM", "the form, if the suffix of OUT does not select it", OPTION_STRING,
 	 &form_name, NULL},
-	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (7 if not given)", OPTION_STRING, &version,
+	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (default: 7)", OPTION_STRING, &version,
 	 NULL},
-	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (if not given), zlib, none",
+	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (default), zlib, none",
 	 OPTION_STRING, &compression, NULL},
 	{"per-cpu", 0, NULL, "backtracer texts: also a file per CPU", OPTION_FLAG, &per_cpu, NULL},
 	{"force", 'f', NULL, "overwrite OUT if it exists", OPTION_FLAG, &force, NULL},
@@ -30,7 +30,8 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "convert",
 	.args = "IN OUT",
-	.about = "A trace of any format into another form, chosen by the suffix of OUT or --form. "
+	.about = "Convert a trace of any format into another form, chosen by the suffix of OUT or "
+		 "--form. "
 		 "OUT may\n"
 		 "be - for the standard output (not for dat, bin, idx).",
 	.more = "examples:\n"

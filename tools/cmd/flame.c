@@ -19,9 +19,10 @@ static struct {
 } request;
 
 static const struct option_spec own[] = {
-	{"output", 'o', "FILE", "where to write; its suffix says the form (FILE.svg; - is stdout)",
-	 OPTION_STRING, &request.output, NULL},
-	{"format", 0, "FORM", "the form, whatever the suffix", OPTION_STRING, &request.format,
+	{"output", 'o', "FILE",
+	 "the output file; its suffix selects the form (FILE.svg; - is stdout)", OPTION_STRING,
+	 &request.output, NULL},
+	{"format", 0, "FORM", "the form, regardless of the suffix", OPTION_STRING, &request.format,
 	 NULL},
 	STACK_OPTIONS(args),
 	{"user", 0, NULL, "only the user part of each stack", OPTION_FLAG, &request.user, NULL},
@@ -33,7 +34,7 @@ static const struct option_spec own[] = {
 	{"subtitle", 0, "TEXT", "below the title", OPTION_STRING, &request.style.subtitle, NULL},
 	{"width", 0, "PX", "of the drawing, before a browser fits it to the window (1200)",
 	 OPTION_STRING, &request.width, NULL},
-	{"min-width", 0, "PX", "leave narrower frames out (0.1; 0: none)", OPTION_STRING,
+	{"min-width", 0, "PX", "skip narrower frames (0.1; 0: skip none)", OPTION_STRING,
 	 &request.min_width, NULL},
 	{"icicle", 0, NULL, "root on top", OPTION_FLAG, &request.style.icicle, NULL},
 	{0},
@@ -59,7 +60,7 @@ static const struct command_spec spec = {
 static int usage(const char *what, const char *arg)
 {
 	diag_error("flame: %s%s%s", what, arg ? ": " : "", arg ? arg : "");
-	fputs("        `fathom help flame` tells more\n", stderr);
+	fputs("        see `fathom help flame`\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -86,7 +87,7 @@ static int settle(const struct options *o)
 		return usage("--min-width takes pixels", request.min_width);
 	request.style.all = request.min_width && request.style.min_px <= 0;
 	if (request.user && request.kernel)
-		return usage("--user and --kernel together leave nothing out", NULL);
+		return usage("--user and --kernel exclude each other", NULL);
 	args.stacks.only = request.user	    ? STACKS_USER
 			   : request.kernel ? STACKS_KERNEL
 					    : STACKS_BOTH;

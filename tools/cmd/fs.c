@@ -22,11 +22,11 @@ static const struct command_spec spec = {
 	.about = "The files of a target's control tree without a mount. TARGET as in fathom "
 		 "mount.\n\n"
 		 "  ls [PATH]          the names in a directory\n"
-		 "  cat PATH...        what files say\n"
+		 "  cat PATH...        the content of files\n"
 		 "  write PATH TEXT    as `>` does\n"
 		 "  append PATH TEXT   as `>>` does\n"
 		 "  mkdir|rmdir PATH   make or remove an instance\n"
-		 "  tree               all of it",
+		 "  tree               the whole tree",
 	.own = own,
 	.shared = OPTIONS_NONE,
 	.runs_command = true,
@@ -127,7 +127,7 @@ static int run(struct p9 *c, int argc, char **argv)
 
 static int wrong_words(void)
 {
-	diag_error("fs: %s is wanted; --help tells more", spec.args);
+	diag_error("fs: %s is required; see --help", spec.args);
 	return EXIT_USAGE;
 }
 

@@ -19,7 +19,7 @@ static struct {
 
 static const struct option_spec own[] = {
 	{"depth", 0, "N", "no deeper than N calls", OPTION_NUMBER, &request.depth, NULL},
-	{"min", 0, "PERCENT", "leave out what takes less of the whole (0.5)", OPTION_STRING,
+	{"min", 0, "PERCENT", "skip what takes less than this share (0.5)", OPTION_STRING,
 	 &request.min_text, NULL},
 	{"function", 0, "NAME", "only the trees below this function", OPTION_STRING,
 	 &request.function, NULL},

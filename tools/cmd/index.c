@@ -17,8 +17,7 @@ static const char *output;
 
 static const struct option_spec own[] = {
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
-	{"force", 'f', NULL, "build it even if the one that is there fits", OPTION_FLAG, &force,
-	 NULL},
+	{"force", 'f', NULL, "build it even if a valid one exists", OPTION_FLAG, &force, NULL},
 	{"output", 'o', "FILE", "write it here instead of beside the trace", OPTION_STRING, &output,
 	 NULL},
 	{0},

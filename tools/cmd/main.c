@@ -36,7 +36,7 @@ static void usage(FILE *to)
 			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
 		else
 			fprintf(to, "\n%s:\n", commands[i].help);
-	fputs("\n`fathom help COMMAND` tells more, `man fathom` all of it. To begin with:\n"
+	fputs("\n`fathom help COMMAND` explains a command, `man fathom` everything. To begin:\n"
 	      "  fathom report trace.dat | less\n",
 	      to);
 }

@@ -20,7 +20,7 @@ static uint64_t hz_a, hz_b;
 static bool align, force;
 
 static const struct option_spec own[] = {
-	{"output", 'o', "FILE", "the trace.dat to write; merged.dat if not given", OPTION_STRING,
+	{"output", 'o', "FILE", "the trace.dat to write; default: merged.dat", OPTION_STRING,
 	 &output, NULL},
 	{"clock-a", 0, "HZ", "ticks per second of A, if it counts ticks", OPTION_NUMBER, &hz_a,
 	 NULL},
@@ -31,14 +31,15 @@ static const struct option_spec own[] = {
 	{"at", 0, "TA=TB", "the time TA of A, in nanoseconds, is TB of B", OPTION_STRING, &at_text,
 	 NULL},
 	{"align", 0, NULL, "both begin at the same time", OPTION_FLAG, &align, NULL},
-	{"as-b", 0, "FORMAT", "take B as this format", OPTION_STRING, &as_b, NULL},
+	{"as-b", 0, "FORMAT", "read B as this format", OPTION_STRING, &as_b, NULL},
 	{"symbols-b", 0, "FILE", "symbols of B", OPTION_STRING, &symbols_b, NULL},
-	{"meta-b", 0, "FILE", "what describes B, if not beside it", OPTION_STRING, &meta_b, NULL},
+	{"meta-b", 0, "FILE", "the file that describes B, if it is not beside it", OPTION_STRING,
+	 &meta_b, NULL},
 	{"into-buffer", 0, "NAME", "B into a buffer of this name, not onto further CPUs",
 	 OPTION_STRING, &buffer, NULL},
-	{"file-version", 0, "V", "of the trace.dat: 6 or 7 (7 if not given)", OPTION_STRING,
-	 &version, NULL},
-	{"force", 'f', NULL, "write over FILE if it is there", OPTION_FLAG, &force, NULL},
+	{"file-version", 0, "V", "of the trace.dat: 6 or 7 (default: 7)", OPTION_STRING, &version,
+	 NULL},
+	{"force", 'f', NULL, "overwrite FILE if it exists", OPTION_FLAG, &force, NULL},
 	{0},
 };
 
@@ -99,8 +100,8 @@ static bool has_clock(const struct source *s, uint64_t hz, const char *option)
 {
 	if (s->unit == CLOCK_NS || hz)
 		return true;
-	diag_error("%s: its clock counts ticks; %s HZ tells how many there are in a second",
-		   s->path, option);
+	diag_error("%s: its clock counts ticks; give the number per second with %s HZ", s->path,
+		   option);
 	return false;
 }
 
@@ -117,7 +118,7 @@ static int write_out(struct source *s, const char *path)
 	if (!err)
 		err = output_close(&out, writer_tracedat(s, &w, out.f, &too_large));
 	if (too_large)
-		diag_warn("%" PRIu64 " events are larger than a page and were left out", too_large);
+		diag_warn("%" PRIu64 " events are larger than a page and were skipped", too_large);
 	return output_error(path, err) ? EXIT_FAIL : EXIT_OK;
 }
 

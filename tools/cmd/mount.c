@@ -56,7 +56,7 @@ static bool words_fit(char **words)
 		return true;
 	diag_error("mount: %s", down	? "-u wants one directory"
 				: n > 2 ? "a COMMAND and -f exclude each other"
-					: "TARGET and DIR are wanted; --help tells more");
+					: "TARGET and DIR are required; see --help");
 	return false;
 }
 

@@ -31,18 +31,18 @@ static void shared_table(struct options *o, struct option_spec *t)
 		 OPTION_STRING, &o->buffer, NULL},
 		{"no-index", 0, NULL, "neither read nor write FILE.fidx", OPTION_FLAG, &o->no_index,
 		 NULL},
-		{"as", 0, "FORMAT", "take the file as this format, do not guess", OPTION_STRING,
-		 &o->source.as, NULL},
+		{"as", 0, "FORMAT", "read the file as this format instead of detecting it",
+		 OPTION_STRING, &o->source.as, NULL},
 		{"formats", 0, "DIR", "format files (an events directory, or a tar of it)",
 		 OPTION_STRING, &o->source.formats, NULL},
 		{"symbols", 0, "FILE", "symbols: kallsyms, System.map, ELF", OPTION_STRING,
 		 &o->source.symbols, NULL},
-		{"kernel", 0, "ELF", "the same, of the traced kernel", OPTION_STRING,
-		 &o->source.symbols, NULL},
+		{"kernel", 0, "ELF", "the ELF file of the traced kernel, for its symbols",
+		 OPTION_STRING, &o->source.symbols, NULL},
 		{"cmdlines", 0, "FILE", "task names: saved_cmdlines", OPTION_STRING,
 		 &o->source.cmdlines, NULL},
-		{"meta", 0, "FILE", "what describes the trace, if not beside it", OPTION_STRING,
-		 &o->source.meta, NULL},
+		{"meta", 0, "FILE", "the file that describes the trace, if it is not beside it",
+		 OPTION_STRING, &o->source.meta, NULL},
 	};
 
 	memcpy(t, list, sizeof(list));
@@ -85,7 +85,7 @@ static void help(const struct command_spec *spec, const struct option_spec *shar
 		help_options(spec->own, NULL);
 	}
 	if (shared) {
-		puts("\nof every command that reads a trace:\n");
+		puts("\nCommon options:\n");
 		help_options(shared, spec->own);
 	}
 	if (spec->list) {
@@ -110,7 +110,7 @@ static bool number(const char *text, uint64_t *out)
 static int usage_error(const struct command_spec *spec, const char *what, const char *arg)
 {
 	diag_error("%s: %s%s", spec->name, what, arg);
-	fprintf(stderr, "        usage: fathom %s [OPTIONS] %s; --help tells more\n", spec->name,
+	fprintf(stderr, "        usage: fathom %s [OPTIONS] %s; see --help\n", spec->name,
 		spec->args);
 	return EXIT_USAGE;
 }
@@ -414,7 +414,8 @@ static void tell_losses(const struct source *s)
 void options_tell_missing(const struct source *s)
 {
 	if (s->damage_total)
-		diag_warn("%s: parts of it are damaged and left out; `fathom verify` tells which",
+		diag_warn("%s: some parts are damaged and were skipped; run `fathom verify` for "
+			  "details",
 			  s->path);
 	tell_losses(s);
 }

@@ -19,7 +19,7 @@ static const struct option_spec own[] = {
 	 OPTION_STRING, &sort_by, NULL},
 	{"function", 0, "NAME", "its callers and what it calls, too", OPTION_STRING, &function,
 	 NULL},
-	{"top", 'n', "N", "lines per table, 20 if not given; 0: all", OPTION_NUMBER, &top, NULL},
+	{"top", 'n', "N", "lines per table (default: 20; 0: all)", OPTION_NUMBER, &top, NULL},
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
 	{0},
 };

@@ -25,7 +25,7 @@ static const struct option_spec own[] = {
 	 OPTION_STRING, &type_name, NULL},
 	{"limit", 'n', "L", "stop after L events", OPTION_NUMBER, &limit, &limit_given},
 	{"offset", 0, "K", "skip the first K", OPTION_NUMBER, &offset, NULL},
-	{"count", 0, NULL, "print only how many there are", OPTION_FLAG, &count_only, NULL},
+	{"count", 0, NULL, "print only the number of events", OPTION_FLAG, &count_only, NULL},
 	{"json", 'j', NULL, "one JSON object per line", OPTION_FLAG, &as_json, NULL},
 	{0},
 };
@@ -164,7 +164,7 @@ static bool is_wrong(const struct options *o)
 		why = "asks for one event; it does not go with --type, --filter, --limit or "
 		      "--offset";
 	else if (event_given && (o->cpus || o->buffer))
-		why = "counts all events: leave --cpu and --buffer out";
+		why = "counts all events: omit --cpu and --buffer";
 	if (why)
 		diag_error("query: --event N %s", why);
 	return why != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c -- fathom run: a program of bpftrace's language over a trace. */
+/* run.c -- fathom run: run a bpftrace program over a trace. */
 #include "base/diag.h"
 #include "base/file.h"
 #include "cmd/cmd.h"
@@ -26,7 +26,7 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "run",
 	.args = "[PROGRAM.bt] [FILE [ARGUMENT...]]",
-	.about = "Run a program of bpftrace's language over a trace. Time, tasks and CPUs are the "
+	.about = "Run run a bpftrace program over a trace. Time, tasks and CPUs are the "
 		 "trace's.",
 	.more = "examples:\n"
 		"  fathom run -e 'tracepoint:sched:sched_switch { @[args->next_comm] = count(); }' "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql.c -- fathom sql: a trace asked in SQL. */
+/* sql.c -- fathom sql: query a trace with SQL. */
 #include "base/diag.h"
 #include "base/json.h"
 #include "cmd/cmd.h"

@@ -30,7 +30,7 @@ struct stack_options {
 		 OPTION_STRING, &(s).without,                                                      \
 		 NULL},                                                                            \
 		{"run",		0,                                                                 \
-		 "N",		"of a console log with several runs, only this one (from 0)",      \
+		 "N",		"only this run of a console log with several, from 0",             \
 		 OPTION_NUMBER, &(s).run,                                                          \
 		 &(s).run_given},                                                                  \
 		{"symbols",	0,                                                                 \
@@ -42,7 +42,7 @@ struct stack_options {
 		 OPTION_STRING, &(s).o.source.meta,                                                \
 		 NULL},                                                                            \
 	{                                                                                          \
-		"inlines", 0, NULL, "functions that DWARF says are inlined, as frames",            \
+		"inlines", 0, NULL, "show functions that DWARF says are inlined as frames",        \
 			OPTION_FLAG, &(s).o.source.inlines, NULL                                   \
 	}
 

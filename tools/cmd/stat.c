@@ -21,7 +21,7 @@ static const struct option_spec own[] = {
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
 	{"summary", 0, NULL, "only the number of records and of each type", OPTION_FLAG,
 	 &as_summary, NULL},
-	{"top", 'n', "N", "lines per table, 20 if not given; 0: all", OPTION_NUMBER, &top, NULL},
+	{"top", 'n', "N", "lines per table (default: 20; 0: all)", OPTION_NUMBER, &top, NULL},
 	{0},
 };
 
@@ -118,7 +118,7 @@ static void print_head(const struct source *s, const struct summary *m)
 	printf(", clock %s\n", s->nr_buffers && s->buffers[0].clock[0] ? s->buffers[0].clock : "?");
 	print_loss(m);
 	if (s->damage_total)
-		printf("damage       %s%s place%s%s, `fathom verify` tells which\n", red,
+		printf("damage       %s%s place%s%s; run `fathom verify` for details\n", red,
 		       thousands(s->damage_total), s->damage_total == 1 ? "" : "s", plain);
 }
 

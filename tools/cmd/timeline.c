@@ -15,7 +15,7 @@ static const char *output, *title;
 static uint64_t max = 200000;
 
 static const struct option_spec own[] = {
-	{"output", 'o', "FILE", "where to write (FILE.html beside the trace; - is stdout)",
+	{"output", 'o', "FILE", "the output file (default: beside the trace; - is stdout)",
 	 OPTION_STRING, &output, NULL},
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &title, NULL},
 	{"max", 0, "N", "slices and marks on the page (200000)", OPTION_NUMBER, &max, NULL},
@@ -54,7 +54,7 @@ static int write_page(struct source *s, const struct timeline_options *o, const 
 	if (err)
 		return EXIT_FAIL;
 	if (r.left_out)
-		diag_warn("%s of %s events are left out: the page is full. --from, --to, "
+		diag_warn("%s of %s events were skipped: the page is full. --from, --to, "
 			  "--cpu and --filter choose others, --max allows more",
 			  thousands(r.left_out), thousands(r.events));
 	if (strcmp(path, "-"))

@@ -26,8 +26,8 @@ static int check(const struct source *s, const char *option, const char *path, u
 	}
 	if (s->ops->takes & kind)
 		return 0;
-	diag_error("%s: %s says nothing about a trace of the format %s; leave it out", s->path,
-		   option, s->ops->name);
+	diag_error("%s: %s does not apply to a trace of the format %s; omit it", s->path, option,
+		   s->ops->name);
 	return -EINVAL;
 }
 

@@ -489,7 +489,7 @@ static struct type of_node(struct compiler *c, struct node *n)
 		types_node(c, n->kids[0]);
 		if (n->op == '*')
 			ast_error(c->ast, n->at,
-				  "the memory behind an address is not recorded in the trace");
+				  "the memory at an address is not recorded in the trace");
 		need_number(c, n->kids[0], n->op == '!' ? "!" : n->op == '-' ? "-" : "~");
 		return type_int(8, n->op == '-' || n->op == '!' || n->kids[0]->type.is_signed);
 	case NODE_BINARY: return of_binary(c, n);

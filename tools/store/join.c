@@ -201,7 +201,7 @@ static void join_close(struct source *s)
 
 static const struct source_ops join_ops = {
 	.name = "joined",
-	.what = "two traces on one time line",
+	.what = "put two traces on one time line",
 	.close = join_close,
 	.cursor_bytes = sizeof(struct join_cursor),
 	.cursor_init = join_init,

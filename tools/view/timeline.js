@@ -219,7 +219,7 @@
 		drawOverview();
 		document.getElementById("about").textContent = `${data.events.toLocaleString("en")} events, ${amount(span)}; shown: ` +
 			`${stamp(from)} to ${stamp(to)} (${amount(to - from)})` +
-			(data.left ? `; ${data.left.toLocaleString("en")} later events are left out` : "") +
+			(data.left ? `; ${data.left.toLocaleString("en")} later events were skipped` : "") +
 			(data.lost ? `; lost: ${data.lost}` : "");
 	}
 
@@ -409,7 +409,7 @@
 		if (keys[e.key] && !e.ctrlKey && !e.metaKey) keys[e.key]();
 	});
 	window.addEventListener("resize", draw);
-	details.textContent = "wheel: zoom    drag: move    click: details, then n and p: the next and the former like it    " +
+	details.textContent = "wheel: zoom    drag: move    click: details, then n and p: the next and the previous one like it    " +
 		"double click: zoom to it    f: all    /: search\n" +
 		"a CPU: interrupts above, the tasks that ran, other events below";
 	window.timeline = { show, get from() { return from; }, get to() { return to; }, find, tell, span };

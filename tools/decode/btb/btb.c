@@ -160,7 +160,7 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 
 			while (jump < n && !convincing(b, jump, time))
 				jump++;
-			diag_at(file, from * 8, "%s; %zu words passed over to the next entry",
+			diag_at(file, from * 8, "%s; %zu words skipped up to the next entry",
 				hole ? "an entry was cut by a loss" : "no entry here", jump - from);
 			loss->skipped_words += jump - from;
 			at = jump;

@@ -113,7 +113,7 @@ static int read_sections(struct btb_file *f)
 
 			while (at < n && !looks_compressed(w + at, n - at))
 				at++;
-			diag_at(f->path, from * 8, "no section header here; %zu words passed over",
+			diag_at(f->path, from * 8, "no section header here; %zu words skipped",
 				at - from);
 			f->loss.lost_words += at - from;
 			add_cut(f);
@@ -202,12 +202,12 @@ void btb_loss_report(const struct btb_loss *l, const char *path)
 	    l->corrected_lines)
 		diag_warn("%s: repaired: %" PRIu64 " damaged lines, %" PRIu64 " joined, %" PRIu64
 			  " words rebuilt by XOR, %" PRIu64 " lines by parity, %" PRIu64
-			  " wrong lines put right",
+			  " wrong lines corrected",
 			  path, l->bad_lines, l->joined_lines, l->rebuilt_words, l->rebuilt_lines,
 			  l->corrected_lines);
 	if (l->lost_words || l->cut_sections || l->skipped_words || l->xor_errors)
 		diag_warn("%s: lost: %" PRIu64 " words in %" PRIu64 " of %" PRIu64
-			  " sections; %" PRIu64 " words passed over; %" PRIu64
+			  " sections; %" PRIu64 " words skipped; %" PRIu64
 			  " words disagree with their XOR",
 			  path, l->lost_words, l->cut_sections, l->sections, l->skipped_words,
 			  l->xor_errors);

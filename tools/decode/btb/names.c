@@ -412,7 +412,9 @@ size_t btb_names_save(struct btb_names *n, const char *dir)
 
 		btb_binary_load(n, b);
 		if (!b->symbols || !symbols_count(b->symbols)) {
-			diag_warn("%s: no symbols of it: neither a table nor a binary", b->name);
+			diag_warn("%s: no symbols: neither a table nor the binary was found; name "
+				  "them with --symbols or --binaries",
+				  b->name);
 			continue;
 		}
 		path = table_path(dir, b->name);

@@ -147,7 +147,7 @@ static int start(struct source *s, uint32_t record)
 	}
 	if (s->map_bytes % record)
 		source_damage(s, s->map_bytes - s->map_bytes % record, s->map_bytes % record,
-			      "%" PRIu64 " bytes behind the last record of %u",
+			      "%" PRIu64 " bytes after the last record of %u",
 			      s->map_bytes % record, record);
 	return schemas(s);
 }

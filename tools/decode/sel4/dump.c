@@ -143,11 +143,11 @@ static void close_block(struct parser *p)
 	if (!why)
 		return;
 	if (b->raw)
-		problem(p, b->offset, b->unpacked, "tail of %" PRIu64 " words left out: %s",
+		problem(p, b->offset, b->unpacked, "tail of %" PRIu64 " words skipped: %s",
 			b->unpacked / 2, why);
 	else
 		problem(p, b->offset, b->unpacked,
-			"block %" PRIu64 " (%" PRIu64 " words) left out: %s", b->number,
+			"block %" PRIu64 " (%" PRIu64 " words) skipped: %s", b->number,
 			b->unpacked / 2, why);
 	add_gap(p, b->unpacked);
 }
@@ -278,7 +278,7 @@ static bool header_line(struct parser *p, const struct sel4_log_line *l)
 			;
 		if (kind == SEL4_KIND_INT &&
 		    (!sel4_number(&s, end, 10, &n) || s != end || n > INT64_MAX)) {
-			problem(p, l->offset, l->len, "expected a number behind %s:", name);
+			problem(p, l->offset, l->len, "expected a number after %s:", name);
 			return true;
 		}
 		if (!v->given)

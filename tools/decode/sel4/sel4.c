@@ -349,7 +349,7 @@ static int open_stream(struct source *s, const struct source_options *o)
 	t->words = (const void *)s->map;
 	t->nr_words = s->map_bytes / 2;
 	if (s->map_bytes % 2)
-		source_damage(s, s->map_bytes - 1, 1, "a byte behind the last 16-bit word");
+		source_damage(s, s->map_bytes - 1, 1, "a byte after the last 16-bit word");
 	err = load_meta(o, sel4_path(s->path, ".meta"), t);
 	check_size(s, t);
 	if (!err)

@@ -351,7 +351,7 @@ static int graph_open(struct source *s, const struct source_options *o)
 		err = each_line(s, take_line);
 	if (!err && !g->events.nr_streams) {
 		diag_error(
-			"%s: no line of it is a call: \" 0)   1.234 us    |  name();\" is expected",
+			"%s: no line in it is a call: \" 0)   1.234 us    |  name();\" is expected",
 			s->path);
 		err = -EINVAL;
 	}

@@ -213,7 +213,7 @@ int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_
 		return 0;
 	if (offset > s->map_bytes || s->map_bytes - offset < 4) {
 		source_damage(s, s->map_bytes, bytes,
-			      "cpu %u: its chunks at 0x%llx lie behind the end of the file", cpu,
+			      "cpu %u: its chunks at 0x%llx lie beyond the end of the file", cpu,
 			      (unsigned long long)offset);
 		return 0;
 	}

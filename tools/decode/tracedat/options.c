@@ -183,7 +183,7 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 		if (bytes >= 4 && get_u32(data, s->big_endian) <= TRACEDAT_CPUS_MAX)
 			s->info.nr_cpus = get_u32(data, s->big_endian);
 		else
-			source_damage(s, offset, bytes, "option CPUCOUNT is no number of CPUs");
+			source_damage(s, offset, bytes, "option CPUCOUNT is not a number of CPUs");
 		return true;
 	case OPT_TRACEID:
 		if (bytes >= 8)

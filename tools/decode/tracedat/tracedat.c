@@ -213,7 +213,7 @@ int tracedat_add_pages(struct source *s, uint32_t cpu, uint64_t offset, uint64_t
 		return -ENOMEM;
 	if (bytes && offset >= s->map_bytes) {
 		source_damage(s, s->map_bytes, bytes,
-			      "cpu %u: its pages at 0x%llx lie behind the end of the file", cpu,
+			      "cpu %u: its pages at 0x%llx lie beyond the end of the file", cpu,
 			      (unsigned long long)offset);
 		bytes = 0;
 	} else if (bytes > s->map_bytes - offset) {
