@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracers_other.c -- the same call under another tracer, which is told from outside what to trace. */
+/* tracers_other.c -- the same call under another tracer, which is configured from outside. */
 #include <stdio.h>
 #include "tracers_loop.h"
 

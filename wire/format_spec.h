@@ -26,10 +26,10 @@ struct fathom_spec {
 	int width;			  /* 0: none */
 	int precision;			  /* -1: none */
 	char ext;			  /* %pX: the letter X, 0 if none */
-	char ext2;			  /* and the one behind it: %phN */
+	char ext2;			  /* and the one after it: %phN */
 };
 
-/* Parse the conversion at fmt (behind the '%'); where the text goes on. */
+/* Parse the conversion at fmt (after the '%'); where the text goes on. */
 const char *fathom_spec_parse(const char *fmt, struct fathom_spec *s);
 
 #endif

@@ -29,7 +29,7 @@
 enum wire_frame_type {
 	WIRE_FRAME_HELLO = 1, /* answer: struct wire_hello, then the release's name */
 	WIRE_FRAME_EVENT = 2, /* argument: index; answer: "system\n" and the format file */
-	/* argument: CPU; answer: nothing, or the next ring page, cut behind its data */
+	/* argument: CPU; answer: nothing, or the next ring page, cut after its data */
 	WIRE_FRAME_PAGE = 3,
 	WIRE_FRAME_STATS = 4, /* argument: CPU; answer: struct wire_stats */
 	WIRE_FRAME_NAMES = 5, /* payload: pids as s32; answer: lines "pid name" */

@@ -4,7 +4,7 @@
 
 /*
  * One class `[...]` at pat[p]: 1 if `c` is in it, 0 if not, -1 if the class has no end (then `[` is itself).
- * *next is set behind the class.
+ * *next is set after the class.
  */
 static int glob_class(const char *pat, size_t pat_len, size_t p, unsigned char c, size_t *next)
 {

@@ -11,7 +11,7 @@
  * end. Where version 6 has "flyrecord" and its list stand
  *
  *   WIRE_RECORDING_MARK   10 bytes with the NUL
- *   the clock             u64 size, "[name]", as behind version 6's list
+ *   the clock             u64 size, "[name]", as after version 6's list
  *   zeros                 up to the next multiple of WIRE_RECORDING_ALIGN
  *   records               each begins with struct wire_recording_head at a multiple of 8; zeros fill up to the next
  *
@@ -26,7 +26,7 @@ struct wire_recording_head {
 	uint32_t magic;
 	uint32_t kind;	/* enum wire_recording_kind */
 	uint32_t arg;	/* PAGES: the CPU; OPTION: its number */
-	uint32_t bytes; /* behind this head */
+	uint32_t bytes; /* after this head */
 };
 
 enum wire_recording_kind {
@@ -37,7 +37,7 @@ enum wire_recording_kind {
 	WIRE_RECORDING_KALLSYMS = 3,
 	WIRE_RECORDING_PRINTK = 4,
 	WIRE_RECORDING_CMDLINES = 5,
-	/* Pages that did not fit behind the others: they stand in the room for the end and come after all. At most one. */
+	/* Pages that did not fit after the others: they stand in the room for the end and come after all. At most one. */
 	WIRE_RECORDING_LAST_PAGES = 6,
 };
 

@@ -9,7 +9,7 @@
  * OFFSET  SIZE  MEANING
  *      0     8  absolute time of the page
  *      8     8  commit: bytes of data used, and the two flags below (4 bytes on a 32-bit target)
- *     16  4080  data: records, each behind one 32-bit header word
+ *     16  4080  data: records, each after one 32-bit header word
  */
 #ifndef WIRE_PAGE_BYTES /* a port may choose others: FATHOM_PAGE_BYTES */
 #define WIRE_PAGE_BYTES 4096u
@@ -20,7 +20,7 @@
 
 #define WIRE_COMMIT_SIZE 0x000fffffu /* bytes of data used */
 #define WIRE_COMMIT_STORED \
-	0x40000000u /* the number of missed events stands behind the data, as u64 */
+	0x40000000u /* the number of missed events stands after the data, as u64 */
 #define WIRE_COMMIT_MISSED 0x80000000u /* events were missed before this page */
 
 /* Pages that a target of this library may have. */
@@ -109,7 +109,7 @@ static inline uint64_t wire_stamp_time(uint64_t before, uint64_t stamp)
 struct wire_item {
 	const uint8_t *data; /* payload of a data record, NULL for padding and time */
 	uint32_t bytes;
-	uint32_t next; /* offset behind it */
+	uint32_t next; /* offset after it */
 	uint32_t type; /* its type_len */
 };
 

@@ -52,7 +52,7 @@ enum wire_sel4_type {
 /*
  * Time. The stream has no clock of its own, and an unknown marker would put every other reader out of step. So Fathom's
  * timestamp is a TRACEPOINT with an id that no kernel uses: readers that do not know it step over it as one tracepoint.
- * The value is the clock's low 48 bits; it holds for the event behind it. Its rate is the dump's CLOCK_HZ.
+ * The value is the clock's low 48 bits; it holds for the event after it. Its rate is the dump's CLOCK_HZ.
  */
 #define WIRE_SEL4_TIMESTAMP_ID 0xffffu
 

@@ -29,7 +29,7 @@ void fathom_text_hex(struct fathom_text *t, uint64_t v, int width, char pad);
 /* Digits of v, least significant first: how many, none of 0. In base 10; in base 8 (3 bits) or 16 (4 bits). */
 int fathom_text_decimal(char d[24], uint64_t v);
 int fathom_text_bits(char d[24], uint64_t v, uint32_t bits, int upper);
-/* Such digits behind `head` (a sign, 0x), with zeros at least `least`, in `width`: negative aligns left. */
+/* Such digits after `head` (a sign, 0x), with zeros at least `least`, in `width`: negative aligns left. */
 void fathom_text_digits(struct fathom_text *t, const char *head, const char *d, int n, int least,
 			int width);
 /* The text as a C string; the last byte is given up for the NUL if it is full. */

@@ -10,7 +10,7 @@
 enum graph_fill {
 	GRAPH_FILL_ALL,	  /* no duration: the whole column blank */
 	GRAPH_FILL_LEFT,  /* before an arrow */
-	GRAPH_FILL_RIGHT, /* behind an arrow */
+	GRAPH_FILL_RIGHT, /* after an arrow */
 };
 
 void fathom_graph_init(struct fathom_graph *g)
@@ -340,7 +340,7 @@ void fathom_graph_leaf(struct fathom_text *t, struct fathom_graph *g,
 		return;
 	}
 	graph_prologue(t, g, e, c);
-	/* Comments stand one deeper than `depth`; behind a leaf they stand at its own depth. */
+	/* Comments stand one deeper than `depth`; after a leaf they stand at its own depth. */
 	cpu->depth = c->depth > 0 ? c->depth - 1 : -1;
 	open = graph_open_at(cpu, c->depth);
 	if (open)

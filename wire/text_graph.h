@@ -54,7 +54,7 @@ void fathom_graph_comment(struct fathom_text *t, struct fathom_graph *g,
 			  const struct fathom_text_entry *e);
 void fathom_graph_comment_end(struct fathom_text *t);
 
-/* `12.345 us ` padded to the column: at most 7 digits, as many of them behind the point as fit. */
+/* `12.345 us ` padded to the column: at most 7 digits, as many of them after the point as fit. */
 void fathom_graph_duration(struct fathom_text *t, uint64_t ns);
 
 #endif

@@ -176,7 +176,7 @@ uint64_t fathom_dat_list_bytes(const char *clock, uint32_t nr_cpus)
 	return 10 + 16ull * nr_cpus + 8 + dat_strlen(clock) + 2;
 }
 
-/* The clock behind a list, where trace-cmd looks for it. */
+/* The clock after a list, where trace-cmd looks for it. */
 static void dat_clock(struct fathom_dat *d, const char *clock)
 {
 	size_t n = dat_strlen(clock);

@@ -8,7 +8,7 @@
 #include "wire/text.h"
 
 /*
- * The file is written from its start to its end; every size is told before its bytes. The calls, in this order:
+ * The file is written from its start to its end; every size is written before its bytes. The calls, in this order:
  *
  *   fathom_dat_begin      magic, byte order, page size
  *   fathom_dat_header     header_page and header_event
@@ -75,7 +75,7 @@ void fathom_dat_option(struct fathom_dat *d, uint32_t id, const void *data, uint
 /* Option FATHOM_DAT_BUFFER: an instance whose list will begin at `place`; see fathom_dat_instance(). */
 void fathom_dat_buffer(struct fathom_dat *d, uint64_t place, const char *name);
 /*
- * `clock` is the name ("local", "mono", "x86-tsc"); it is written as option and behind the list, where trace-cmd looks
+ * `clock` is the name ("local", "mono", "x86-tsc"); it is written as option and after the list, where trace-cmd looks
  * for it. Pages follow at once: cpu_bytes[i] bytes for each CPU, each a multiple of the page size.
  */
 void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,
@@ -83,7 +83,7 @@ void fathom_dat_data(struct fathom_dat *d, const char *clock, const uint64_t *cp
 /* Instead of fathom_dat_data(): a recording whose pages are not known yet; wire/recording.h says what follows. */
 void fathom_dat_recording(struct fathom_dat *d, const char *clock);
 /*
- * Behind the pages of the main buffer: an instance, at the place that its FATHOM_DAT_BUFFER option told. The place must be
+ * After the pages of the main buffer: an instance, at the place that its FATHOM_DAT_BUFFER option gave. The place must be
  * known when the option is written: write twice, the first time into a sink that counts.
  */
 void fathom_dat_instance(struct fathom_dat *d, const char *clock, const uint64_t *cpu_bytes,

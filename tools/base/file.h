@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /*
- * The whole file, gunzipped if it is a .gz, with a NUL behind it; to be freed. NULL with errno set; EFBIG if it is larger
+ * The whole file, gunzipped if it is a .gz, with a NUL after it; to be freed. NULL with errno set; EFBIG if it is larger
  * than `max`.
  */
 char *file_load(const char *path, size_t max, size_t *bytes);

@@ -24,7 +24,7 @@ void json_bytes(struct json *j, const char *key, const char *s, size_t n);
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_s64(struct json *j, const char *key, int64_t v);
 void json_bool(struct json *j, const char *key, bool v);
-/* A number with so many digits behind the point. */
+/* A number with so many digits after the point. */
 void json_decimal(struct json *j, const char *key, double v, int digits);
 void json_null(struct json *j, const char *key);
 /* The document is complete: a newline. */

@@ -11,7 +11,7 @@
 struct spool {
 	uint8_t *tail;	 /* what is not in the file yet */
 	uint64_t bytes;	 /* of all */
-	uint64_t stored; /* in the file; the tail lies behind them */
+	uint64_t stored; /* in the file; the tail lies after them */
 	size_t cap;	 /* of the tail */
 	bool on_disk;	 /* there is a file */
 	int fd;
@@ -19,7 +19,7 @@ struct spool {
 	size_t walked; /* of it, since it was let go */
 };
 
-/* Up to half a megabyte. Where the bytes lie, a multiple of 8, is told in *at. 0 or a negative errno: no memory, no room on the
+/* Up to half a megabyte. Where the bytes lie, a multiple of 8, is stored in *at. 0 or a negative errno: no memory, no room on the
  * disk. */
 int spool_append(struct spool *s, const void *bytes, size_t n, uint64_t *at);
 /* Read, or write over, bytes that one call appended, or a part of them. 0 or a negative errno. */

@@ -27,7 +27,7 @@ struct image {
 	uint32_t long_bytes;
 };
 
-/* A raw image begins at physical address `base`. 0, or -1 with the reason told. */
+/* A raw image begins at physical address `base`. 0, or -1 with a message. */
 int image_open(struct image *im, const char *path, uint64_t base);
 /* The load segments of a kernel: virtual to physical. */
 int image_kernel(struct image *im, const char *path);

@@ -35,7 +35,7 @@ struct watch {
 };
 
 #define WATCH_US      200000
-#define WATCH_LAST_US 5000000 /* the longest that who waits may take to hear of it */
+#define WATCH_LAST_US 5000000 /* the longest that a waiting thread may take to notice it */
 
 static void *watch_target(void *arg)
 {
@@ -45,7 +45,7 @@ static void *watch_target(void *arg)
 		usleep(WATCH_US);
 		if (!p9_is_dead(w->c) || w->stop)
 			continue;
-		/* Who waits for the target gets EIO, not the error of a mount that is gone. */
+		/* A thread that waits for the target gets EIO, not the error of a mount that is gone. */
 		for (int us = 0; p9_waiting(w->c) && us < WATCH_LAST_US; us += WATCH_US)
 			usleep(WATCH_US);
 		usleep(WATCH_US);
@@ -116,7 +116,7 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 	if (fuse_mount(fuse, dir)) {
 		diag_error("%s: cannot mount here (is /dev/fuse there, and may you use it?)", dir);
 	} else {
-		/* Whoever reads our messages would wait for the end of a daemon. */
+		/* The process that reads our messages would wait for the end of a daemon. */
 		if (!o->foreground && !freopen("/dev/null", "w", stderr))
 			diag_warn("%s: stderr stays open", dir);
 		ret = run_loop(fuse, c, dir) ? -1 : 0;

@@ -16,10 +16,10 @@ struct mount_options {
 
 #define MOUNT_BELOW "fathom" /* the source of the tracefs that lies below */
 
-/* mount.c: serves until it is unmounted or the target goes away. 0, or -1 with the reason told. Takes the connection. */
+/* mount.c: serves until it is unmounted or the target goes away. 0, or -1 with a message. Takes the connection. */
 int mount_serve(struct p9 *c, const char *dir, const struct mount_options *options);
 
-/* mount_start.c: connect and serve in a child process. Its pid once the tree is there, or -1 with the reason told. */
+/* mount_start.c: connect and serve in a child process. Its pid once the tree is there, or -1 with a message. */
 pid_t mount_start(const char *dir, const struct mount_options *options);
 /*
  * Take the mount out of the tree; reads that wait on it end with an error. A user other than root detaches it only, and
@@ -30,7 +30,7 @@ int mount_end(const char *dir);
 /*
  * mount_run.c: run a command that takes the target for its machine, in a mount namespace of its own (root): its tree is
  * the only tracefs, and the number of CPUs, kallsyms and ftrace's sysctls are the target's. The command's exit status,
- * or -1 with the reason told.
+ * or -1 with a message.
  */
 int mount_run(const char *dir, const char *target, char *const *command);
 

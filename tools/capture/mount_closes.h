@@ -10,7 +10,7 @@
  * between the target has the file open, and refuses what an open file forbids, though for its caller it is closed.
  */
 
-/* Of one open file: a close() was told and nothing came since. Begins as zero. */
+/* Of one open file: a close() was reported and nothing came since. Begins as zero. */
 struct mount_close {
 	bool leaving;
 };

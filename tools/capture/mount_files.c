@@ -36,7 +36,7 @@ struct open_file {
 	char *path;
 	pthread_mutex_t io; /* fid, shut and written, of a file that is no stream */
 	pthread_mutex_t lock;
-	struct fuse_pollhandle *poll; /* to be told; NULL: nobody waits */
+	struct fuse_pollhandle *poll; /* to be notified; NULL: nobody waits */
 	bool asked;		      /* the target will tell us */
 	bool closed; /* nobody has it open; the answer that is still out frees it */
 	struct mount_close close;
@@ -426,7 +426,7 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	cfg->nullpath_ok = 1;
 	cfg->use_ino = 1;
 	cfg->entry_timeout =
-		1; /* only instances come and go; a gone one is told by the walk of its files */
+		1; /* only instances come and go; the walk of its files finds one that is gone */
 	cfg->attr_timeout = 1;
 	cfg->negative_timeout = 0;
 	return fuse_get_context()->private_data;

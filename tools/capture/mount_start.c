@@ -75,7 +75,7 @@ pid_t mount_start(const char *dir, const struct mount_options *o)
 	}
 	for (int ms = 0; ms < START_MS; ms += 20) {
 		if (waitpid(child, NULL, WNOHANG) == child)
-			return -1; /* it has told why */
+			return -1; /* it has said why */
 		if (what_is_at(dir) == OURS && !access(probe, F_OK))
 			return child;
 		poll(NULL, 0, 20);

@@ -40,7 +40,7 @@ int p9_clunk(struct p9 *c, uint32_t fid)
 	return call_fid(c, WIRE_P9_TCLUNK, fid);
 }
 
-/* Up to 16 names of a path from one fid to a new one; *path goes on behind them. */
+/* Up to 16 names of a path from one fid to a new one; *path goes on after them. */
 static int walk_some(struct p9 *c, uint32_t from, uint32_t to, const char **path)
 {
 	struct p9_call m;

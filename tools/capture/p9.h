@@ -23,7 +23,7 @@ bool p9_is_dead(struct p9 *c);
 uint32_t p9_waiting(struct p9 *c);
 /* Asked in the calling thread while a call waits: true (a signal, FUSE's interrupt) ends it with -EINTR. */
 void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void));
-/* A target that is silent for so long though it was asked is gone; one that is told to forget a call may take `flush_ms`. */
+/* A target that is silent for so long though it was asked is gone; one that is asked to forget a call may take `flush_ms`. */
 void p9_patience(struct p9 *c, int64_t silent_ms, int64_t flush_ms);
 /* Only one program on this machine has it at a time, until p9_close(): 0 or -EBUSY. */
 int p9_claim(struct p9 *c);
@@ -50,7 +50,7 @@ ssize_t p9_read(struct p9 *c, uint32_t fid, void *buf, size_t bytes, uint64_t of
 ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_t pid);
 /* 1: a read would not wait, 0: it would. */
 int p9_readable(struct p9 *c, uint32_t fid);
-/* Tell `ready` (once, from the receiving thread) when it no longer would. `ready` is also told if the fid goes away. */
+/* Call `ready` (once, from the receiving thread) when it no longer would. It is also called if the fid goes away. */
 int p9_notify(struct p9 *c, uint32_t fid, void (*ready)(void *arg), void *arg);
 
 /* Write all of it, as a shell's `echo` would. */

@@ -11,7 +11,7 @@
 #define P9_TAGS	 256u
 #define P9_ROOT	 0u /* the fid of the attach */
 
-/* One tag: who waits for its answer, and where that goes. */
+/* One tag: the thread that waits for its answer, and where that goes. */
 struct p9_tag {
 	uint8_t state; /* enum p9_tag_state */
 	uint8_t type;  /* of the answer */

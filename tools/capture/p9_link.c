@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "capture/io.h"
 
-#define P9_POLL_MS 50 /* how soon a waiting call sees that it was told to stop */
+#define P9_POLL_MS 50 /* how soon a waiting call sees that it was asked to stop */
 #define P9_FLUSH_MS \
 	2000 /* a target that does not even answer Tflush for so long is not waited for */
 #define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
@@ -247,7 +247,7 @@ static void give_up_if_silent(struct p9 *c, int64_t since)
 	pthread_mutex_lock(&c->lock);
 }
 
-/* Wait for the answer, at most until `end`. Called with the lock. true: the caller was told to stop. */
+/* Wait for the answer, at most until `end`. Called with the lock. true: the caller was asked to stop. */
 static bool wait_answer(struct p9 *c, const struct p9_tag *t, bool patient, int64_t end)
 {
 	int64_t since = io_now_ms();
@@ -310,7 +310,7 @@ static int answer_error(struct p9_call *m, uint8_t type, uint8_t want)
 	return -fathom_p9_error_number((const char *)m->buf + m->at, n);
 }
 
-/* Told to stop, and the target did not even answer that a call is not wanted any more: nothing new is asked. */
+/* Asked to stop, and the target did not even answer that a call is not wanted any more: nothing new is asked. */
 static bool is_pointless(struct p9 *c)
 {
 	int64_t silent = __atomic_load_n(&c->silent_ms, __ATOMIC_RELAXED);

@@ -23,7 +23,7 @@ struct pull {
 	unsigned empty;	 /* turns since a page came */
 };
 
-/* Open the files of all CPUs. 0, or -1 with the reason told. */
+/* Open the files of all CPUs. 0, or -1 with a message. */
 int pull_open(struct pull *p);
 void pull_close(struct pull *p);
 /* Until the child ends, the time is up, a signal comes or something breaks, which c->ended then says. 0 or a negative errno. */

@@ -186,7 +186,7 @@ int qemu_type(struct qemu *q, const char *line)
 	return send_all(q->console, line, strlen(line)) || send_all(q->console, "\n", 1) ? -1 : 0;
 }
 
-/* QMP answers are lines of JSON; events in between are passed over. */
+/* QMP answers are lines of JSON; events in between are skipped. */
 static int control_answer(struct qemu *q)
 {
 	char buf[8192];

@@ -24,11 +24,11 @@ struct qemu_options {
 	unsigned smp, memory_mib;
 };
 
-/* 0, or -1 with the reason told. */
+/* 0, or -1 with a message. */
 int qemu_start(struct qemu *q, const struct qemu_options *o);
 /* Read what the console has; false when it closed. */
 bool qemu_console(struct qemu *q);
-/* Wait for a prompt ("# " at the start of a line) behind byte `from` of the text. */
+/* Wait for a prompt ("# " at the start of a line) after byte `from` of the text. */
 bool qemu_prompt(const struct qemu *q, size_t from);
 int qemu_type(struct qemu *q, const char *line);
 /* One QMP command as JSON text; waits for its return. 0 or -1. */

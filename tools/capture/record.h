@@ -44,7 +44,7 @@ struct record_options {
 
 /*
  * Take a trace and write o->output, whatever happens on the way. *status is that of o->command if it ran. 0, or -1 with the
- * reason told; the file may be there all the same, and says how the recording ended.
+ * message; the file may be there all the same, and says how the recording ended.
  */
 int record_run(const struct record_options *o, struct capture *c, int *status);
 

@@ -17,7 +17,7 @@ struct recovery {
 	struct image image, kernel;
 	struct wire_beacon b;
 	uint64_t at;  /* where the beacon lies, physical */
-	uint64_t bad; /* pages that made no sense and were left out */
+	uint64_t bad; /* pages that made no sense and were skipped */
 	struct capture *c;
 	struct recording *out;
 };
@@ -32,7 +32,7 @@ struct head {
 	uint64_t next; /* the number of the record that comes next if none is missed */
 };
 
-/* What lies behind a target's address: in the block by the beacon's own place, else in the kernel's image. */
+/* What a target's address refers to: in the block by the beacon's own place, else in the kernel's image. */
 static const uint8_t *target(const struct recovery *r, uint64_t at, uint64_t n)
 {
 	uint64_t phys;

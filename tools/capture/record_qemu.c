@@ -74,7 +74,7 @@ static int line_failed(struct session *s, int err)
 }
 
 /*
- * A program in the background may print behind the prompt. When the console is quiet and something that looks like one has
+ * A program in the background may print after the prompt. When the console is quiet and something that looks like one has
  * come, an empty line asks for another.
  */
 struct quiet {
@@ -202,7 +202,7 @@ static int finish(struct session *s)
 	return err ? err : rest;
 }
 
-/* Told to end: take what there is, but do not wait long for it. */
+/* Asked to end: take what there is, but do not wait long for it. */
 static int interrupted(struct session *s)
 {
 	snprintf(s->c->ended, sizeof(s->c->ended), "interrupted by SIG%s",

@@ -19,7 +19,7 @@
 
 #define TEXT_MAX    (64u << 20) /* of one file of the tree */
 #define PATIENCE_MS 30000	/* a target that is silent so long is gone */
-#define FINISH_MS   3000 /* ... when the recording was told to end, and nobody wants to wait */
+#define FINISH_MS   3000 /* ... when the recording was asked to end, and nobody wants to wait */
 #define SUSPECT_MS  1000 /* ... and it left the last call unanswered */
 #define RESTORE_MS  10000
 #define FLUSH_MS    500

@@ -120,7 +120,7 @@ static struct wire_recording_head head(const struct recording *r, uint32_t kind,
 	return h;
 }
 
-/* What is there of a record that did not fit goes again: the file ends behind a whole one. */
+/* What is there of a record that did not fit goes again: the file ends after a whole one. */
 static int gave_up(struct recording *r, int err)
 {
 	r->err = err;

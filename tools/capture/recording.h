@@ -13,7 +13,7 @@
  *   recording_end     what is known only now: counters, names, and how it ended
  *   recording_close   the file becomes a trace.dat of version 6 that every tool reads
  *
- * Whoever dies in between leaves a file that holds every page written. An output that is no file (a pipe) gets its bytes
+ * A recorder that dies in between leaves a file that holds every page written. An output that is no file (a pipe) gets its bytes
  * at the end; until then they lie in a nameless file. Calls return 0 or a negative errno.
  */
 #define RECORDING_SPLICE_PAGES 16u /* most in one recording_splice() */
@@ -38,7 +38,7 @@ int recording_open(struct recording *r, const char *path);
 int recording_begin(struct recording *r, const struct capture *c);
 /* Whole pages of one CPU. */
 int recording_pages(struct recording *r, uint32_t cpu, const void *pages, size_t bytes);
-/* One page, of which `bytes` are given: a target cuts a page behind its data. */
+/* One page, of which `bytes` are given: a target cuts a page after its data. */
 int recording_page(struct recording *r, uint32_t cpu, const void *page, size_t bytes);
 /* The same out of a pipe that holds them. */
 int recording_splice(struct recording *r, uint32_t cpu, int pipe, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stop.c -- a recording is told to end: by signals. */
+/* stop.c -- a recording is asked to end: by signals. */
 #include "capture/stop.h"
 
 #include <errno.h>

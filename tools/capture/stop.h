@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* stop.h -- a recording is told to end: by signals. */
+/* stop.h -- a recording is asked to end: by signals. */
 #ifndef CAPTURE_STOP_H
 #define CAPTURE_STOP_H
 
 #include <stdbool.h>
 
 /*
- * From here on SIGINT, SIGTERM and SIGHUP ask the recording to end and no longer end the program; SIGCHLD wakes whoever
+ * From here on SIGINT, SIGTERM and SIGHUP ask the recording to end and no longer end the program; SIGCHLD wakes a thread that
  * polls. A target that went away and a file that grew too large are errors of the calls, not signals.
  */
 void stop_watch(void);

@@ -101,7 +101,7 @@ static bool serial_lock(int fd)
 	return false;
 }
 
-/* Raw, at the speed, and ours alone. -1 with the reason told. */
+/* Raw, at the speed, and ours alone. -1 with a message. */
 static int serial_setup(int fd, const char *target, speed_t speed)
 {
 	struct termios t;

@@ -10,7 +10,7 @@
 
 struct tree;
 
-/* TARGET as in p9_connect(), or a directory: `fathom mount`'s, or the tracefs of this machine. NULL with the reason told. */
+/* TARGET as in p9_connect(), or a directory: `fathom mount`'s, or the tracefs of this machine. NULL with a message. */
 struct tree *tree_open(const char *target);
 void tree_close(struct tree *t);
 /* This machine's own tracefs. */

@@ -14,7 +14,7 @@
 /* Exit codes of the program. */
 enum {
 	EXIT_OK = 0,
-	EXIT_FAIL = 1,	/* the work could not be done, or not wholly */
+	EXIT_FAIL = 1,	/* the work could not be completed */
 	EXIT_USAGE = 2, /* the command line was wrong */
 };
 

@@ -37,7 +37,7 @@ enum option_kind {
 };
 
 struct option_call {
-	bool (*fn)(const char *value); /* false, with the reason told: it is wrong */
+	bool (*fn)(const char *value); /* false, with a message: it is wrong */
 };
 
 struct option_spec {
@@ -50,7 +50,7 @@ struct option_spec {
 	bool *given; /* may be NULL */
 };
 
-/* What a command takes beside its own: nothing; what a source may be told; that, and which events of it. */
+/* What a command takes beside its own: nothing; what a source can be given; that, and which events of it. */
 enum option_set {
 	OPTIONS_NONE,
 	OPTIONS_SOURCE,
@@ -61,12 +61,12 @@ struct command_spec {
 	const char *name;
 	const char *args;    /* "FILE" */
 	const char *about;   /* a sentence or two for --help */
-	const char *more;    /* printed behind the options: examples; may be NULL */
+	const char *more;    /* printed after the options: examples; may be NULL */
 	char *(*list)(void); /* printed before `more`, and freed; may be NULL */
 	const struct option_spec *own;
 	enum option_set shared; /* an own one goes before a shared one of the same name */
 	int min_args, max_args;
-	bool runs_command; /* what begins with the first word behind the options is a command: options.command */
+	bool runs_command; /* what begins with the first word after the options is a command: options.command */
 	bool to_may_be_word; /* --to WORD is not a wrong time: the command understands it */
 };
 

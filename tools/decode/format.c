@@ -69,7 +69,7 @@ static int number(const char *s, const char *end, uint32_t max, uint32_t *v, con
 	return 0;
 }
 
-/* The value of `key` in "field:...;\toffset:0;\tsize:2;\tsigned:0;" behind `s`. */
+/* The value of `key` in "field:...;\toffset:0;\tsize:2;\tsigned:0;" after `s`. */
 static int key_value(const char *s, const char *end, const char *key, uint32_t max, uint32_t *v)
 {
 	size_t n = strlen(key);
@@ -255,7 +255,7 @@ static uint32_t count_fields(const char *s, const char *end)
 	return n;
 }
 
-/* A copy of the text behind the struct and the fields, in one block. */
+/* A copy of the text after the struct and the fields, in one block. */
 static struct format *block(const char *text, size_t bytes, const char *system, struct parse *p)
 {
 	uint32_t nr = count_fields(text, text + bytes);

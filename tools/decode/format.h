@@ -35,7 +35,7 @@ struct format_field {
 #define FORMAT_OFFSET_MAX (1u << 20)
 
 struct format {
-	const char *system; /* "" if not told */
+	const char *system; /* "" if not known */
 	const char *name;
 	const char *print_fmt; /* "" if there is none */
 	uint32_t id;
@@ -56,7 +56,7 @@ struct format_error {
 struct format *format_parse(const char *text, size_t bytes, const char *system,
 			    struct format_error *err);
 void format_free(struct format *f);
-/* NULL if there is none. A leading "common_" may be left out for the common fields. */
+/* NULL if there is none. A leading "common_" may be omitted for the common fields. */
 const struct format_field *format_field(const struct format *f, const char *name);
 
 /* `events/header_page`: where a ring page keeps its time, its commit word and its data. */
@@ -66,7 +66,7 @@ struct format_page {
 	uint32_t data_offset, data_size;
 };
 
-/* 0, or -1 and *err; sizes are checked to be possible (commit 4 or 8, data behind both). */
+/* 0, or -1 and *err; sizes are checked to be possible (commit 4 or 8, data after both). */
 int format_parse_page(const char *text, size_t bytes, struct format_page *page,
 		      struct format_error *err);
 

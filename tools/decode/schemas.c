@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rest of the line behind `key`, which stands at the start of a line of the first `bytes`. */
+/* The rest of the line after `key`, which stands at the start of a line of the first `bytes`. */
 static const char *line_value(const char *text, size_t bytes, const char *key, size_t *value_bytes)
 {
 	size_t key_bytes = strlen(key);
@@ -103,7 +103,7 @@ const struct schema *source_schema(const struct source *s, uint32_t id)
 	return NULL;
 }
 
-/* A format file does not tell how long a long is; arrays of them whose number is not told were taken as of 8 bytes. */
+/* A format file does not tell how long a long is; arrays of them whose number is not known were taken as of 8 bytes. */
 static void shorten_longs(struct format *f)
 {
 	for (uint32_t i = 0; i < f->nr_fields; i++) {

@@ -26,7 +26,7 @@
  * and fields, because views look for them:
  *
  *   ftrace:function         ip, parent_ip                 a function was entered
- *   ftrace:funcgraph_entry  func, depth                   ... and its return will be told
+ *   ftrace:funcgraph_entry  func, depth                   ... and its return will be reported
  *   ftrace:funcgraph_exit   func, calltime (0: not known), rettime, depth
  *   ftrace:kernel_stack     size, caller[]                the stack at the event before it on the CPU
  *   ftrace:print            ip, buf                       text
@@ -40,7 +40,7 @@
  *       may be used by any number of threads, each cursor by one thread at a time.
  *   S2  An event's data stays valid until the next call on the same cursor (for a merge: until the stream that the
  *       event came from is advanced, that is, until the next merge_next()).
- *   S3  A cursor goes on behind damage: it skips what it cannot read and notes it with source_damage().
+ *   S3  A cursor goes on after damage: it skips what it cannot read and notes it with source_damage().
  *   S4  Events of a stream come in the order they were written. Times may step back in damaged or odd traces; the order
  *       of a merge is then still defined: always the stream whose next event has the smallest time.
  *   S5  The blocks of a stream are numbered 0 .. nr_blocks-1 in stream order; seeking to a block is cheap.
@@ -61,7 +61,7 @@ struct position {
 struct event {
 	uint64_t time; /* in the unit of source.clock, after every correction the trace asks for */
 	const uint8_t *data; /* the record, common fields first; see S2 */
-	uint32_t size;	     /* of the record in bytes; may have padding behind the last field */
+	uint32_t size;	     /* of the record in bytes; may have padding after the last field */
 	uint32_t stream;
 	uint32_t cpu;
 	int32_t pid;   /* common_pid */
@@ -102,13 +102,13 @@ struct stream {
 	uint64_t bytes;	 /* of event data, decompressed; for rates and progress */
 	uint64_t offset; /* in the file */
 	bool counted;	 /* the recorder counted all that this stream lost: decode/loss.h */
-	/* When it was recorded, where that is not as long as the trace: of traces that were joined. to 0: not told. */
+	/* When it was recorded, where that is not as long as the trace: of traces that were joined. to 0: not known. */
 	uint64_t recorded_from, recorded_to;
 };
 
 struct trace_buffer {
 	char *name;  /* "" is the main one */
-	char *clock; /* "local", "mono", "x86-tsc" ...; "" if not told */
+	char *clock; /* "local", "mono", "x86-tsc" ...; "" if not known */
 	uint32_t first_stream, nr_streams;
 	uint32_t page_bytes; /* of a ring page, 0 if there are none */
 	/* a latency trace that was saved as text: no streams, print it as it is */
@@ -470,7 +470,7 @@ static inline bool cursor_next(struct cursor *c, struct event *e)
 }
 
 void cursor_seek(struct cursor *c, struct position at);
-/* So that the next event is the first whose time is >= t (of the events behind a block that is known to be earlier). */
+/* So that the next event is the first whose time is >= t (of the events after a block that is known to be earlier). */
 void cursor_seek_time(struct cursor *c, uint64_t t);
 /* Add one event to a tally: for ops.tally of formats that have no faster way. */
 void tally_add(struct cursor *c, const struct event *e, struct tally *out);
@@ -497,7 +497,7 @@ struct merge {
 	uint32_t nr;
 	/* slot of the event given last: advanced by the next call, so that its data stays valid */
 	uint32_t given;
-	uint32_t peeked; /* slot of the event merge_peek() told */
+	uint32_t peeked; /* slot of the event merge_peek() returned */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
 	uint32_t turn;	 /* about so many of them are one thread's turn */
 	/* The next block to read of a stream, from this one on; NULL: all are read */

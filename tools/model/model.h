@@ -109,8 +109,8 @@ struct model_frame {
 struct model_stack {
 	struct model_frame *v;
 	uint32_t nr, cap;
-	uint64_t overrun; /* the largest that an exit told */
-	bool counted;	  /* ... and one told it */
+	uint64_t overrun; /* the largest that an exit reported */
+	bool counted;	  /* ... and one reported it */
 	/* calls whose returns are to be written yet, while an interrupt's calls are in their place, deepest last: see calls.c */
 	struct model_pending {
 		struct model_frame frame;
@@ -128,7 +128,7 @@ struct model_sink {
 	void (*span)(void *arg, const struct span *s);
 	void (*edge)(void *arg, const struct edge *e);
 	/* A call was entered: the last of the stack; or one that was not seen is known by now (`named`). Before that its
-	 * func is 0. A call that ends is told by span() with the stack still holding it, see model_stack(). */
+	 * func is 0. A call that ends is given to span() with the stack still holding it, see model_stack(). */
 	void (*enter)(void *arg, struct model_stack *k, bool named);
 	/* An event that is part of no span. */
 	void (*mark)(void *arg, const struct event *e, uint64_t number);
@@ -164,13 +164,13 @@ struct model;
 struct model *model_new(struct source *s, const struct model_options *o,
 			const struct model_sink *sink);
 /* All events of all streams in the window, as a merge gives them; `number` is the event's in the trace. What ends with an
- * event that is not to be shown (`show` false) is followed and not told. */
+ * event that is not to be shown (`show` false) is followed and not reported. */
 void model_event(struct model *m, const struct event *e, uint64_t number, bool show);
 /* The window is over: what is open is given with SPAN_NO_END. */
 void model_end(struct model *m);
 void model_free(struct model *m);
 
-/* The stack whose last frame the call is that span() is just told of. */
+/* The stack whose last frame the call is that span() was just given. */
 struct model_stack *model_stack(struct model *m);
 const char *model_name(const struct model *m, uint32_t name);
 /* "sched_switch"-like: what a reader calls this span. Valid until the model is freed. */

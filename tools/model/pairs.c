@@ -370,7 +370,7 @@ static void syscall_roles(struct model *m, const struct schema *k)
 	const char *name = own ? k->name + (enter ? 10 : 9) : "";
 	struct role *r;
 
-	/* The same call is not told twice. */
+	/* The same call is not reported twice. */
 	if (!raw &&
 	    (!own || (other && other->id < SOURCE_ID_FAST && m->o.counts->by_type[other->id])))
 		return;

@@ -65,7 +65,7 @@ struct cpu {
 	uint64_t from, to;	   /* it was recorded in this time */
 	bool switches;		   /* its streams have sched_switch */
 	bool any;		   /* an event was seen */
-	bool same_pids; /* events are of the task that switches say runs (a merge numbers the former anew) */
+	bool same_pids; /* events are of the task that switches say runs (a merge renumbers the events) */
 	uint64_t unknown; /* since when nobody is known to run, if `running` is NULL */
 	uint64_t last;	  /* time of the last one */
 	struct task idle;

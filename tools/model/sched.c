@@ -120,7 +120,7 @@ static void give_vacant(struct model *m, const struct cpu *c, uint64_t now)
 		model_give(m, &s);
 }
 
-/* It is seen elsewhere though it was running there: that it left was lost, and is not told yet. */
+/* It is seen elsewhere though it was running there: that it left was lost, and is not reported yet. */
 static void displace(struct model *m, struct cpu *c, struct task *t)
 {
 	struct cpu *old = t->home;
@@ -259,7 +259,7 @@ static void give_wakeup(struct model *m, struct cpu *c, struct task *t, uint64_t
 static void switch_from(struct model *m, struct cpu *c, struct task *t, uint64_t state,
 			uint64_t now)
 {
-	if (c->running != t) { /* a switch was not seen, and no loss was told */
+	if (c->running != t) { /* a switch was not seen, and no loss was reported */
 		if (c->running)
 			forget_running(m, c);
 		arrive(m, c, t, now);

@@ -428,7 +428,7 @@ static struct node *block(struct parser *p)
 	return n;
 }
 
-/* A struct's definition in C is passed over: traces describe their records themselves. */
+/* A struct's definition in C is skipped: traces describe their records themselves. */
 static void skip_struct(struct parser *p)
 {
 	uint32_t open = 0;

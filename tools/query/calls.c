@@ -81,7 +81,7 @@ static bool table_value(struct compiler *c, uint64_t *value)
 	return ok;
 }
 
-/* { VALUE, "TEXT" }, ... up to the `)`; the token to come is behind the first comma or is the `)`. */
+/* { VALUE, "TEXT" }, ... up to the `)`; the token to come is after the first comma or is the `)`. */
 static bool entries(struct compiler *c, uint32_t table)
 {
 	while (token_is(&c->t, ',') || token_is(&c->t, '{')) {

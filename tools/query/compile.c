@@ -82,7 +82,7 @@ static bool compile_binary(struct compiler *c, uint8_t *type, unsigned level)
 			return false;
 		if (b->op == OP_ADD && *type & TYPE_BYTES && !(right & TYPE_BYTES)) {
 			emit(c, (struct insn){OP_BYTES_AT, *type, 0, 0, 0}, 2, 1);
-			continue; /* a pointer into the array: what is behind it */
+			continue; /* a pointer into the array: what follows it */
 		}
 		common = type_common(type_promote(*type), type_promote(right));
 		if (b->op == OP_SHL || b->op == OP_SHR)

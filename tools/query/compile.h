@@ -14,10 +14,10 @@ struct compiler {
 	const struct expr_env *env;  /* NULL: names of symbols are not known */
 	uint8_t long_bytes;
 	bool trace_cmd;		       /* be libtraceevent where it differs from the kernel */
-	bool address;		       /* behind a `&`: an element stands for all from it on */
+	bool address;		       /* after a `&`: an element stands for all from it on */
 	bool in_table;		       /* inside { value, "text" } */
 	uint32_t depth;		       /* of nested expressions */
-	uint32_t stack;		       /* values on the stack behind the last instruction */
+	uint32_t stack;		       /* values on the stack after the last instruction */
 	struct missing_names *missing; /* NULL: names that are no field are not collected */
 	bool failed;
 	struct expr_error *err;
@@ -43,7 +43,7 @@ void *program_push(void **array, uint32_t *nr, uint32_t *cap, size_t size, uint3
 /* Any expression but the comma; its type in *type. */
 bool compile_expr(struct compiler *c, uint8_t *type);
 bool compile_unary(struct compiler *c, uint8_t *type);
-/* A helper such as __print_flags(...); the name is in `name`, the token to come stands behind the `(`. */
+/* A helper such as __print_flags(...); the name is in `name`, the token to come stands after the `(`. */
 bool compile_call(struct compiler *c, const struct token *name, uint8_t *type);
 /* The field named by the token to come, as a value. */
 bool compile_field(struct compiler *c, const struct format_field *f, uint8_t *type);

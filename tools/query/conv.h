@@ -21,14 +21,14 @@ enum conv_flags {
 
 struct conv {
 	char conv;   /* d u x X o s c p or 0: not known */
-	char ext[8]; /* letters behind %p */
+	char ext[8]; /* letters after %p */
 	uint8_t flags;
 	uint8_t size;  /* of the argument by its length modifier: 1 2 4 8 */
 	int32_t width; /* -1: none */
 	int32_t prec;  /* -1: none */
 };
 
-/* Parse behind the `%`; the end. `long_bytes` is the size of %ld. */
+/* Parse after the `%`; the end. `long_bytes` is the size of %ld. */
 const char *conv_parse(const char *s, const char *end, uint8_t long_bytes, struct conv *c);
 void conv_number(struct out *o, const struct conv *c, uint64_t v);
 /* The text up to a NUL, at most len. */

@@ -47,7 +47,7 @@ enum op {
 	OP_DYNAMIC_LEN, /* the same, its length */
 	OP_STRING,	/* c index of a literal */
 	OP_INDEX,	/* a type: pop index, pop bytes, push the element */
-	OP_BYTES_AT,	/* pop offset, pop bytes, push what is behind the offset */
+	OP_BYTES_AT,	/* pop offset, pop bytes, push what follows the offset */
 	OP_CAST,	/* a type */
 	OP_NEG,		/* a type of the result, here and below */
 	OP_NOT,

@@ -17,7 +17,7 @@ size_t filter_events_prefix(const char *s)
 	return n && s[n] == ':' ? n : 0;
 }
 
-/* One name of the list at *list, without the blanks around it; *list moves behind it. False at the end. */
+/* One name of the list at *list, without the blanks around it; *list moves past it. False at the end. */
 static bool next_name(const char **list, const char **name, uint32_t *len)
 {
 	const char *s = *list + strspn(*list, " \t,");

@@ -13,7 +13,7 @@ struct operand {
 	uint8_t type;
 };
 
-/* Names in a filter that are none of an event's fields; more than these are not told. */
+/* Names in a filter that are none of an event's fields; more than these are not reported. */
 struct missing_names {
 	uint32_t nr;
 	struct {

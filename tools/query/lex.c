@@ -77,7 +77,7 @@ static void lex_number(struct lexer *l, struct token *t)
 	l->at = s;
 }
 
-/* One character behind a backslash; s stands on it. */
+/* One character after a backslash; s stands on it. */
 static char escape(const char **s, const char *end)
 {
 	char c = *(*s)++;

@@ -129,7 +129,7 @@ void out_hex(struct out *o, uint64_t v)
 		eight_hex(all, (uint32_t)(v >> 32), false);
 	eight_hex(all + 8, (uint32_t)v, false);
 	memset(all + 16, 0, 16);
-	memcpy(o->at, all + 16 - n, 16); /* what is behind the last digit is overwritten */
+	memcpy(o->at, all + 16 - n, 16); /* what is after the last digit is overwritten */
 	o->at += n;
 }
 

@@ -47,7 +47,7 @@ static void aside_out(struct out *o, const struct conv *c, const struct aside *a
 
 static void symbol(struct out *o, const struct conv *c, uint64_t addr, const struct expr_record *r)
 {
-	/* %pB is of a return address, which may stand behind its function: Linux looks the call up. */
+	/* %pB is of a return address, which may stand after its function: Linux looks the call up. */
 	uint64_t offset = 0, size = 0, back = c->ext[0] == 'B' && !(c->flags & CONV_LIBC);
 	const char *name =
 		r->env->symbol ? r->env->symbol(r->env->arg, addr - back, &offset, &size) : NULL;

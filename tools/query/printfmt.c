@@ -193,7 +193,7 @@ static bool arguments(struct compiler *c, struct printfmt *p)
 	return !c->failed;
 }
 
-/* A text goes with the conversion behind it: one step, not two. */
+/* A text goes with the conversion after it: one step, not two. */
 static void join_texts(struct printfmt *p)
 {
 	uint32_t nr = 0;

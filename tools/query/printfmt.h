@@ -35,7 +35,7 @@ bool printfmt_field(const struct printfmt *p, const struct format_field *f, stru
 		    struct out *o, bool *symbol);
 
 /*
- * A format string whose arguments come from binary words, as trace_printk() stores them: values lie behind each other
+ * A format string whose arguments come from binary words, as trace_printk() stores them: values lie one after the other
  * in the record from `offset`, as many bytes each as the traced kernel stores for its conversion, strings in place.
  */
 void printfmt_binary(const char *fmt, struct expr_record *r, uint32_t offset,

@@ -69,7 +69,7 @@ struct value strings_flags(const struct program *p, const struct insn *i, struct
 	struct maker m = make(r);
 	bool first = true;
 
-	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it, unless told otherwise. */
+	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it, unless asked otherwise. */
 	v = expr_convert(v, i->a);
 	for (uint32_t k = 0; k < t->nr && v; k++) {
 		const struct table_entry *e = &p->entries[t->first + k];
@@ -161,7 +161,7 @@ struct value strings_array(struct expr_record *r, const struct value *v, uint64_
 static uint32_t mask_word(const struct expr_record *r, const struct value *v, uint32_t k)
 {
 	uint32_t words = v->len / 4, per_long = r->env->long_bytes == 4 ? 1 : 2;
-	/* In a big-endian long of 8 bytes the low word stands behind the high one. */
+	/* In a big-endian long of 8 bytes the low word stands after the high one. */
 	uint32_t at = r->env->swap && per_long == 2 && (k ^ 1) < words ? k ^ 1 : k;
 
 	return (uint32_t)expr_load((const uint8_t *)v->s + 4 * (size_t)at, TYPE_U32, r->env->swap);

@@ -24,7 +24,7 @@ struct value strings_cdb(struct expr_record *r, const struct value *v);
 struct value strings_device(struct expr_record *r, uint64_t dev);
 struct value strings_hypercall(struct expr_record *r, uint64_t op);
 /*
- * args: prefix type, rowsize, groupsize, bytes, length, ascii. `own_lines`: a line end before, and behind every line, as
+ * args: prefix type, rowsize, groupsize, bytes, length, ascii. `own_lines`: a line end before, and after every line, as
  * the kernel has it.
  */
 struct value strings_hex_dump(struct expr_record *r, const struct literal *prefix,

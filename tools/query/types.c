@@ -174,7 +174,7 @@ bool compile_type(struct compiler *c, uint8_t *type)
 
 		while (token_is(&c->t, '*') || token_word(&c->t, "const"))
 			compiler_advance(c);
-		/* The element's type is kept for what is indexed behind the cast: ((u32 *)...)[i]. */
+		/* The element's type is kept for what is indexed after the cast: ((u32 *)...)[i]. */
 		*type = (uint8_t)(TYPE_POINTER | (target & (TYPE_SIZE | TYPE_SIGNED)));
 	}
 	return !c->failed;

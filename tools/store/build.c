@@ -17,7 +17,7 @@
 #define PARTS_EACH 8u
 #define PARTS_MAX  4096u
 
-/* Steps of all streams are numbered through and cut into parts, which threads take one by one: so the parts, put one behind
+/* Steps of all streams are numbered through and cut into parts, which threads take one by one: so the parts, put one after
  * another, are in order without sorting. */
 struct raw_step {
 	uint64_t nr_events, first_time, max_time;

@@ -115,7 +115,7 @@ bool store_valid(const struct store *st)
 	return st->nr_streams == st->source->nr_streams && streams_valid(st) && types_valid(st);
 }
 
-/* Tables behind the header, if they are in the file; where they end. */
+/* Tables after the header, if they are in the file; where they end. */
 static bool place_tables(struct store *st, const struct index_header *h, const uint8_t *map,
 			 size_t bytes, uint64_t *end)
 {

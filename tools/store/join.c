@@ -240,7 +240,7 @@ static bool reads(struct source *sa, const struct schema *a, struct source *sb,
 	return fa && fb;
 }
 
-/* The text with another number behind "ID:". */
+/* The text with another number after "ID:". */
 static int add_renumbered(struct source *s, const struct schema *k, uint32_t id)
 {
 	const char *at = memmem(k->text, k->text_bytes, "ID:", 3), *end;

@@ -37,7 +37,7 @@ static int copy(struct source *s, uint32_t stream, int (*put)(void *, const void
 	for (uint64_t i = 0; !err && i < s->streams[stream].nr_blocks; i++) {
 		const uint8_t *p = s->ops->page(c, i, &n);
 
-		/* Where the file ended inside a page there is less: it is left out of the new file. */
+		/* Where the file ended inside a page there is less: it is omitted from the new file. */
 		if (p && n == size)
 			err = put(arg, p, size);
 	}
@@ -66,7 +66,7 @@ static void store(uint8_t *p, uint64_t v, uint32_t n, bool big)
 		p[big ? n - 1 - i : i] = (uint8_t)(v >> (8 * i));
 }
 
-/* Commit word, and behind the data the number of lost events if there is room for it. */
+/* Commit word, and after the data the number of lost events if there is room for it. */
 static void flush_page(struct maker *m)
 {
 	uint64_t commit = m->used;
@@ -122,7 +122,7 @@ static uint32_t record_bytes(uint32_t size)
 static bool add_event(struct maker *m, const struct event *e)
 {
 	uint32_t need = record_bytes(e->size), words = (e->size + 3) / 4;
-	uint32_t room = PAGES_BYTES - m->header - m->commit_bytes; /* the number lost fits behind */
+	uint32_t room = PAGES_BYTES - m->header - m->commit_bytes; /* the number lost fits after */
 	uint64_t delta;
 
 	if (need + 8 > room || e->size > PAGES_BYTES)

@@ -29,7 +29,7 @@ static uint64_t events_before_step(const struct store *st, uint32_t stream, uint
 	return step < ss->nr_steps ? st->steps[ss->first_step + step].before : ss->nr_events;
 }
 
-/* Events of a type in a stream before a step: the posting at or behind it knows; else the last one before. */
+/* Events of a type in a stream before a step: the posting at or after it knows; else the last one before. */
 static uint64_t type_before_step(const struct store *st, const struct store_type *t,
 				 uint32_t stream, uint64_t step)
 {
@@ -64,7 +64,7 @@ static uint64_t at_most_before(const struct store *st, const struct store_type *
 
 /*
  * Stand a cursor before the first event that has reached t; the number of events (of the type) before it. The last step
- * that begins before t is read; those before it are wholly before t (X1).
+ * that begins before t is read; those before it are entirely before t (X1).
  */
 static uint64_t stand(struct store *st, struct cursor *c, const struct store_type *type, uint64_t t,
 		      uint64_t *events)

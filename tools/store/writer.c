@@ -336,7 +336,7 @@ static uint64_t sum(const uint64_t *v, uint32_t n)
 	return total;
 }
 
-/* Where each instance's list begins: behind the pages of the one before it. */
+/* Where each instance's list begins: after the pages of the one before it. */
 static void v6_places(struct writer_meta *m, uint64_t at, const uint64_t *bytes, uint64_t *places)
 {
 	uint64_t mask = m->page_bytes - 1;

@@ -116,7 +116,7 @@ static void sum_up(struct flame *f)
 		f->node[i].total = f->node[i].self;
 		f->node[i].other = f->node[i].other_self;
 	}
-	/* A child always stands behind its parent. */
+	/* A child always stands after its parent. */
 	for (size_t i = f->nr; i-- > 1;) {
 		f->node[f->node[i].parent].total += f->node[i].total;
 		f->node[f->node[i].parent].other += f->node[i].other;

@@ -14,7 +14,7 @@
 
 /* What a frame is, for its colour. */
 enum flame_kind {
-	FLAME_AUTO, /* told by the name */
+	FLAME_AUTO, /* decided by the name */
 	FLAME_ROOT,
 	FLAME_GROUP, /* a CPU or a task */
 	FLAME_KERNEL,
@@ -63,7 +63,7 @@ struct flame {
 	uint64_t pruned;	 /* frames folded into their callers for that */
 	bool failed;		 /* out of memory: what was added later is missing */
 	regex_t *only, *without; /* NULL: not asked for */
-	uint64_t left_out;	 /* stacks that they left out */
+	uint64_t left_out;	 /* stacks that they skipped */
 };
 
 struct flame_style {
@@ -71,8 +71,8 @@ struct flame_style {
 	const char *subtitle;
 	const char *unit; /* "samples", "ns" ... */
 	uint32_t width;	  /* of the drawing before a browser fits it to the window; 0: 1200 */
-	double min_px; /* narrower frames are left out of the drawing, and counted; default 0.1 */
-	bool all;      /* none is left out, however narrow */
+	double min_px; /* narrower frames are omitted from the drawing, and counted; default 0.1 */
+	bool all;      /* none is skipped, however narrow */
 	bool icicle;   /* root on top */
 };
 
@@ -87,7 +87,7 @@ bool flame_choose(struct flame *f, const char *only, const char *without);
 /* Add a stack that was seen `calls` times, outermost frame first. `other`: it belongs to the trace compared with. */
 void flame_add(struct flame *f, const struct flame_frame *v, size_t n, uint64_t weight,
 	       uint64_t calls, bool other);
-/* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are told and skipped. Returns how many were. */
+/* Add the lines of a folded file (`a;b;c 12`). Lines without a weight are reported and skipped. Returns how many were. */
 size_t flame_add_folded(struct flame *f, const char *text, size_t bytes, const char *file,
 			bool reverse, bool other);
 /* Sum up, and sort the children of nodes of at least `least`; call once, after the last add. */

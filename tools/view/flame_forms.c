@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Depth first without recursion: a child stands behind its parent, siblings are linked. */
+/* Depth first without recursion: a child stands after its parent, siblings are linked. */
 struct visit {
 	const struct flame *f;
 	uint32_t at;
@@ -196,7 +196,7 @@ static void put_profile(const struct flame *f, const struct flame_style *s, stru
 		put_message(b, 4, m.p, m.n);
 		m.n = 0;
 		put_number(&m, 1, i + 1);
-		put_number(&m, 2, i + 3); /* name: behind "", the type and the unit */
+		put_number(&m, 2, i + 3); /* name: after "", the type and the unit */
 		put_message(b, 5, m.p, m.n);
 	}
 	const char *type = !strcmp(s->unit, "ns") ? "time" : "samples";

@@ -12,7 +12,7 @@
 struct kernel_view;
 struct kernel_event;
 
-/* The text of one event behind its columns, with the line's end. */
+/* The text of one event after its columns, with the line's end. */
 typedef void (*kernel_print_fn)(struct kernel_view *k, const struct kernel_event *t);
 
 /* How the kernel prints one event type. */

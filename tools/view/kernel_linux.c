@@ -34,7 +34,7 @@ static void put_place(struct kernel_view *k, uint64_t addr, bool offset)
 	k->view.options = options;
 }
 
-/* The arguments: the print fmt's text behind the place that it begins with. */
+/* The arguments: the print fmt's text after the place that it begins with. */
 static void put_arguments(struct kernel_view *k, const struct kernel_event *e)
 {
 	struct expr_record r = kernel_record(k);
@@ -127,7 +127,7 @@ struct blk {
 	const char *comm;
 };
 
-/* Linux gives it the number behind user_stack's, and no format file. */
+/* Linux gives it the number after user_stack's, and no format file. */
 bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size)
 {
 	const struct schema *stack = source_schema_named(k->source, "ftrace:user_stack");
@@ -296,7 +296,7 @@ void kernel_print_blk(struct kernel_view *k)
 
 /* ---- system calls ---- */
 
-/* Since 6.19 what a pointer pointed at is kept as __NAME_val behind the arguments. */
+/* Since 6.19 what a pointer pointed at is kept as __NAME_val after the arguments. */
 static const struct format_field *kept_value(const struct kernel_event *e, const char *name)
 {
 	char kept[80];

@@ -91,7 +91,7 @@ static bool find(struct lookup *l, uint64_t addr, struct symbol *sym)
 	source_want_names(l->source);
 	found = symbols_find(l->source->symbols, addr, l->trace_cmd ? ALIAS_TRACE_CMD : ALIAS_FIRST,
 			     sym);
-	/* Behind its last symbol the kernel knows none, but trace-cmd takes that for a name. */
+	/* After its last symbol the kernel knows none, but trace-cmd takes that for a name. */
 	return found && (l->trace_cmd || strcmp(sym->name, "_end") != 0);
 }
 

@@ -257,7 +257,7 @@ static void print_kmem(struct writer *w, const struct printer *p, const struct i
 	print_format(w, p, i);
 }
 
-/* trace_printk(): the text of the format lies at an address, the arguments behind it as words. */
+/* trace_printk(): the text of the format lies at an address, the arguments after it as words. */
 static void print_bprint(struct writer *w, const struct printer *p, const struct item *i)
 {
 	struct expr_record r = writer_record(w, i);

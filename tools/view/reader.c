@@ -22,7 +22,7 @@ struct reader {
 	struct lookup lookup;
 	struct task_table *tasks;
 	struct printer **printers; /* by event id, up to SOURCE_ID_FAST; made on first use */
-	uint32_t end_printers;	   /* behind the highest id of one */
+	uint32_t end_printers;	   /* after the highest id of one */
 	struct printer *unknown;
 	struct function_stack *stacks; /* by stream's CPU */
 	uint32_t nr_stacks;
@@ -401,7 +401,7 @@ static inline void fill_item(struct reader *r, struct item *i, const struct even
 	i->preempt = e->size >= 4 ? e->data[3] : 0;
 }
 
-/* A function, and those behind it that are near; the place behind their items. */
+/* A function, and those after it that are near; the place after their items. */
 static struct item *fill_functions(struct reader *r, struct item *i, struct item *end,
 				   const struct event *e, const struct printer *p)
 {

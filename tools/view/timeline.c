@@ -142,7 +142,7 @@ static void lost(struct timeline *t, struct lane *c, const struct span *s)
 	put(t, &c->lost, s->flags != 0);
 }
 
-/* The idle tasks all have pid 0: apart by CPU, behind all others. */
+/* The idle tasks all have pid 0: apart by CPU, after all others. */
 static void called(struct timeline *t, const struct span *s)
 {
 	struct lane *k = lane_of(t, &t->tasks, s->pid ? s->pid : IDLE_LANES + (int64_t)s->cpu);

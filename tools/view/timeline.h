@@ -10,14 +10,14 @@
 struct timeline_options {
 	const char *title;
 	const struct scan_choice *choice;
-	uint64_t max; /* slices and marks on the page; what comes later is left out and counted */
+	uint64_t max; /* slices and marks on the page; what comes later is skipped and counted */
 };
 
 struct timeline_result {
 	uint64_t events;   /* that were looked at */
 	uint64_t shown;	   /* slices and marks */
-	uint64_t left_out; /* events behind the last that fitted */
-	uint64_t until;	   /* time of that one, if any was left out */
+	uint64_t left_out; /* events after the last that fitted */
+	uint64_t until;	   /* time of that one, if any was skipped */
 	char lost[256];	   /* what the trace lost; "" if nothing is known to be */
 };
 

@@ -377,7 +377,7 @@
 	}
 	search.addEventListener("input", seek);
 
-	/* The next or the former item like the picked one. */
+	/* The next or the previous item like the picked one. */
 	function step(way) {
 		if (!picked || picked.row.kind === "lost") return;
 		const list = picked.row.list, nameAt = picked.row.kind === "mark" ? 1 : 2;

@@ -19,8 +19,8 @@
 
 /*
  * Every thread does the same: take one of its batches, fill it when it is its turn to read, make the text, send it if it is
- * the next, and unpack some of what it will read next. So a batch stays in the cache of one CPU, whoever sends it, and there
- * is nothing to hand over but the turn. A text that is ready before its turn waits in `done`; who sends takes those behind
+ * the next, and unpack some of what it will read next. So a batch stays in the cache of one CPU, no matter which thread sends it, and there
+ * is nothing to hand over but the turn. A text that is ready before its turn waits in `done`; who sends takes those after
  * it along.
  */
 struct hand {
@@ -106,7 +106,7 @@ static struct batch *take_free(struct crew *c, unsigned owner)
 	return b;
 }
 
-/* A turn is short, and to sleep and be woken takes longer: who waits for it helps, then looks again for a while. */
+/* A turn is short, and to sleep and be woken takes longer: the one that waits for it helps, then looks again for a while. */
 static void take_turn(struct crew *c)
 {
 	for (unsigned looks = 0; pthread_mutex_trylock(&c->turn);) {

@@ -9,7 +9,7 @@
 
 static void make_letters(struct writer *w);
 
-/* PREEMPT_RT has one more number behind the flags. */
+/* PREEMPT_RT has one more number after the flags. */
 static bool has_lazy(struct source *s)
 {
 	const struct format *f = s->nr_schemas ? source_format(s, s->schemas[0].id) : NULL;

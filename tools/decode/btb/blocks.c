@@ -15,7 +15,7 @@
  *	B2  after `--> btbs:` comes data;
  *	B3  after a redundancy block comes the next section, or with a smaller id the next run.
  *
- * Blocks are kept until the parity lines that stand behind them have come: those end a span, and the next section begins
+ * Blocks are kept until the parity lines that stand after them have come: those end a span, and the next section begins
  * anew. Where no section's announcement speaks of parity, sections are settled by and by.
  */
 #define SETTLE_BLOCKS 1024u
@@ -111,7 +111,7 @@ static void begin_redundancy(struct btb_blocks *b, uint64_t id)
 		if (!add_section(b, id))
 			return;
 	} else if (id > s->first) {
-		/* The former section lost its end and this one its announcement: two were taken for one. */
+		/* The previous section lost its end and this one its announcement: two were taken for one. */
 		uint64_t last = s->last;
 		uint32_t cut = (uint32_t)b->nr_section;
 
@@ -217,7 +217,7 @@ static int by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The id behind the last data block: what was seen, or what parity lines say there was. */
+/* The id after the last data block: what was seen, or what parity lines say there was. */
 static uint64_t data_end(const struct btb_blocks *b)
 {
 	uint64_t end = b->section[b->nr_section - 1].last + 1;
@@ -258,7 +258,7 @@ static uint32_t section_blocks(struct btb_blocks *b, size_t i)
 
 /*
  * A loss that begins in the first block of a section and ends in its redundancy block, which has the same id, looks like
- * one block with a hole. If the section has more blocks than that, what stands behind the hole is not believed.
+ * one block with a hole. If the section has more blocks than that, what stands after the hole is not believed.
  */
 static void distrust_tail(struct btb_blocks *b, const struct btb_section *s, uint64_t seen_last)
 {
@@ -338,7 +338,7 @@ static void complete(struct btb_blocks *b)
 		uint64_t before = i ? b->section[i - 1].last + 1 : b->next;
 		uint64_t seen = b->section[i].last, end;
 
-		/* Announced, but its first blocks and its redundancy block are lost: it begins where the former ended. */
+		/* Announced, but its first blocks and its redundancy block are lost: it begins where the previous one ended. */
 		if (b->section[i].words && !b->section[i].xor_at && before < b->section[i].first)
 			b->section[i].first = before;
 		end = b->section[i].first + section_blocks(b, i);

@@ -46,7 +46,7 @@ struct btb_blocks {
 	size_t nr_section, cap_section;
 	struct btb_parity *parity;
 	size_t nr_parity, cap_parity;
-	uint64_t next; /* id behind the last block that was settled; 0: none was in this run */
+	uint64_t next; /* id after the last block that was settled; 0: none was in this run */
 	uint32_t last_offset; /* of the block that is being filled */
 	bool open;	      /* the current section has no redundancy block yet */
 	bool announced;	      /* a `--> btbs:` line came and no data since */

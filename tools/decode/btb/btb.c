@@ -103,7 +103,7 @@ static bool find_info(struct btb *b)
 			return true;
 		at += entry ? w[1] : 1;
 	}
-	/* It may stand behind damage that the walk by lengths ran past. */
+	/* It may stand after damage that the walk by lengths ran past. */
 	for (size_t at = 0; at + 6 <= b->nr_words; at++)
 		if (b->w[at] == WIRE_BTB_INFO && b->w[at + 1] <= b->nr_words - at &&
 		    b->w[at + 1] > 6 && read_info(&b->layout, b->w + at, b->w[at + 1]))

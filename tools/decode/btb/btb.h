@@ -15,15 +15,15 @@ struct btb_loss {
 	uint64_t joined_lines;	  /* put together again after another client broke in */
 	uint64_t rebuilt_words;	  /* by XOR */
 	uint64_t rebuilt_lines;	  /* by parity lines */
-	uint64_t corrected_lines; /* readable but wrong, found and put right by parity lines */
+	uint64_t corrected_lines; /* readable but wrong, found and corrected by parity lines */
 	uint64_t lost_words;	  /* of sections, gone */
 	uint64_t sections;
 	uint64_t cut_sections; /* decoded only up to the first lost byte */
-	/* words that disagree with the redundancy block and could not be put right */
+	/* words that disagree with the redundancy block and could not be corrected */
 	uint64_t xor_errors;
 	uint64_t runs;
 	uint64_t entries;
-	uint64_t skipped_words; /* of the buffer, passed over to find the next entry */
+	uint64_t skipped_words; /* of the buffer, skipped to find the next entry */
 };
 
 /* Words that grow: in memory while they are few, in a file without a name ($TMPDIR or /var/tmp) once they are many. */
@@ -42,7 +42,7 @@ void btb_words_free(struct btb_words *v);
 /*
  * Console text to sections: finds the lines, joins broken ones, repairs by XOR and parity, and hands out each section's
  * words in order (`good` of them known; fewer than `n` if the rest is lost). `mapped`: the text is a file's map, whose
- * pages are let go behind the reader. Returns 0, or -ENODATA if there is none.
+ * pages are released after they were read. Returns 0, or -ENODATA if there is none.
  */
 typedef void (*btb_section_fn)(void *arg, uint32_t run, const uint64_t *w, size_t n, size_t good);
 int btb_console_read(const char *text, size_t bytes, bool mapped, btb_section_fn fn, void *arg,

@@ -12,13 +12,13 @@
  *
  *	ESC[33mbacktrac| >=< [00000000.00] 0000000000000000 ... ESC[0m CR LF
  *
- * colours, a tag of 8 characters, CR. If another client prints meanwhile, the line is broken and continued later behind
+ * colours, a tag of 8 characters, CR. If another client prints meanwhile, the line is broken and continued later after
  * `tag: ` instead of `tag| `. So a `>=<` line that ends early is kept by its tag and the next `tag: ` is appended.
  */
 #define MARK	   ">=<"
 #define TAG_BYTES  8
 #define PENDING	   16  /* tags with an open line at a time; the oldest gives way */
-#define LINE_BYTES 256 /* a line of ours has 86 characters behind the tag */
+#define LINE_BYTES 256 /* a line of ours has 86 characters after the tag */
 
 struct pending {
 	char tag[TAG_BYTES];
@@ -72,7 +72,7 @@ static const char *hex_until(const char *p, const char *end, char stop, uint64_t
 }
 
 /*
- * The four words behind `]`, each `digits blank`. A word with a bad digit is left out of the mask; its neighbours stand
+ * The four words after `]`, each `digits blank`. A word with a bad digit is omitted from the mask; its neighbours stand
  * at fixed columns, so they survive it. If characters are missing or too many, only words that still stand between
  * blanks at their place are believed.
  */
@@ -283,7 +283,7 @@ static void odd_line(struct console *c, const char *p, const char *end)
 
 	if (continue_line(c, buf, n))
 		return;
-	/* A new line of a client whose former one is open: what was to come of that is lost. */
+	/* A new line of a client whose previous one is open: what was to come of that is lost. */
 	if (c->nr_pending && n > TAG_BYTES && buf[TAG_BYTES] == '|') {
 		struct pending *open = pending_of(c, buf);
 
@@ -348,7 +348,7 @@ int btb_console_read(const char *text, size_t bytes, bool mapped, btb_section_fn
 		const char *nl = memchr(p, '\n', (size_t)(stop - p));
 		const char *end = nl ? nl : stop;
 		size_t n = (size_t)(end - p);
-		/* The mark stands behind colour and tag, near the front; look further only in odd_line(). */
+		/* The mark stands after colour and tag, near the front; look further only in odd_line(). */
 		const char *m = n > 3 ? memmem(p, n < 40 ? n : 40, MARK, 3) : NULL;
 
 		if (!m || c->nr_pending || !whole_line(c, m, end))

@@ -95,7 +95,7 @@ static void take_section(void *arg, uint32_t run, const uint64_t *w, size_t n, s
 		add_cut(s->f);
 }
 
-/* Sections back to back. One that makes no sense is passed over word by word. */
+/* Sections back to back. One that makes no sense is skipped word by word. */
 static int read_sections(struct btb_file *f)
 {
 	const uint64_t *w = (const uint64_t *)f->map;

@@ -179,7 +179,7 @@ static void add_mapping(struct btb_task *t, struct btb_binary *b, uint64_t base,
 		if (t->maps[i].binary != b)
 			continue;
 		if (t->maps[i].base == base && t->maps[i].until == UINT64_MAX)
-			return; /* told twice: nothing new */
+			return; /* reported twice: nothing new */
 		t->moves = true;
 	}
 	if (!VEC_ROOM(t->maps, t->nr, t->cap))
@@ -198,7 +198,7 @@ static void unmap(struct btb_task *t, struct btb_binary *b, uint64_t base, uint6
 	}
 }
 
-/* The path name behind the attributes; without a folder it lies in rom/. */
+/* The path name after the attributes; without a folder it lies in rom/. */
 static void mapping_name(const struct btb *b, const uint64_t *w, char out[NAME_MAX_])
 {
 	const char *text = (const char *)(w + b->layout.nr[1]);

@@ -33,7 +33,7 @@ const struct source_label *btb_names_label(struct btb_names *n, uint64_t task, u
 bool btb_names_symbol(struct btb_names *n, uint64_t ip, struct symbol *out);
 /*
  * Write a table of each binary that the trace knows into `dir`, NAME.symt with its build-id, so that the trace can be
- * read without the binaries. How many were written; binaries whose symbols are not to be had are told.
+ * read without the binaries. How many were written; binaries whose symbols are not to be had are reported.
  */
 size_t btb_names_save(struct btb_names *n, const char *dir);
 /* "rom/hello, KERNEL, rom/libc.so" or "<task 7 has no binaries>". */

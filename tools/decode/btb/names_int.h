@@ -24,7 +24,7 @@ struct btb_mapping {
 
 struct btb_task {
 	uint64_t id;
-	struct btb_mapping *maps; /* in order of first mapping; the kernel behind the first */
+	struct btb_mapping *maps; /* in order of first mapping; the kernel after the first */
 	size_t nr, cap;
 	struct idmap labels; /* that were made, by address; not kept if it moves */
 	bool moves;	     /* something was unmapped or mapped twice: labels depend on time */

@@ -15,8 +15,8 @@
 #include <string.h>
 
 /*
- * A STACK entry gives two events: btb:stack with what the entry says, and right behind it ftrace:kernel_stack with the
- * frames, as Linux records a stack behind the event it belongs to. The task is the pid. A CPU is a stream, 1024 entries
+ * A STACK entry gives two events: btb:stack with what the entry says, and right after it ftrace:kernel_stack with the
+ * frames, as Linux records a stack after the event it belongs to. The task is the pid. A CPU is a stream, 1024 entries
  * a block.
  */
 #define BLOCK_ENTRIES 1024
@@ -275,7 +275,7 @@ static uint64_t attr_of(const uint64_t *w, int at)
 	return at < 0 ? 0 : w[at];
 }
 
-/* Words of the record behind the common fields; how many bytes it has in all. */
+/* Words of the record after the common fields; how many bytes it has in all. */
 static uint32_t fill(const struct btb *b, const uint64_t *w, uint64_t *r, uint32_t *id)
 {
 	const struct btb_layout *l = &b->layout;

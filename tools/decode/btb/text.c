@@ -10,7 +10,7 @@
  * The forms are the original's, byte for byte, but where it is wrong:
  *
  *	W1  The weight of a stack is the time since the entry before it ended, whatever CPU that was taken on. Where two
- *	    CPUs overlap the original's difference wraps to 1.8e19; here the time since the former entry of the same CPU
+ *	    CPUs overlap the original's difference wraps to 1.8e19; here the time since the previous entry of the same CPU
  *	    counts, or 0 if that overlaps too.
  *	W2  A binary mapped twice ends the original; here the later mapping holds from its time on.
  */
@@ -94,7 +94,7 @@ static void put_lines(const struct btb *b, const struct btb_entry *e, FILE *out)
 	fputc('\n', out);
 }
 
-/* W1. `prev` is the entry before in time, `same` the end of the former entry of this CPU, 0 if there is none. */
+/* W1. `prev` is the entry before in time, `same` the end of the previous entry of this CPU, 0 if there is none. */
 static uint64_t weight(const uint64_t *w, const uint64_t *prev, uint64_t same)
 {
 	uint64_t end;

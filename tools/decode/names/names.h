@@ -30,13 +30,13 @@ int symbols_add(struct symbols *t, uint64_t addr, uint64_t size, const char *nam
 		size_t name_bytes, const char *module, size_t module_bytes);
 /* Text of /proc/kallsyms or System.map. Lines that are neither are counted and skipped; returns how many were read. */
 size_t symbols_add_kallsyms(struct symbols *t, const char *text, size_t bytes);
-/* The same without a copy: the text lies `at` (not 0) bytes into malloc()ed memory, which has one more byte behind it and
+/* The same without a copy: the text lies `at` (not 0) bytes into malloc()ed memory, which has one more byte after it and
  * belongs to the table from now on. */
 size_t symbols_take_kallsyms(struct symbols *t, char *memory, size_t at, size_t bytes);
 /* Ask this before the table: for formats that find names in another way (ELF files, per task). Any thread may call it. */
 void symbols_ask(struct symbols *t, bool (*ask)(void *arg, uint64_t addr, struct symbol *out),
 		 void *arg);
-/* What lies behind a module's last data belongs to no one (ALIAS_FIRST): its code may have been freed. */
+/* What lies after a module's last data belongs to no one (ALIAS_FIRST): its code may have been freed. */
 bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, struct symbol *out);
 size_t symbols_count(const struct symbols *t);
 /* The i-th by address; false past the end. */

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 /*
- * Strings live in one growing pool and are kept as offsets, so that growing does not break them; a later one lies behind. The
- * name of a module stands behind that of its symbol, after a '['. Entries are small: a kernel has some hundred thousand.
+ * Strings live in one growing pool and are kept as offsets, so that growing does not break them; a later one follows. The
+ * name of a module stands after that of its symbol, after a '['. Entries are small: a kernel has some hundred thousand.
  */
 struct entry {
 	uint64_t addr;
@@ -22,7 +22,7 @@ struct entry {
 };
 
 #define NAME_MASK   0x1fffffffu
-#define NAME_DATA   0x20000000u /* of a module, and not code: what lies behind it is not its */
+#define NAME_DATA   0x20000000u /* of a module, and not code: what lies after it is not its */
 #define NAME_MODULE 0x40000000u /* it is followed by its module's */
 #define NAME_SKIP   0x80000000u /* trace-cmd does not take it: absolute, or ARM's mapping symbols */
 
@@ -155,7 +155,7 @@ static bool hex8(const char *p, uint64_t *v)
 	return true;
 }
 
-/* Up to 16 hex digits; what stands behind them, or NULL if there are none. */
+/* Up to 16 hex digits; what stands after them, or NULL if there are none. */
 static char *hex(char *p, const char *end, uint64_t *v)
 {
 	char *start = p;
@@ -220,7 +220,7 @@ static void first_entries(struct symbols *t, size_t text_bytes)
 	t->cap = cap;
 }
 
-/* The lines of a text in the pool, behind which there is one more byte. */
+/* The lines of a text in the pool, after which there is one more byte. */
 static size_t kallsyms_lines(struct symbols *t, char *p, size_t bytes)
 {
 	char *end = p + bytes;
@@ -275,7 +275,7 @@ static int by_address(const void *a, const void *b)
 	return (x->name & NAME_MASK) < (y->name & NAME_MASK) ? -1 : 1;
 }
 
-/* The kernel's own symbols come sorted, those of modules behind them do not: sort those, then merge from the end. */
+/* The kernel's own symbols come sorted, those of modules after them do not: sort those, then merge from the end. */
 static void sort_entries(struct symbols *t)
 {
 	size_t run = 1, nr, at = t->nr;

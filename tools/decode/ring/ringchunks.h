@@ -11,10 +11,10 @@
 
 /*
  * A window belongs to one cursor. It holds the chunk the cursor is in and, once ring_window_widen() was called, some of
- * those behind it, which any thread may unpack while the owner walks. Chunk n lies in slot n % nr_slots.
+ * those after it, which any thread may unpack while the owner walks. Chunk n lies in slot n % nr_slots.
  *
  *   W1  A slot is written by the one thread that set it BUSY, under no lock, and read by the owner once it is READY.
- *   W2  The slot of the owner's chunk is never given away: a chunk ahead is at most nr_slots - 1 behind it.
+ *   W2  The slot of the owner's chunk is never given away: a chunk ahead is at most nr_slots - 1 after it.
  */
 struct ring_window;
 

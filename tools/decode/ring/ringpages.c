@@ -23,7 +23,7 @@ struct ring_cursor {
 	struct ring_stream *stream;
 	const uint8_t *at, *end; /* in the page; at == end: take the next page */
 	uint64_t time;		 /* raw, of the last header */
-	uint64_t lost;		 /* to be told with the next event */
+	uint64_t lost;		 /* to be reported with the next event */
 	uint64_t page_offset;	 /* of the page (or its chunk) in the file */
 	const uint8_t *page;
 	uint64_t load;		    /* block to load next */
@@ -77,7 +77,7 @@ static void give_back(const uint8_t *from, const uint8_t *to)
 }
 
 /*
- * A file larger than memory is walked without holding it: what lies behind is given back in large pieces, and what is left
+ * A file larger than memory is walked without holding it: what was read is released in large pieces, and what is left
  * when the walk goes on elsewhere. The pages stay in the page cache, so one who goes back there pays a minor fault, no more.
  */
 static void drop_behind(struct ring_cursor *r, const uint8_t *at)

@@ -183,7 +183,7 @@ static int open_tii(struct source *s, const struct source_options *o)
 	return open_entries(s, true);
 }
 
-/* A tracepoint has a duration and no time: they are put one behind the other. */
+/* A tracepoint has a duration and no time: they are put one after the other. */
 static int open_points(struct source *s, const struct source_options *o)
 {
 	int err = start(s, POINT_BYTES);

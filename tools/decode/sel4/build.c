@@ -147,7 +147,7 @@ static void checkpoint(struct segment *g, const struct sel4_bulk *k)
 	};
 }
 
-/* Behind a gap the first words may be operands of an event whose marker is lost: one CUT event. */
+/* After a gap the first words may be operands of an event whose marker is lost: one CUT event. */
 static size_t skip_gap(struct worker *w, struct sel4_bulk *k, const uint16_t *buf, size_t n)
 {
 	struct sel4_special s = {.w = buf, .type = WIRE_SEL4_CUT, .vmid = k->state.vmid};

@@ -80,14 +80,14 @@ struct sel4_dump {
 	uint64_t nr_problems;
 };
 
-/* Told of everything that is wrong, with its place in the log. */
+/* Called for everything that is wrong, with its place in the log. */
 struct sel4_report {
 	void (*problem)(void *arg, uint64_t offset, uint64_t bytes, const char *what);
 	void *arg;
 };
 
 /*
- * All dumps of a log. 0, or -ENOMEM; *nr is 0 if there is none. Damaged blocks are reported and left out; the rest is
+ * All dumps of a log. 0, or -ENOMEM; *nr is 0 if there is none. Damaged blocks are reported and skipped; the rest is
  * kept, and the gap noted.
  */
 int sel4_dumps_read(const char *text, size_t bytes, const struct sel4_report *report,
@@ -114,7 +114,7 @@ const char *sel4_key_name(enum sel4_key key, enum sel4_key_kind *kind);
 int sel4_meta_write(const struct sel4_meta *m, const char *more, FILE *to);
 int sel4_meta_parse(const char *text, size_t bytes, struct sel4_meta *m, size_t *at);
 void sel4_meta_free(struct sel4_meta *m);
-/* The dictionary as a table; what lies outside the range of function indices is left out and counted. */
+/* The dictionary as a table; what lies outside the range of function indices is skipped and counted. */
 size_t sel4_meta_dict(const struct sel4_meta *m, struct sel4_dict *d);
 
 #endif

@@ -102,7 +102,7 @@ static struct wire_sel4_record fixed(uint32_t type, const uint16_t *w, uint32_t 
 struct walk {
 	struct writer *w;
 	const struct sel4_trace *t;
-	uint64_t next; /* word behind what was written */
+	uint64_t next; /* word after what was written */
 	uint32_t vmid;
 };
 
@@ -119,7 +119,7 @@ static void special(void *arg, const struct sel4_special *s)
 	k->next = s->word + s->nr_words;
 }
 
-/* Blocks as the index cut them; behind a gap the words of a cut event come first. */
+/* Blocks as the index cut them; after a gap the words of a cut event come first. */
 static int walk_blocks(const struct sel4_trace *t, struct writer *w, uint32_t *at)
 {
 	const struct sel4_index *ix = t->index;

@@ -119,7 +119,7 @@ void sel4_index_free(struct sel4_index *ix);
 
 uint32_t sel4_index_crc(const struct sel4_index_head *h);
 
-/* The last checkpoint that is not behind the event; the block number. */
+/* The last checkpoint that is not after the event; the block number. */
 uint64_t sel4_index_block(const struct sel4_index *ix, uint64_t event);
 void sel4_index_state(const struct sel4_index *ix, uint64_t block, struct sel4_state *st);
 /* NULL: the type has no list, or not that many events. */

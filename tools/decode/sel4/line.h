@@ -36,7 +36,7 @@ bool sel4_line_is(const struct sel4_log_line *l, const char *s);
 bool sel4_line_starts(const struct sel4_log_line *l, const char *s);
 const char *sel4_line_find(const struct sel4_log_line *l, const char *s);
 
-/* A number up to 2^63 at *s; false if there is none. *s is moved behind it. */
+/* A number up to 2^63 at *s; false if there is none. *s is moved past it. */
 bool sel4_number(const char **s, const char *end, unsigned base, uint64_t *out);
 
 #endif

@@ -143,7 +143,7 @@ static uint64_t count_odd(const uint16_t *w, size_t n)
 	return odd;
 }
 
-/* Where a block's functions are counted from for the depth: behind the last kernel entry or exit. */
+/* Where a block's functions are counted from for the depth: after the last kernel entry or exit. */
 struct depth_mark {
 	size_t at;
 	uint64_t event;

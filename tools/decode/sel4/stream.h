@@ -37,20 +37,20 @@ static inline uint64_t sel4_dict_addr(const struct sel4_dict *d, uint32_t id)
 #define SEL4_AHEAD 64u
 
 /*
- * The event at w[0], n words are there, `last` if the stream ends behind them. Its words, and its type in *type; 0 if it
+ * The event at w[0], n words are there, `last` if the stream ends after them. Its words, and its type in *type; 0 if it
  * takes more words to tell (never when `last`). An unknown marker has no length: what follows is skipped up to the
  * first place from where the stream makes sense again (at most 8 words, the longest event there is).
  */
 uint32_t sel4_step(const uint16_t *w, size_t n, bool last, const struct sel4_dict *d,
 		   uint32_t *type);
 
-/* Words to skip at w[0] until the stream makes sense: behind a gap. 0 .. 8. */
+/* Words to skip at w[0] until the stream makes sense: after a gap. 0 .. 8. */
 uint32_t sel4_resync(const uint16_t *w, size_t n, const struct sel4_dict *d);
 
-/* A place at or behind `from` that is surely the beginning of an event, whatever comes before; n if there is none near. */
+/* A place at or after `from` that is surely the beginning of an event, whatever comes before; n if there is none near. */
 size_t sel4_boundary(const uint16_t *w, size_t n, size_t from);
 
-/* What the events up to some place leave behind. Members that no event has told yet say so. */
+/* The state after the events up to some place. Members that no event has set yet say so. */
 struct sel4_state {
 	uint64_t event;	     /* number of the next event */
 	uint64_t time;	     /* the clock, if time_known */

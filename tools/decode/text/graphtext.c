@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * The text is read at once into lists: a return is told by its depth only, so it needs the calls before it. What does not
+ * The text is read at once into lists: a return is known by its depth only, so it needs the calls before it. What does not
  * fit into memory goes to a nameless file. Functions get
  * made-up addresses and a symbol each, so that every view takes the events for what the kernel records.
  *
@@ -46,7 +46,7 @@ struct graphtext {
 	struct strmap functions;
 	struct idmap tasks; /* of struct task_calls, by pid and cpu */
 	int32_t *pids;	    /* by CPU */
-	uint64_t *lost;	    /* by CPU: to be told with the next event */
+	uint64_t *lost;	    /* by CPU: to be reported with the next event */
 	uint64_t now;
 	uint8_t *record;
 };
@@ -103,7 +103,7 @@ static struct open_call *call_at(struct task_calls *t, uint32_t depth, bool make
 	return &t->calls[depth];
 }
 
-/* G2: what was read of the CPU before its task was told belongs to that task. */
+/* G2: what was read of the CPU before its task was named belongs to that task. */
 static int settle_task(struct graphtext *g, uint32_t cpu, int32_t pid)
 {
 	struct task_calls *from = calls_of(g, UNKNOWN_PID, cpu), *to = calls_of(g, pid, cpu);

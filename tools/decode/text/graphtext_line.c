@@ -19,7 +19,7 @@ static struct span trim(const char *p, const char *end)
 	return (struct span){p, (uint32_t)(end - p)};
 }
 
-/* "12.345" in units of which there are 10^places in one; what stands behind it, or NULL. */
+/* "12.345" in units of which there are 10^places in one; what stands after it, or NULL. */
 static const char *decimal(const char *p, const char *end, unsigned places, uint64_t *out)
 {
 	const char *start = p;
@@ -103,7 +103,7 @@ static void parse_comment(const char *p, const char *end, struct graph_line *out
 	text_parse_info(p, close ? close : end, &out->event);
 }
 
-/* "} / * vfs_read * /": the name is told with option funcgraph-tail. */
+/* "} / * vfs_read * /": the name is printed with option funcgraph-tail. */
 static void parse_exit(const char *p, const char *end, struct graph_line *out)
 {
 	const char *name;
@@ -139,7 +139,7 @@ static void parse_call(const char *p, const char *end, bool bar, struct graph_li
 	if (!open || open == p || !(isalpha((unsigned char)*p) || *p == '_' || *p == '0'))
 		return;
 	out->name = trim(p, open);
-	/* What comes behind may be the values returned or passed, as newer kernels print them. */
+	/* What comes after may be the values returned or passed, as newer kernels print them. */
 	rest = trim(open, end);
 	if (rest.p[rest.n - 1] == '{')
 		out->kind = GRAPH_ENTRY;
@@ -161,7 +161,7 @@ static bool parse_switch(const char *p, const char *end, struct graph_line *out)
 	return true;
 }
 
-/* "  1)"; what stands behind it, or p if there is none. */
+/* "  1)"; what stands after it, or p if there is none. */
 static const char *parse_cpu(const char *p, const char *end, struct graph_line *out)
 {
 	struct span s = trim(p, end);

@@ -194,7 +194,7 @@ static void text_cursor_fini(struct cursor *c)
 	free(((struct text_cursor *)c)->record);
 }
 
-/* The first line that begins at or behind the start of the block. */
+/* The first line that begins at or after the start of the block. */
 static const char *block_start(const struct source *s, uint64_t block)
 {
 	const char *map = (const char *)s->map, *end = map + s->map_bytes, *p;

@@ -24,7 +24,7 @@ struct text_line {
 		LINE_LOST,
 	} kind;
 	struct span comm, name, info;
-	int32_t pid, tgid; /* tgid -1: not told */
+	int32_t pid, tgid; /* tgid -1: not known */
 	uint32_t cpu;
 	uint8_t flags, preempt;
 	uint64_t time;
@@ -112,7 +112,7 @@ uint32_t text_make_record(uint8_t *record, const struct text_type *k, const stru
 			  const char *text_end, bool *cut);
 /* Notes that the event at `offset` is longer than a record can be. */
 void text_was_cut(struct source *s, uint64_t offset, uint64_t bytes);
-/* The part of a line behind its columns: name and info. */
+/* The part of a line after its columns: name and info. */
 void text_parse_info(const char *p, const char *end, struct text_line *out);
 /* The flags column: irqs, resched, context, preempt depth, migrate-disable. */
 void text_parse_flags(const char *p, const char *end, struct text_line *out);

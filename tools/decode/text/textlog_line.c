@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* textlog_line.c -- one line of a trace's text: its columns, and the key=value pairs behind them. */
+/* textlog_line.c -- one line of a trace's text: its columns, and the key=value pairs after them. */
 #include "decode/text/textlog.h"
 #include "wire/record.h"
 
@@ -72,7 +72,7 @@ static uint8_t flag_of(char c, ptrdiff_t column)
 
 /*
  * irqs, resched, context, preempt depth, migrate-disable: as the header of `trace` explains them. Kernels with PREEMPT_RT
- * may have a column more, between resched and context or behind the depth.
+ * may have a column more, between resched and context or after the depth.
  */
 void text_parse_flags(const char *p, const char *end, struct text_line *out)
 {
@@ -88,7 +88,7 @@ void text_parse_flags(const char *p, const char *end, struct text_line *out)
 	}
 }
 
-/* "comm-pid", with blanks behind; the comm may hold dashes and blanks itself. */
+/* "comm-pid", with blanks after; the comm may hold dashes and blanks itself. */
 bool text_parse_task(const char *p, const char *end, struct text_line *out)
 {
 	const char *q;
@@ -142,7 +142,7 @@ void text_parse_info(const char *p, const char *end, struct text_line *out)
 	out->info = (struct span){p, (uint32_t)(end - p)};
 }
 
-/* "[001] d..2. 12.345678:", flags or none; what stands behind it. NULL if it is something else. */
+/* "[001] d..2. 12.345678:", flags or none; what stands after it. NULL if it is something else. */
 static const char *parse_cpu_time(const char *p, const char *end, struct text_line *out)
 {
 	const char *t, *q;
@@ -164,7 +164,7 @@ static const char *parse_cpu_time(const char *p, const char *end, struct text_li
 	return parse_time(blanks(q, end), end, out);
 }
 
-/* What stands behind "comm-pid (tgid)" at the bracket of the CPU. */
+/* What stands after "comm-pid (tgid)" at the bracket of the CPU. */
 static bool parse_rest(const char *p, const char *end, struct text_line *out)
 {
 	const char *t = parse_cpu_time(p, end, out);
@@ -216,7 +216,7 @@ static const char *columns_end(const char *p, const char *end)
  *     bash-57        1d..2.    2: sys_exit: NR 257 = 3
  *
  * The latency format: CPU and flags are one word; times are microseconds from the first event on, with a mark of the delay
- * behind them, or ticks.
+ * after them, or ticks.
  */
 static bool parse_latency(const char *p, const char *end, struct text_line *out)
 {

@@ -11,8 +11,8 @@
 /*
  * u32 number of chunks; each u32 compressed size, u32 size, data. Only the headers are read.
  *
- * A header that leads astray would lose all chunks behind it. So a chunk is believed to end where its header says if another
- * one begins there, which is told by the first bytes of its data; else by its data's own account, or where the next header
+ * A header that leads astray would lose all chunks after it. So a chunk is believed to end where its header says if another
+ * one begins there, which is known by the first bytes of its data; else by its data's own account, or where the next header
  * stands that leads on. A size that cannot be is that of the chunk before: all but the last are of one size.
  */
 #define HEAD	     8u
@@ -42,7 +42,7 @@ static struct head head_at(const struct walk *w, uint64_t at)
 			     get_u32(w->s->map + at + 4, w->s->big_endian)};
 }
 
-/* Data of a chunk seem to begin behind a header at `at`. */
+/* Data of a chunk seem to begin after a header at `at`. */
 static bool begins(const struct walk *w, uint64_t at)
 {
 	return at < w->limit && w->limit - at > HEAD + 4 &&
@@ -95,7 +95,7 @@ static uint64_t next_whole(const struct walk *w, uint64_t from)
 	return w->limit;
 }
 
-/* Where the data behind a header end, by their own account; 0: they do not tell. */
+/* Where the data after a header end, by their own account; 0: they do not tell. */
 static uint64_t data_extent(const struct walk *w, uint64_t at)
 {
 	struct tracedat *t = w->s->priv;
@@ -147,7 +147,7 @@ static bool repair(struct walk *w)
 		source_damage(w->s, at + HEAD + extent, w->at - at - HEAD - extent,
 			      "cpu %u: no chunk begins here", w->cpu);
 	if (h.bytes == extent && possible_size(h.out_bytes))
-		return add(w, at, h); /* it is the header behind it that is damaged */
+		return add(w, at, h); /* it is the header after it that is damaged */
 	source_damage(w->s, at, HEAD, "cpu %u: chunk %zu of %llu: %u bytes from %u", w->cpu,
 		      w->stream->nr_chunks, (unsigned long long)w->count, h.out_bytes, h.bytes);
 	if (!data || extent > UINT32_MAX)

@@ -76,7 +76,7 @@ static int by_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* Since trace-cmd 3.1, behind all CPUs: by how many bits the product with each scaling is shifted. */
+/* Since trace-cmd 3.1, after all CPUs: by how many bits the product with each scaling is shifted. */
 static void fractions(struct reader *r, struct ring_clock *k)
 {
 	for (size_t i = 0; i < k->nr_shifts && !r->failed; i++) {

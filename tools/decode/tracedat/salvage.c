@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * What a buffer holds is told by an option behind its pages. A recorder that was killed, or a copy that was cut, has the
- * pages and not the option; a flipped bit in the option has the same effect. But sections lie one behind another, each with
+ * An option after its pages says what a buffer holds. A recorder that was killed, or a copy that was cut, has the
+ * pages and not the option; a flipped bit in the option has the same effect. But sections lie one after the other, each with
  * its size, so they can be found; and the pages of a buffer are those of CPU after CPU, each from a page's boundary on.
  */
 

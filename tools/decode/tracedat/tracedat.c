@@ -66,7 +66,7 @@ static int bad_magic(const struct source *s)
 	return -EINVAL;
 }
 
-/* The first size or offset of the file, behind its head, does not fit into it, but does the other way round. */
+/* The first size or offset of the file, after its head, does not fit into it, but does the other way round. */
 static bool order_is_wrong(const struct source *s, struct reader r, bool seven)
 {
 	const uint8_t *p;
@@ -86,7 +86,7 @@ static bool order_is_wrong(const struct source *s, struct reader r, bool seven)
 	return told > s->map_bytes && other && other < s->map_bytes;
 }
 
-/* Another version is told, but what follows the head is version 6's alone. */
+/* The file says another version, but what follows the head is version 6's alone. */
 static bool version_is_6(const struct source *s, const char *version)
 {
 	static const char first[] = "header_page";

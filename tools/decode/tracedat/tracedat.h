@@ -69,7 +69,7 @@ struct tracedat {
 	uint64_t searched; /* bytes looked through for lost chunks */
 	size_t walked;	   /* of the headers of chunks: file_map_walked() */
 	char *clock;
-	uint64_t header_end; /* version 6: the first byte behind the header, for verify */
+	uint64_t header_end; /* version 6: the first byte after the header, for verify */
 };
 
 /* tracedat_meta.c: the parts both versions have, in a reader that stands at them. `base` is added to places in messages. */
@@ -86,7 +86,7 @@ bool tracedat_clock_is_ns(const char *name);
 
 int tracedat_open_v6(struct source *s, struct reader *r);
 int tracedat_open_v7(struct source *s, struct reader *r);
-/* recording.c: the records behind the clock, which ends at `from`. */
+/* recording.c: the records after the clock, which ends at `from`. */
 int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus);
 /* Version 7: the bytes of a section, decompressed if need be; false with the damage noted. */
 bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out);

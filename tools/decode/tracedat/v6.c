@@ -116,7 +116,7 @@ static int read_cpus(struct source *s, struct reader *r, uint32_t cpus)
 	return err;
 }
 
-/* Files with option TRACECLOCK name the clock of each buffer behind its list: u64 size, text. */
+/* Files with option TRACECLOCK name the clock of each buffer after its list: u64 size, text. */
 static void read_clock(struct source *s, struct reader *r)
 {
 	struct trace_buffer *b = &s->buffers[s->nr_buffers - 1];

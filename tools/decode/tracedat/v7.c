@@ -31,7 +31,7 @@ static bool afford(struct source *s, uint64_t bytes)
 	return true;
 }
 
-/* A compressed section: u32 compressed size, u32 size, data. There is a byte behind what is unpacked, to end a text. */
+/* A compressed section: u32 compressed size, u32 size, data. There is a byte after what is unpacked, to end a text. */
 static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t id)
 {
 	struct tracedat *t = s->priv;
