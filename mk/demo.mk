@@ -13,17 +13,25 @@ DEMO_LD := $(CROSS_$(ARCH))ld
 DEMO_ARCH_x86_64  := -mno-red-zone -mgeneral-regs-only -mcmodel=kernel
 DEMO_USER_x86_64  := -mgeneral-regs-only
 DEMO_RAM_x86_64   := 0
-DEMO_SITES_x86_64_return := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
-DEMO_SITES_x86_64_entry  := -fpatchable-function-entry=5 -fno-ipa-ra
+DEMO_SITES_x86_64 := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
+DEMO_SITES_x86_64_entry := -fpatchable-function-entry=5 -fno-ipa-ra
+DEMO_LINE_x86_64  := -serial chardev:trace
 DEMO_QEMU_x86_64  := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -device isa-debug-exit,iobase=0xf4,iosize=4
+DEMO_ARCH_riscv64 := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax
+DEMO_USER_riscv64 := $(DEMO_ARCH_riscv64)
+DEMO_RAM_riscv64  := 0x80000000
+DEMO_SITES_riscv64 := -fpatchable-function-entry=4 -falign-functions=4 -fno-ipa-ra
+# The machine has one UART; the trace line is another one behind PCI.
+DEMO_QEMU_riscv64 := qemu-system-riscv64 -machine virt
+DEMO_LINE_riscv64 := -device pci-serial,addr=1,chardev=trace
 
-DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/arch/$(ARCH)/*.c demo/arch/$(ARCH)/*.S demo/*.c))
+DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/arch/$(ARCH)/*.c demo/arch/$(ARCH)/*.S demo/*.c) $(if $(filter-out x86_64,$(ARCH)),$(wildcard demo/arch/virt/*.c)))
 DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(DEMO_CC) -print-file-name=include) -fno-builtin \
 	-fno-stack-protector -fno-pic -fno-common -fno-asynchronous-unwind-tables -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fno-tree-loop-distribute-patterns $(WARN)
-DEMO_CFLAGS := $(DEMO_FREE) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel -Idemo/arch/$(ARCH)
+DEMO_CFLAGS := $(DEMO_FREE) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel -Idemo/arch/$(ARCH) -Idemo/arch
 # Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
-DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(ARCH)_$(SITES)))
+DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(ARCH)$(if $(filter entry,$(SITES)),_entry)))
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
 DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_$(ARCH)) $(WIRE_SRC)))
 
@@ -40,10 +48,10 @@ $(DEMO_USER)/%.elf: $(DEMO_USER)/start.o $(DEMO_USER)/%.o demo/user/user.lds
 
 # The programs as the kernel carries them: a table and the files themselves.
 $(DEMO_USER)/programs.S: $(DEMO_PROGRAMS:%=$(DEMO_USER)/%.elf) mk/demo.mk
-	@{ printf '\t.section .rodata\n\t.globl programs\n\t.align 8\nprograms:\n'; \
+	@{ printf '\t.section .rodata\n\t.globl programs\n\t.balign 8\nprograms:\n'; \
 	for p in $(DEMO_PROGRAMS); do printf '\t.quad name_%s, elf_%s, elf_%s_end\n' $$p $$p $$p; done; \
 	printf '\t.quad 0, 0, 0\n'; \
-	for p in $(DEMO_PROGRAMS); do printf 'name_%s:\t.asciz "%s"\n\t.align 4096\nelf_%s:\t.incbin "$(DEMO_USER)/%s.elf"\nelf_%s_end:\n' $$p $$p $$p $$p $$p; done; \
+	for p in $(DEMO_PROGRAMS); do printf 'name_%s:\t.asciz "%s"\n\t.balign 4096\nelf_%s:\t.incbin "$(DEMO_USER)/%s.elf"\nelf_%s_end:\n' $$p $$p $$p $$p $$p; done; \
 	printf '\t.section .note.GNU-stack, "", @progbits\n'; } >$@
 
 # Symbols: link once with an empty table, make the table from that, link again; text has not moved in between.
@@ -66,14 +74,14 @@ $(D)/demo/%.o: demo/%.S
 	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(D)/programs.o: $(DEMO_USER)/programs.S
 	@mkdir -p $(@D)
-	$(DEMO_CC) -c $< -o $@
+	$(DEMO_CC) $(DEMO_ARCH_$(ARCH)) -fno-pic -c $< -o $@
 $(D)/ksyms0.S: demo/ksyms.awk
 	@mkdir -p $(@D)
 	awk -f $< /dev/null >$@
 $(D)/ksyms1.S: $(D)/kernel0.elf demo/ksyms.awk
 	$(CROSS_$(ARCH))nm -n $< | awk -f demo/ksyms.awk >$@
 $(D)/ksyms%.o: $(D)/ksyms%.S
-	$(DEMO_CC) -c $< -o $@
+	$(DEMO_CC) $(DEMO_ARCH_$(ARCH)) -fno-pic -c $< -o $@
 $(D)/kernel0.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms0.o demo/kernel.lds
 	$(call DEMO_LINK,$(filter %.o,$^),$@)
 $(D)/kernel.elf: $(DEMO_OBJ) $(DEMO_LIB) $(D)/programs.o $(D)/ksyms1.o demo/kernel.lds
@@ -89,17 +97,22 @@ DEMO_OTHERS := $(addprefix demo-L,0 1 2 3 4 5 6-entry)
 .PHONY: $(DEMO_OTHERS)
 $(DEMO_OTHERS): demo-L%: $(B)/demo/L6/kernel.elf
 	@$(MAKE) -s demo-kernel LEVEL=$(firstword $(subst -, ,$*)) SITES=$(if $(findstring entry,$*),entry,return)
-CHECK_DEPS += $(DEMO_OTHERS)
+# The other architectures, at level 6; the tests of the other levels there: ARCH=... LEVELS='0 1 2 3 4 5' test/boot/levels.py.
+DEMO_ARCHES := $(addprefix demo-,$(filter-out x86_64,$(notdir $(patsubst %/boot.S,%,$(wildcard demo/arch/*/boot.S)))))
+.PHONY: $(DEMO_ARCHES)
+$(DEMO_ARCHES): demo-%:
+	@$(MAKE) -s demo-kernel ARCH=$*
+CHECK_DEPS += $(DEMO_OTHERS) $(DEMO_ARCHES)
 
 .PHONY: boot demo-kernel
 demo-kernel: $(D)/kernel.elf
 boot: $(D)/kernel.elf ## boot the demo kernel with its shell on this terminal: LEVEL=0..6 SMP=1..8 SH='run ipc;exit'
-	@$(DEMO_QEMU) -serial mon:stdio -serial null $(if $(SH),-append "sh=$(SH)"); [ $$? -eq 33 ]
+	@$(DEMO_QEMU) -serial mon:stdio -chardev null,id=trace $(DEMO_LINE_$(ARCH)) $(if $(SH),-append "sh=$(SH)"); [ $$? -eq 33 ]
 
 DEMO_TARGET := demo-trace
 .PHONY: demo-trace
-demo-trace: $(B)/fathom $(B)/demo/L6/kernel.elf
-	@demo/trace-demo
+demo-trace: $(B)/fathom $(DB)/L6/kernel.elf
+	@demo/trace-demo $(ARCH)
 
 # Boots in a row, each with a workload under trace on 1, 2, 4 or 8 CPUs, each checked.
 SOAK = $(if $(filter command,$(firstword $(origin N))),$(N),50)

@@ -118,12 +118,18 @@ void ksnprintf(char *buf, size_t size, const char *fmt, ...)
 /* A line feed becomes CR LF, as terminals want it. */
 void console_write(const char *s, size_t bytes)
 {
+	uint8_t out[64];
+	size_t n = 0;
 	uint64_t flags = lock(&console_lock);
 
 	for (size_t i = 0; i < bytes; i++) {
 		if (s[i] == '\n')
-			serial_put(0, '\r');
-		serial_put(0, (uint8_t)s[i]);
+			out[n++] = '\r';
+		out[n++] = (uint8_t)s[i];
+		if (n >= sizeof(out) - 1 || i + 1 == bytes) {
+			serial_write(0, out, n);
+			n = 0;
+		}
 	}
 	unlock(&console_lock, flags);
 }

@@ -44,7 +44,6 @@ void delay_us(uint32_t us);
 extern uint64_t clock_hz; /* of clock_counter() */
 
 /* serial.c: port 0 is the console, port 1 the trace line. */
-void serial_put(int port, uint8_t byte);
 void serial_write(int port, const void *data, size_t bytes);
 int serial_get(int port); /* the next byte; waits in the scheduler's way */
 #define FOREVER (~0ull)

@@ -12,13 +12,14 @@
 #define PANIC_EVENTS   40
 #define EXIT_PANIC     0x21
 
-static void print_address(uintptr_t at)
+/* `back`: an address that is returned to. The call is before it, and may be the last instruction of its function. */
+static void print_address(uintptr_t at, int back)
 {
 	uintptr_t offset, size;
-	const char *name = ksym_name(at, &offset, &size);
+	const char *name = ksym_name(at - (uintptr_t)back, &offset, &size);
 
 	if (name)
-		kprintf("  %p %s+0x%lx/0x%lx\n", (void *)at, name, offset, size);
+		kprintf("  %p %s+0x%lx/0x%lx\n", (void *)at, name, offset + (uintptr_t)back, size);
 	else
 		kprintf("  %p\n", (void *)at);
 }
@@ -42,7 +43,7 @@ void backtrace(uintptr_t fp)
 		f = next_frame((uintptr_t)f, f[0]);
 	for (f = next_frame(0, fp); i < n; i++, f = next_frame((uintptr_t)f, f[0]))
 		if (i < BACKTRACE_ENDS || i >= n - BACKTRACE_ENDS)
-			print_address(fathom_return_address((uintptr_t)(f + 1), f[1]));
+			print_address(fathom_return_address((uintptr_t)(f + 1), f[1]), 1);
 		else if (i == BACKTRACE_ENDS)
 			kprintf("  ... %d more ...\n", n - 2 * BACKTRACE_ENDS);
 }
@@ -101,7 +102,7 @@ void panic_frame(const struct trapframe *f, const char *what)
 		f->error, frame_ip(f), frame_sp(f), frame_fault_at(f));
 	frame_print(f);
 	print_where();
-	print_address(frame_ip(f));
+	print_address(frame_ip(f), 0);
 	backtrace(frame_fp(f));
 	panic_end();
 }

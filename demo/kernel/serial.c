@@ -17,11 +17,6 @@ struct port {
 
 static struct port ports[2];
 
-void serial_put(int port, uint8_t byte)
-{
-	uart_put(port, &byte, 1);
-}
-
 void serial_write(int port, const void *data, size_t bytes)
 {
 	uart_put(port, data, bytes);

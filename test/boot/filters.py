@@ -74,7 +74,7 @@ c.check("filter_notrace_pid", lines(text) and "0" not in {x[0] for x in lines(te
 sh("echo schedule > set_ftrace_filter")
 c.check("filter_parent", re.search(r": schedule <-\w+\n", traced()))
 c.check("filter_noparent", re.search(r": schedule\n", traced("echo 0 > options/print-parent", after=["echo 1 > options/print-parent"])))
-c.check("filter_sym_offset", re.search(r": schedule\+0x0/0x[0-9a-f]+ <-\w+\+0x[0-9a-f]+/0x[0-9a-f]+\n",
+c.check("filter_sym_offset", re.search(r": schedule\+0x[04]/0x[0-9a-f]+ <-\w+\+0x[0-9a-f]+/0x[0-9a-f]+\n",
         traced("echo 1 > options/sym-offset", after=["echo 0 > options/sym-offset"])))
 c.check("filter_sym_addr", re.search(r": schedule <ffffffff80[0-9a-f]{6}> <-\w+ <ffffffff80[0-9a-f]{6}>\n",
         traced("echo 1 > options/sym-addr", after=["echo 0 > options/sym-addr"])))
@@ -105,7 +105,7 @@ text = traced("echo schedule > set_ftrace_filter", "echo vm_exec:stacktrace:2 >>
 c.check("command_stacktrace", text.count(": <stack trace>\n => vm_exec\n") == 2, text[-800:])
 sh("echo !vm_exec:stacktrace:0 >> set_ftrace_filter")
 text = traced("echo schedule > set_ftrace_filter", "echo sys_spawn:stacktrace:1 >> set_ftrace_filter", run="run many 4")
-c.check("command_stacktrace_ends", ": <stack trace>\n => sys_spawn\n => syscall\n => syscall_entry\n" in text and " => 0x" not in text, text[-800:])
+c.check("command_stacktrace_ends", re.search(r": <stack trace>\n => sys_spawn\n => syscall\n(?: => trap_arrived\n)? => (?:syscall|trap)_entry\n(?! =>)", text) and " => 0x" not in text, text[-800:])
 sh("echo !sys_spawn:stacktrace:0 >> set_ftrace_filter")
 traced("echo vm_exec:snapshot:1 >> set_ftrace_filter", run="run short 1")
 snap = sh("cat snapshot")

@@ -11,12 +11,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import TOP, Checks, need_qemu
-from calls import FATHOM, Code, Forest, kernel_file, record
+from demo import ARCH, FATHOM, MACHINE, TOP, Checks, kernel_file, need_qemu
+from calls import Code, Forest, record
 
 need_qemu("forest")
 c = Checks()
-RUNS = ["nmi 2000", "run ipc 10", "run fib 10", "run touch 8", "run many 12", "run storm 20", "run crash", "run periodic 5", "run short 3", "run load 1"]
+RUNS = (["nmi 2000"] if MACHINE.nmi else []) + ["run ipc 10", "run fib 10", "run touch 8", "run many 12", "run storm 20", "run crash", "run periodic 5", "run short 3", "run load 1"]
 
 
 def check(name, level):
@@ -33,7 +33,10 @@ def check(name, level):
         c.check(f"forest_{name}_edges", len(edges) > 100 and not code.wrong(edges), f"{len(edges)} edges, wrong: {code.wrong(edges)[:10]}")
 
 
-check("return_sites", "6")
-subprocess.run(["make", "-s", "-j2", "SITES=entry", "demo-kernel"], cwd=TOP, check=True)
-check("replaced", "6-entry")
+if ARCH == "x86_64":
+    check("return_sites", "6")
+    subprocess.run(["make", "-s", "-j2", "SITES=entry", "demo-kernel"], cwd=TOP, check=True)
+    check("replaced", "6-entry")
+else:
+    check("replaced", "6")  # there are no others
 c.done()

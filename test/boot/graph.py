@@ -8,8 +8,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import Checks, need_qemu
-from calls import Code, Forest, kernel_file, record
+from demo import Checks, kernel_file, need_qemu
+from calls import Code, Forest, record
 
 need_qemu("graph")
 c = Checks()

@@ -9,11 +9,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import EXIT_OK, TOP, Checks, Demo, need_qemu
+from demo import EXIT_OK, FATHOM, NAME, Checks, Demo, need_qemu
 
 need_qemu("graph_text")
 c = Checks()
-fathom = os.path.join(TOP, "build/fathom")
 ARROW_IN, ARROW_OUT = "==========>", "<=========="
 
 
@@ -43,7 +42,10 @@ d = Demo(smp=2, timeout=100)
 sh = d.ask
 
 
-def traced(*before, run="run ipc 40", after=()):
+RUN = f"run ipc {os.environ.get('CALLS', '40')}"
+
+
+def traced(*before, run=RUN, after=()):
     """A run of function_graph with the set-up given; what `trace` shows."""
     for line in before:
         sh(line)
@@ -122,10 +124,10 @@ c.check("graph_text_exit", d.leave() == EXIT_OK, d.text()[-300:])
 
 with tempfile.TemporaryDirectory() as tmp:
     dat = os.path.join(tmp, "trace.dat")
-    p = subprocess.run([fathom, "record", "--qemu", os.path.join(TOP, "build/demo/L6/kernel.elf"), "-t", "60", "-o", dat,
+    p = subprocess.run([FATHOM, "record", "--qemu", NAME, "-t", "60", "-o", dat,
                         "-r", "echo 0 > tracing_on",
                         "-r", "echo function_graph > current_tracer", "-r", "echo 1 > tracing_on", "-r", "run ipc 20", "-r", "echo 0 > tracing_on"], capture_output=True, text=True)
-    text = subprocess.run([fathom, "report", "--trace", dat], capture_output=True, text=True).stdout
+    text = subprocess.run([FATHOM, "report", "--trace", dat], capture_output=True, text=True).stdout
     c.check("graph_text_host_arrows", text.count(ARROW_IN) >= 3 and text.count(ARROW_OUT) >= 3 and not arrows_stand_around(text, "interrupt"),
             p.stderr + text[:300] + arrows_stand_around(text, "interrupt"))
 c.done()

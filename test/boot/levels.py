@@ -12,16 +12,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import EXIT_OK, EXIT_PANIC, TOP, Checks, Demo, need_qemu
+from demo import ARCH, EXIT_OK, EXIT_PANIC, FATHOM, MACHINE, TOP, Checks, Demo, kernel_file, need_qemu
 
 need_qemu("levels")
 c = Checks()
-FATHOM = os.path.join(TOP, "build/fathom")
 LEVELS = [int(n) for n in os.environ.get("LEVELS", "0 1 2 3 4 5 6").split()]
-
-
-def elf(level):
-    return os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
 
 
 def from_memory(level, tmp):
@@ -34,26 +29,26 @@ def from_memory(level, tmp):
     f = s.makefile("rw")
     f.readline()
     for cmd in ({"execute": "qmp_capabilities"},
-                {"execute": "pmemsave", "arguments": {"val": 0, "size": 64 << 20, "filename": raw}}):
+                {"execute": "pmemsave", "arguments": {"val": MACHINE.ram, "size": 64 << 20, "filename": raw}}):
         f.write(json.dumps(cmd) + "\n")
         f.flush()
         while "return" not in f.readline():
             pass
     d.kill()
-    p = subprocess.run([FATHOM, "record", "--from-memory", raw, "--kernel", elf(level), "-o", out], capture_output=True, text=True)
+    p = subprocess.run([FATHOM, "record", "--from-memory", raw, "--base", str(MACHINE.ram), "--kernel", kernel_file(level), "-o", out], capture_output=True, text=True)
     return p.returncode == 0 and re.search(r": \d{3,} events in", p.stdout), p.stdout + p.stderr
 
 
 def over_line(level, tmp, smp):
     out = os.path.join(tmp, "out.dat")
-    p = subprocess.run([FATHOM, "record", "--qemu", elf(level), "-s", str(smp), "-r", "run load", "--json", "-o", out],
+    p = subprocess.run([FATHOM, "record", "--qemu", kernel_file(level), "-s", str(smp), "-r", "run load", "--json", "-o", out],
                        capture_output=True, text=True)
     cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
     return len(cpus) == (smp if level >= 2 else 1) and all(s["events"] > 100 for s in cpus), p.stdout + p.stderr
 
 
 def try_level(level, check, tmp):
-    p = subprocess.run(["make", "-s", "demo-kernel", f"LEVEL={level}"], cwd=TOP, capture_output=True, text=True)
+    p = subprocess.run(["make", "-s", "demo-kernel", f"LEVEL={level}", f"ARCH={ARCH}"], cwd=TOP, capture_output=True, text=True)
     if not check("builds", p.returncode == 0, p.stderr[-500:]):
         return
     d = Demo(level=level, smp=4, sh="run ipc 20;run touch 8;exit")

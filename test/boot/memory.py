@@ -11,12 +11,11 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from checker import check_file
-from demo import KINDS, TOP, Checks, Demo, need_qemu, report_checker, until
+from demo import FATHOM, KINDS, MACHINE, Checks, Demo, kernel_file, need_qemu, report_checker, trace_line, until
 
 need_qemu("memory")
 c = Checks()
-FATHOM = os.path.join(TOP, "build/fathom")
-KERNEL = os.path.join(TOP, "build/demo/L6/kernel.elf")
+KERNEL = kernel_file()
 MIB = 64
 
 
@@ -43,12 +42,12 @@ def all_hang(path):
     symbols = subprocess.run(["nm", "-S", KERNEL], capture_output=True, text=True, check=True).stdout
     at, size = (int(x, 16) for x in re.search(r"^(\w+) (\w+) \w hang_cpu$", symbols, re.M).groups())
     text = qmp(path, {"execute": "human-monitor-command", "arguments": {"command-line": "info registers -a"}})
-    where = [int(x, 16) for x in re.findall(r"RIP=(\w+)", text)]
+    where = [int(x, 16) for x in re.findall(MACHINE.pc + r"(\w+)", text)]
     return where and all(at <= x < at + size for x in where)
 
 
 def recover(image, out):
-    return subprocess.run([FATHOM, "record", "--from-memory", image, "--kernel", KERNEL, "-o", out, "--json"],
+    return subprocess.run([FATHOM, "record", "--from-memory", image, "--base", str(MACHINE.ram), "--kernel", KERNEL, "-o", out, "--json"],
                           capture_output=True, text=True, timeout=60)
 
 
@@ -57,7 +56,7 @@ def recovered(d, tmp):
     raw, out = os.path.join(tmp, "raw"), os.path.join(tmp, "out.dat")
     d.until(b"hanging with interrupts off")
     until(lambda: all_hang(os.path.join(tmp, "qmp")))
-    qmp(os.path.join(tmp, "qmp"), {"execute": "pmemsave", "arguments": {"val": 0, "size": MIB << 20, "filename": raw}})
+    qmp(os.path.join(tmp, "qmp"), {"execute": "pmemsave", "arguments": {"val": MACHINE.ram, "size": MIB << 20, "filename": raw}})
     d.kill()
     p = recover(raw, out)
     cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
@@ -67,8 +66,7 @@ def recovered(d, tmp):
 # What was cleared or read is not there, and not missed; what a reader has taken and not read is.
 with tempfile.TemporaryDirectory() as tmp:
     line = os.path.join(tmp, "line")
-    d = Demo(smp=2, extra=["-m", f"{MIB}M", "-qmp", f"unix:{tmp}/qmp,server=on,wait=off", "-chardev",
-                           f"socket,id=trace,path={line},server=on,wait=off", "-serial", "chardev:trace"])
+    d = Demo(smp=2, extra=["-m", f"{MIB}M", "-qmp", f"unix:{tmp}/qmp,server=on,wait=off", *trace_line(line)])
     for command in ("echo 1 > events/sched/enable", "run ipc 50", "echo cleared > trace_marker", "echo > trace", "run ipc 50",
                     "echo 0 > events/enable", "echo kept > trace_marker"):
         d.ask(command)
@@ -98,7 +96,7 @@ with tempfile.TemporaryDirectory() as tmp:
     d = Demo(smp=4, sh="trace on;run load 2;hang", extra=["-m", f"{MIB}M", "-qmp", f"unix:{sock},server=on,wait=off"])
     c.check("hang_hangs", d.until(b"hanging with interrupts off") > 0, d.text()[-300:])
     c.check("hang_still_there", until(lambda: all_hang(sock)) and d.p.poll() is None)
-    qmp(sock, {"execute": "pmemsave", "arguments": {"val": 0, "size": MIB << 20, "filename": raw}},
+    qmp(sock, {"execute": "pmemsave", "arguments": {"val": MACHINE.ram, "size": MIB << 20, "filename": raw}},
         {"execute": "dump-guest-memory", "arguments": {"paging": False, "protocol": "file:" + core}})
     d.kill()
     texts = []

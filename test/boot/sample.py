@@ -17,7 +17,7 @@ work = tempfile.mkdtemp()
 check = demo.Checks()
 
 # Instructions are the clock (icount), so that a busy machine does not cost the guest its ticks. `many` prints meanwhile.
-SMP, INTERVAL_US = 4, 4000
+SMP, INTERVAL_US = 1 if demo.ARCH == "riscv64" else 4, 4000  # icount lets harts that wait for each other take turns of 100 ms
 NMI_US = 1013  # no multiple of the timer's period: it would be found at the same place of it each time, or never
 SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample stop;sample stats;"
       "run many 30 &;sample export 10;sleep 50;exit")
@@ -40,10 +40,10 @@ samples = int(m.group(1)) if m else 0
 check("the_sampler_tells_its_cost", m is not None and int(m.group(2)) > 0)
 
 with open(f"{work}/binaries.list", "w") as f:
-    f.write("KERNEL: build/demo/L6/kernel.elf\n")
-    for p in os.listdir("build/demo/user"):
+    f.write(f"KERNEL: {demo.kernel_file()}\n")
+    for p in os.listdir(demo.BUILD + "/user"):
         if p.endswith(".elf"):
-            f.write(f"rom/{p[:-4]}: build/demo/user/{p}\n")
+            f.write(f"rom/{p[:-4]}: {demo.BUILD}/user/{p}\n")
 
 
 def flame(*args):
@@ -57,7 +57,8 @@ check("every_sample_arrives", samples <= total <= samples + SMP, f"{total} of {s
 check("recursion_of_the_program", "rom/fib`fib;rom/fib`fib;rom/fib`fib" in folded, folded[:500])
 check("ipc_paths_of_the_kernel", re.search(r"rom/ipc[^;]*;.*KERNEL`syscall.*ipc", folded) is not None, folded[:500])
 check("idle_paths_of_the_kernel", "KERNEL`sched_idle" in folded)
-check("all_frames_have_names", not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
+nameless = [line for line in folded.splitlines() if re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", line)]
+check("all_frames_have_names", not nameless, "; ".join(nameless))
 # START to STOP, as the capture itself tells it, on every CPU one sample an interval.
 info = subprocess.run([demo.FATHOM, "report", f"{work}/demo.traced"], capture_output=True, text=True).stdout
 times = [float(x) for x in re.findall(r"(\d+\.\d+): *control:.*(?:START|STOP)", info)]
@@ -78,11 +79,14 @@ open(f"{work}/demo.traced", "w").write("".join(lines[:cut] + lines[cut + burst:]
 check("a_burst_of_8_percent_changes_nothing", flame("--format", "folded", "--samples", "--by", "task") == folded)
 
 # A program starts and stops the sampler itself; then NMIs look, and the export goes on while they do. Each is a run.
-text = console("run sampled 4000;sample export 10;sample nmi %d 3000;run ipc 9000 &;run touch 600 &;run fib 31 &;"
-               "sample export 10;sample stats;exit" % NMI_US)
+text = console("run sampled 4000;sample export 10;" + (f"sample nmi {NMI_US} 3000;run ipc 9000 &;run touch 600 &;run fib 31 &;"
+               "sample export 10;sample stats;" if demo.MACHINE.nmi else "") + "exit")
 check("a_program_controls_the_sampler", re.search(r"sampled: every 4000 us, \d{3,} words", text) is not None, text[:600])
 folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "0")
 check("a_program_is_in_its_own_samples", "rom/fib`fib" in folded, folded[:500])
+if not demo.MACHINE.nmi:
+    print(f"skip nmi_samples: {demo.ARCH} has no NMI")
+    check.done()
 folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "1")
 total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
 want = SMP * 3000000 // NMI_US

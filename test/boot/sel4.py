@@ -8,11 +8,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import EXIT_OK, TOP, Checks, Demo, need_qemu
+from demo import EXIT_OK, FATHOM, Checks, Demo, kernel_file, need_qemu
 
 need_qemu("sel4")
 c = Checks()
-fathom, kernel = os.path.join(TOP, "build/fathom"), os.path.join(TOP, "build/demo/L6/kernel.elf")
+fathom, kernel = FATHOM, kernel_file()
 
 
 def run(*args):

@@ -126,7 +126,7 @@ def kernel():
     if not shutil.which("qemu-system-x86_64"):
         print("skip line_demo: package qemu-system-x86 missing")
         return
-    demo = Demo(smp=2, sh="run pulse 10 &", extra=["-chardev", "pty,id=trace", "-serial", "chardev:trace"], timeout=60)
+    demo = Demo(smp=2, sh="run pulse 10 &", extra=["-chardev", "pty,id=trace", *MACHINE.line], timeout=60)
     try:
         up = demo.until(rb"pulse\r?\n# $") >= 0
         pty = re.search(r"/dev/pts/\d+", demo.text())

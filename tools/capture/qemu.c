@@ -3,6 +3,7 @@
 #include "capture/qemu.h"
 #include "base/diag.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,43 +19,71 @@
 
 #define CONSOLE_MAX (64u << 20) /* a kernel that prints for ever must not eat the host */
 
+/* A machine that the kernel's ELF file is for, with an exit that leaves QEMU and a second serial port, the chardev `trace`. */
+struct machine {
+	uint16_t elf;
+	const char *program, *package;
+	uint64_t ram; /* where its memory begins */
+	const char *args[10];
+};
+
+static const struct machine machines[] = {
+	{EM_X86_64,
+	 "qemu-system-x86_64",
+	 "qemu-system-x86",
+	 0,
+	 {"-machine", "pc,accel=tcg", "-cpu", "qemu64", "-device",
+	  "isa-debug-exit,iobase=0xf4,iosize=4", "-serial", "chardev:trace"}},
+	{EM_RISCV,
+	 "qemu-system-riscv64",
+	 "qemu-system-misc",
+	 0x80000000,
+	 {"-machine", "virt", "-device", "pci-serial,addr=1,chardev=trace"}},
+	{EM_AARCH64,
+	 "qemu-system-aarch64",
+	 "qemu-system-arm",
+	 0x40000000,
+	 {"-machine", "virt,gic-version=3,highmem=off", "-cpu", "cortex-a57", "-semihosting",
+	  "-device", "pci-serial,addr=1,chardev=trace"}},
+};
+
+/* By the kernel's file; one that is no ELF file is left to QEMU for a PC to complain about. */
+static const struct machine *machine_of(const char *kernel)
+{
+	int fd = open(kernel, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr h = {0};
+	bool elf = fd >= 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
+		   !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_DATA] == ELFDATA2LSB;
+
+	if (fd >= 0)
+		close(fd);
+	for (size_t i = 1; elf && i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (h.e_machine == machines[i].elf)
+			return &machines[i];
+	return &machines[0];
+}
+
 static void run_child(const struct qemu_options *o, int console, int trace, int control, int resets)
 {
 	char smp[16], memory[16], con[64], line[64], qmp[64], log[32];
-	const char *argv[40] = {"qemu-system-x86_64",
-				"-machine",
-				"pc,accel=tcg",
-				"-cpu",
-				"qemu64",
-				"-display",
-				"none",
-				"-no-reboot",
-				"-net",
-				"none",
-				"-device",
-				"isa-debug-exit,iobase=0xf4,iosize=4",
-				"-smp",
-				smp,
-				"-m",
-				memory,
-				"-chardev",
-				con,
-				"-serial",
-				"chardev:console",
-				"-chardev",
-				line,
-				"-serial",
-				"chardev:trace",
-				"-chardev",
-				qmp,
-				"-mon",
-				"chardev=qmp,mode=control",
-				"-kernel",
-				o->kernel};
+	const struct machine *m = machine_of(o->kernel);
+	const char *argv[50] = {m->program, "-display",
+				"none",	    "-no-reboot",
+				"-net",	    "none",
+				"-smp",	    smp,
+				"-m",	    memory,
+				"-chardev", con,
+				"-serial",  "chardev:console",
+				"-chardev", line,
+				"-chardev", qmp,
+				"-mon",	    "chardev=qmp,mode=control",
+				"-kernel",  o->kernel};
 	int n = 0;
 
 	while (argv[n])
 		n++;
+	for (int i = 0; m->args[i]; i++)
+		argv[n++] = m->args[i];
 	if (o->append) {
 		argv[n++] = "-append";
 		argv[n++] = o->append;
@@ -74,7 +103,7 @@ static void run_child(const struct qemu_options *o, int console, int trace, int 
 	setpgid(0, 0);			  /* Ctrl-C is for fathom, which ends it when it is done */
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no QEMU outlives a killed fathom */
 	execvp(argv[0], (char *const *)argv);
-	fprintf(stderr, "fathom: %s: %s (package qemu-system-x86)\n", argv[0], strerror(errno));
+	fprintf(stderr, "fathom: %s: %s (package %s)\n", argv[0], strerror(errno), m->package);
 	_exit(127);
 }
 
@@ -113,6 +142,7 @@ int qemu_start(struct qemu *q, const struct qemu_options *o)
 		fcntl(pair[i][0], F_SETFL, O_NONBLOCK);
 		fcntl(pair[i][0], F_SETFD, FD_CLOEXEC);
 	}
+	q->ram = machine_of(o->kernel)->ram;
 	q->console = pair[0][0];
 	q->trace = pair[1][0];
 	q->control = pair[2][0];

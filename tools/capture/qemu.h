@@ -13,6 +13,7 @@ struct qemu {
 	int control;	      /* QMP */
 	bool agreed;	      /* its greeting is done */
 	struct bytes text;    /* all the console said */
+	uint64_t ram;	      /* physical: where its memory begins */
 	int resets;	      /* QEMU's own log of CPU resets, or -1 */
 	const char *log_path; /* where it is copied to as it comes; NULL: nowhere */
 	int log_fd;

@@ -155,6 +155,7 @@ static int enable(struct session *s, uint32_t on)
 /* All of the guest's memory into a file without a name, from which the rings are then read. */
 static int take_memory(struct session *s)
 {
+	struct record_options o = *s->o;
 	int fd = file_nameless(), err = -1;
 	char json[200], path[32];
 
@@ -163,12 +164,14 @@ static int take_memory(struct session *s)
 		return -1;
 	}
 	snprintf(json, sizeof(json),
-		 "{\"execute\":\"pmemsave\",\"arguments\":{\"val\":0,\"size\":%llu,"
+		 "{\"execute\":\"pmemsave\",\"arguments\":{\"val\":%llu,\"size\":%llu,"
 		 "\"filename\":\"/proc/%d/fd/%d\"}}",
-		 (unsigned long long)s->o->memory_mib << 20, (int)getpid(), fd);
+		 (unsigned long long)s->q.ram, (unsigned long long)s->o->memory_mib << 20,
+		 (int)getpid(), fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	o.base = s->q.ram;
 	if (!qemu_control(&s->q, json))
-		err = record_memory(s->o, path, s->c, s->r);
+		err = record_memory(&o, path, s->c, s->r);
 	close(fd);
 	return err;
 }

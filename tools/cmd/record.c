@@ -141,8 +141,8 @@ static const struct option_spec own[] = {
 	 OPTION_STRING, &o.image, NULL},
 	{"base", 0, "ADDRESS", "physical address of a raw image's first byte (0)", OPTION_NUMBER,
 	 &o.base, NULL},
-	{"qemu", 0, "KERNEL", "boot an ELF file, or `demo`, under QEMU", OPTION_STRING, &o.qemu,
-	 NULL},
+	{"qemu", 0, "KERNEL", "boot an ELF file, `demo` or `demo-ARCH` under QEMU", OPTION_STRING,
+	 &o.qemu, NULL},
 	{"run", 'r', "LINE", "QEMU: a line for the kernel's shell; repeatable", OPTION_CALL,
 	 &call_add_run, NULL},
 	{"smp", 's', "N", "QEMU: CPUs of the guest (4)", OPTION_NUMBER, &smp, NULL},
@@ -211,18 +211,21 @@ static bool sensible(void)
 	return !wrong;
 }
 
-/* `demo` lies beside this program: build/fathom, build/demo/L6/kernel.elf. */
-static const char *demo_kernel(void)
+static bool is_demo(const char *name)
 {
-	static char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	return !strncmp(name, "demo", 4) && (!name[4] || name[4] == '-') && !strchr(name, '/');
+}
+
+/* `demo` and `demo-ARCH` lie beside this program: build/fathom, build/demo/L6/kernel.elf. */
+static const char *demo_kernel(const char *name)
+{
+	static char path[PATH_MAX + 64];
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
 	char *slash;
 
-	if (n <= 0)
-		return "build/demo/L6/kernel.elf";
-	path[n] = 0;
+	path[n > 0 ? n : 0] = 0;
 	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, "demo/L6/kernel.elf");
+	sprintf(slash ? slash + 1 : path, "%s%.32s/L6/kernel.elf", slash ? "" : "build/", name);
 	return path;
 }
 
@@ -316,7 +319,7 @@ int cmd_record(int argc, char **argv)
 	if (!sensible() || !take_numbers())
 		return EXIT_USAGE;
 	if (o.qemu) {
-		o.kernel = strcmp(o.qemu, "demo") ? o.qemu : demo_kernel();
+		o.kernel = is_demo(o.qemu) ? demo_kernel(o.qemu) : o.qemu;
 		o.seconds = o.seconds ? o.seconds : 60;
 	} else if (!o.image && !o.target) {
 		o.target = local_target();

@@ -2,17 +2,17 @@
 import bisect
 import collections
 import json
-import os
 import re
 import subprocess
 
-from demo import TOP
+from demo import ARCH, FATHOM, MACHINE, kernel_file
 
-FATHOM = os.path.join(TOP, "build/fathom")
-
-
-def kernel_file(level="6"):
-    return os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
+# Calls and jumps in a disassembly: the mnemonic, then a target by name, or none if it is in a register.
+CALLS = {
+    "x86_64": r"\t(?:call|jmp)\s+(\*)?(?:[0-9a-f]+ <([^>+]+)(\+[^>]*)?>)?",
+    "riscv64": r"\t(?:jal|j|jalr|jr)\t(?:(?:ra,)?[0-9a-f]+ |.*# [0-9a-f]+ |(.*))(?:<([^>+]+)(\+[^>]*)?>)?",
+    "aarch64": r"\t(?:bl|b|blr|br)\t(?:[0-9a-f]+ |(.*))(?:<([^>+]+)(\+[^>]*)?>)?",
+}
 
 
 def record(out, tracer, lines, level="6"):
@@ -68,7 +68,7 @@ class Code:
     """Direct call targets and indirect calls of each function, from the disassembly."""
 
     def __init__(self, kernel):
-        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", kernel], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run([MACHINE.cross + "objdump", "-d", "--no-show-raw-insn", kernel], check=True, capture_output=True, text=True).stdout
         name, self.starts, self.direct, self.indirect = None, [], collections.defaultdict(set), set()
         for line in text.splitlines():
             m = re.match(r"([0-9a-f]+) <([^>]+)>:$", line)
@@ -76,11 +76,11 @@ class Code:
                 name = m.group(2)
                 self.starts.append((int(m.group(1), 16), name))
                 continue
-            m = re.search(r"\t(call|jmp)\s+(\*)?(?:[0-9a-f]+ <([^>+]+)(\+[^>]*)?>)?", line)
-            if m and m.group(2):
+            m = re.search(CALLS[ARCH], line)
+            if m and m.group(1):
                 self.indirect.add(name)
-            elif m and m.group(3) and not m.group(4):
-                self.direct[name].add(m.group(3))
+            elif m and m.group(2) and not m.group(3):
+                self.direct[name].add(m.group(2))
         self.starts.sort()
         self.bases = [s for s, _ in self.starts]
 

@@ -1,10 +1,9 @@
 """checker.py -- is a trace of the demo kernel true? Reads the text of `fathom report -t -N` and checks what must hold."""
-import os
 import re
 import subprocess
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-FATHOM = os.path.join(TOP, "build/fathom")
+from demo import FATHOM, MACHINE
+
 LINE = re.compile(r"^\s*(.+)-(\d+)\s+\[(\d+)\]\s+(?:\S{4,6}\s+)?(\d+)\.(\d+):\s+(\w+):\s*(.*)$")
 SWITCH = re.compile(r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=(-?\d+)")
 PID = re.compile(r"\bpid=(\d+)")
@@ -18,7 +17,7 @@ LOST = re.compile(r"CPU:(\d+) \[(?:(\d+) )?EVENTS (?:DROPPED|LOST)", re.I)
 PAGE = 4096
 HEAP = 0x100000000
 IMAGE = range(0x400000, 0x410000)
-STACK = range(0x7ffffffff000 - 0x100000, 0x7ffffffff000)
+STACK = range(MACHINE.user_top - 0x100000, MACHINE.user_top)
 
 
 class Checker:

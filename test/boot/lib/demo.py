@@ -16,22 +16,50 @@ from checks import FATHOM, TOP, Checks, until  # noqa: E402,F401
 PROMPT = b"\r\n# "
 
 
+class Machine:
+    """What an architecture changes for the tests. ARCH in the environment chooses it."""
+
+    def __init__(self, qemu, package, args, line, cross="", ram=0, user_top=0x7ffffffff000, nmi=True, pc="RIP="):
+        self.qemu, self.package, self.args, self.line = qemu, package, args, line
+        self.cross, self.ram, self.user_top, self.nmi, self.pc = cross, ram, user_top, nmi, pc
+
+
+PCI_LINE = ["-device", "pci-serial,addr=1,chardev=trace"]
+MACHINES = {
+    "x86_64": Machine("qemu-system-x86_64", "qemu-system-x86", ["-machine", "pc,accel=tcg", "-cpu", "qemu64", "-device",
+                      "isa-debug-exit,iobase=0xf4,iosize=4"], ["-serial", "chardev:trace"]),
+    "riscv64": Machine("qemu-system-riscv64", "qemu-system-misc", ["-machine", "virt"], PCI_LINE, "riscv64-linux-gnu-",
+                       0x80000000, 0x3ffffff000, False, r"\bpc +"),
+}
+ARCH = os.environ.get("ARCH", "x86_64")
+MACHINE = MACHINES[ARCH]
+NAME = "demo" + (f"-{ARCH}" if ARCH != "x86_64" else "")  # of the kernel, as fathom record --qemu calls it
+BUILD = os.path.join(TOP, "build", NAME)
+
+
+def kernel_file(level=6):
+    return os.path.join(BUILD, f"L{level}/kernel.elf")
+
+
 def need_qemu(name):
-    if not shutil.which("qemu-system-x86_64"):
-        print(f"skip {name}: package qemu-system-x86 missing")
+    if not shutil.which(MACHINE.qemu):
+        print(f"skip {name}: package {MACHINE.package} missing")
         sys.exit(0)
+
+
+def trace_line(path):
+    """QEMU's options for a trace line on a socket."""
+    return ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", *MACHINE.line]
 
 
 class Demo:
     """One run of the kernel. The console is a pipe; `extra` goes to QEMU."""
 
     def __init__(self, smp=1, level=6, sh=None, extra=(), options="", timeout=60, kernel=None):
-        kernel = kernel or os.path.join(TOP, f"build/demo/L{level}/kernel.elf")
-        cmd = ["qemu-system-x86_64", "-machine", "pc,accel=tcg", "-cpu", "qemu64", "-m", "256M", "-smp", str(smp),
-               "-display", "none", "-no-reboot", "-net", "none", "-device", "isa-debug-exit,iobase=0xf4,iosize=4",
-               "-kernel", kernel, "-serial", "stdio"]
-        if not any("chardev:trace" in e for e in extra):
-            cmd += ["-serial", "null"]
+        cmd = [MACHINE.qemu, *MACHINE.args, "-m", "256M", "-smp", str(smp), "-display", "none", "-no-reboot", "-net", "none",
+               "-kernel", kernel or kernel_file(level), "-serial", "stdio"]
+        if not any("id=trace" in e for e in extra):
+            cmd += ["-chardev", "null,id=trace", *MACHINE.line]
         append = options + (" " if options and sh else "") + (f"sh={sh}" if sh else "")
         if append:
             cmd += ["-append", append]
@@ -148,7 +176,7 @@ EXIT_PANIC = 67   # with 0x21
 
 def record(output, runs, smp=4, extra=(), timeout=120):
     """fathom record --qemu demo --json; the counters, or None with what went wrong printed."""
-    cmd = [FATHOM, "record", "--qemu", "demo", "--json", "-o", output, "-s", str(smp),
+    cmd = [FATHOM, "record", "--qemu", NAME, "--json", "-o", output, "-s", str(smp),
            "-t", str(timeout - 10), "-c", output + ".console"]
     for r in runs:
         cmd += ["-r", r]

@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../boot/lib"))
-from demo import FATHOM, TOP, Checks, Demo, until  # noqa: E402,F401
+from demo import FATHOM, TOP, Checks, Demo, trace_line, until  # noqa: E402,F401
 from checks import OPEN, POLL, READ, asleep_in  # noqa: E402,F401
 
 
@@ -37,7 +37,7 @@ class Kernel:
     def __init__(self, smp=4, seconds=300):
         self.dir = tempfile.mkdtemp(prefix="fathom-demo-")
         path = self.dir + "/line"
-        extra = ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", "-serial", "chardev:trace"]
+        extra = trace_line(path)
         self.demo = Demo(smp=smp, sh="run pulse 10 &", extra=extra, timeout=seconds)
         self.target = "unix:" + path
         self.up = self.demo.until(rb"\n\[\d+\] pulse\r?\n# $") >= 0

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* entry.h -- riscv64: where entry.S and C meet. */
+#ifndef DEMO_ENTRY_H
+#define DEMO_ENTRY_H
+
+#include "cpu.h"
+
+void trap_entry(void);
+void task_entry(void); /* where a new task's first switch_to() returns to */
+void trap_arrived(struct trapframe *f);
+void trap_overflow(struct trapframe *f);
+extern struct kstack fault_stacks[CPUS_MAX];
+
+#endif
