@@ -1,6 +1,6 @@
 # Tests and benchmarks of the function tracers. Their subjects are compiled twice: with return sites, and without.
 TRACED_RET := -O2 -g -fno-pie -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
-TRACED_HIJ := -O2 -g -fno-pie -fpatchable-function-entry=5 -fno-ipa-ra
+TRACED_HIJ := -O2 -g -fno-pie -fpatchable-function-entry=17,12 -fno-ipa-ra
 
 $(B)/tracers/%_ret.o: test/tracers/%_ret.c test/tracers/traced.inc test/tracers/traced.h
 	@mkdir -p $(@D)

@@ -162,7 +162,7 @@ TEST(patch_one)
 	CHECK_EQ(fathom_arch_patch(text + 3 * STRIDE, nop5, 5), 0);
 	CHECK_EQ(call(3), 1);
 	CHECK_EQ(fathom_arch_patch(text, nop5, 0), -FATHOM_EINVAL);
-	CHECK_EQ(fathom_arch_patch(text, nop5, 9), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_arch_patch(text, nop5, FATHOM_PATCH_BYTES_MAX + 1), -FATHOM_EINVAL);
 }
 
 TEST(patch_without_map)

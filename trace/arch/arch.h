@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fathom/inside/patch.h"
+#include "fathom/port_default.h"
 
 /*
  * Where a site leads. All but EXIT stand at the entry of a function. FUNCTION, GRAPH and HIJACK go to C functions that
@@ -40,8 +41,27 @@ uintptr_t fathom_module_far(uintptr_t at);
 
 /* The code that sites at a function's entry lead to; not of OFF and EXIT. */
 uintptr_t fathom_arch_entry_address(enum fathom_entry entry);
-/* Where hijacked returns arrive. */
-uintptr_t fathom_arch_return_address(void);
+/*
+ * Where hijacked returns arrive. On x86_64 those of calls that came by the NOPs in front of their function arrive elsewhere:
+ * there the CPU's return predictor expects them (entry.S).
+ */
+#if defined(__riscv) && FATHOM_SAVE_FP
+#define fathom_arch_return fathom_arch_return_fp
+#endif
+#ifdef __x86_64__
+void fathom_arch_return_kept(void);
+#else
+#define fathom_arch_return_kept fathom_arch_return
+#endif
+void fathom_arch_return(void);
+static inline uintptr_t fathom_arch_return_address(void)
+{
+	return (uintptr_t)fathom_arch_return;
+}
+static inline int fathom_arch_is_return(uintptr_t at)
+{
+	return at == (uintptr_t)fathom_arch_return || at == (uintptr_t)fathom_arch_return_kept;
+}
 
 /*
  * A traced function need not leave the stack aligned, and the library does not care. A sanitizer's runtime does: built for
@@ -54,10 +74,19 @@ uintptr_t fathom_arch_return_address(void);
 #define FATHOM_ARCH_CALLED
 #endif
 
+/* Where sites can call C themselves: graph.c has the function that they call. */
+#ifdef __x86_64__
+#include "arch/x86_64/direct.h"
+#else
+#define FATHOM_ARCH_DIRECT 0
+#endif
+void fathom_arch_entry_graph(void);
+
 /* What the entries call; probe/ defines them. `slot` is where the function's return address lies. */
 FATHOM_ARCH_CALLED void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip);
 FATHOM_ARCH_CALLED void fathom_graph_enter(uintptr_t ip, uintptr_t *slot);
 FATHOM_ARCH_CALLED void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot);
+FATHOM_ARCH_CALLED void fathom_graph_enter_kept(uintptr_t ip, uintptr_t *slot);
 void fathom_function_any(uintptr_t ip, uintptr_t *slot, uintptr_t fp); /* its entry aligns */
 FATHOM_ARCH_CALLED void fathom_graph_leave(uintptr_t *slot);
 FATHOM_ARCH_CALLED uintptr_t fathom_graph_return(uintptr_t *slot);

@@ -197,7 +197,8 @@ static void function_serve(struct function_call *call, uint32_t context)
 	if (call->named && users & SITE_RETURNS)
 		fathom_graph_push_named(ip, name, flags, context);
 	else if (flags)
-		fathom_graph_push(ip, call->slot, flags, hijack, context);
+		fathom_graph_push(ip, call->slot, flags, hijack ? fathom_arch_return_address() : 0,
+				  context);
 	else if (users & SITE_RETURNS && !hijack)
 		fathom_port_task_state()->left_out++;
 }

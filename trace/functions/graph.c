@@ -2,6 +2,7 @@
 /* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
 #include "arch/arch.h"
 #include "fathom/stream.h"
+#include "functions/graph_fast.h"
 #include "functions/shadow.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
@@ -12,9 +13,6 @@
  * address is, and the shadow stack keeps the right one.
  */
 
-#define ENTRY_BYTES (12 + (uint32_t)sizeof(uintptr_t)) /* common, func, depth */
-#define EXIT_BYTES  (32 + (uint32_t)sizeof(uintptr_t)) /* and overrun, calltime, rettime */
-
 /* The four entries are all fast path: the ring's and the port's inline functions go in too. */
 #ifdef __clang__
 #define FLATTEN __attribute__((flatten))
@@ -24,26 +22,6 @@
 
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
-
-static void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, uint32_t context)
-{
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_ENTRY, context));
-	((struct fathom_rec_funcgraph_entry *)(void *)to)->func = ip;
-	((struct fathom_rec_funcgraph_entry *)(void *)to)->depth = (int32_t)depth;
-}
-
-static void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t overrun,
-			   uint64_t calltime, uint64_t now, uint32_t context)
-{
-	struct fathom_rec_funcgraph_exit *r = (void *)to;
-
-	fathom_put64(to, fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context));
-	r->func = func;
-	r->depth = (int32_t)depth;
-	r->overrun = overrun;
-	r->calltime = fathom_to_ns(calltime);
-	r->rettime = fathom_to_ns(now);
-}
 
 /* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. The caller holds the guard. */
 static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint32_t context,
@@ -112,77 +90,7 @@ static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
 	fathom_port_unpin(pin);
 }
 
-/*
- * The fast entries: no filter beyond the set of patched functions. When everything is as it nearly always is they make
- * no call and need no frame. Else they start over in the general form, which copes with all.
- */
-
-/* Who runs where. 0: not the simple case. */
-struct graph_here {
-	struct fathom_task *task;
-	struct fathom_ring *ring;
-};
-
-static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
-{
-	uint32_t cpu = fathom_port_cpu_quick();
-
-	h->task = fathom_port_task_state();
-	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
-		return 0;
-	FATHOM_OPAQUE(h->task);
-	h->ring = fathom_load(&fathom_core.ring[cpu]);
-	return 1;
-}
-
-static inline __attribute__((always_inline)) int graph_enter(uintptr_t ip, uintptr_t *slot,
-							     int hijack, uintptr_t pin)
-{
-	struct graph_here h;
-	struct fathom_shadow *e;
-	unsigned long at;
-	uint32_t delta;
-	uint64_t depth, time;
-	uint8_t *to;
-
-	if (!graph_here(&h))
-		return 0;
-	depth = h.task->state; /* far too deep if somebody is busy */
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
-			    h.task->plain != fathom_load(&fathom_graph_plain) ||
-			    (depth && h.task->shadow[depth - 1].slot <= (uintptr_t)slot) ||
-			    !fathom_ring_look(h.ring, ENTRY_BYTES, &at, &time, &delta)))
-		return 0;
-	/* Few values live across the clock, and the call is written down at once: no register must be saved for them. */
-	fathom_task_move(h.task, depth + 1, GUARD_FAST);
-	e = &h.task->shadow[depth];
-	FATHOM_OPAQUE(e);
-	e->func = ip;
-	e->flags = fathom_load(&fathom_graph_plain);
-	if (hijack)
-		e->ret = *slot;
-	e->calltime = time;
-	e->slot = (uintptr_t)slot;
-	to = fathom_ring_grab(h.ring, ENTRY_BYTES, at, delta);
-	if (fathom_unlikely(!to)) {
-		FATHOM_OPAQUE(depth); /* computed again, rather than kept in a register */
-		h.task->shadow[depth].slot = h.task->shadow[depth].ret = 0; /* G1 */
-		fathom_task_move(h.task, depth, 0);
-		return 0;
-	}
-	graph_put_entry(to, ip, (uint32_t)depth, fathom_port_context(pin));
-	fathom_local_barrier();
-	if (hijack)
-		*(volatile uintptr_t *)slot = fathom_arch_return_address();
-	FATHOM_OPAQUE(depth);
-	fathom_task_move(h.task, depth + 1, 0);
-	fathom_ring_try_commit(h.ring, fathom_ring_end(at, fathom_ring_words(ENTRY_BYTES)), time);
-	return 1;
-}
-
-/* What the fast entry could not do. */
-static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_t *slot, int hijack,
-							  uintptr_t pin)
+void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin)
 {
 	uint32_t outer, context = fathom_port_context(pin);
 	struct fathom_task *task = fathom_guard_open(context, &outer);
@@ -193,23 +101,54 @@ static __attribute__((noinline)) void graph_enter_general(uintptr_t ip, uintptr_
 	}
 }
 
-FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
+static inline __attribute__((always_inline)) void graph_entered(uintptr_t ip, uintptr_t *slot,
+								uintptr_t hijack)
 {
 	uintptr_t pin = fathom_port_pin();
+	struct graph_here h;
+	enum graph_result got = graph_enter(&h, ip, slot, hijack, pin);
 
-	if (fathom_unlikely(!graph_enter(ip, slot, 0, pin)))
-		graph_enter_general(ip, slot, 0, pin);
+	if (fathom_unlikely(got == GRAPH_NOT))
+		fathom_graph_enter_general(ip, slot, hijack, pin);
+	else if (fathom_unlikely(got == GRAPH_NESTED))
+		fathom_ring_publish(h.ring, h.end, h.time);
 	fathom_port_unpin(pin);
 }
+
+FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
+{
+	graph_entered(ip, slot, 0);
+}
+
+#if FATHOM_ARCH_DIRECT
+/* The same without a stub between the site and it: the site calls this. */
+FATHOM_ARCH_SAVES FLATTEN void fathom_arch_entry_graph(void)
+{
+	uintptr_t ip = fathom_arch_direct_site(), pin = fathom_port_pin();
+	uintptr_t *slot = fathom_arch_direct_slot();
+	struct graph_here h;
+	enum graph_result got = graph_enter(&h, ip, slot, 0, pin);
+
+	if (fathom_unlikely(got == GRAPH_NOT))
+		fathom_arch_direct_general(ip, slot, pin);
+	else if (fathom_unlikely(got == GRAPH_NESTED))
+		fathom_arch_direct_publish(h.ring, h.end, h.time);
+	fathom_port_unpin(pin);
+}
+#endif
 
 FLATTEN void fathom_graph_enter_hijack(uintptr_t ip, uintptr_t *slot)
 {
-	uintptr_t pin = fathom_port_pin();
-
-	if (fathom_unlikely(!graph_enter(ip, slot, 1, pin)))
-		graph_enter_general(ip, slot, 1, pin);
-	fathom_port_unpin(pin);
+	graph_entered(ip, slot, fathom_arch_return_address());
 }
+
+#ifdef __x86_64__
+/* It came by the NOPs in front of the function: the predictor is in step there. */
+FLATTEN void fathom_graph_enter_kept(uintptr_t ip, uintptr_t *slot)
+{
+	graph_entered(ip, slot, (uintptr_t)fathom_arch_return_kept);
+}
+#endif
 
 /* ---- the slow entry ---- */
 
@@ -254,8 +193,8 @@ uint32_t fathom_graph_wanted(uint32_t index, uint32_t context)
 }
 
 /* Follow a call; `name` names its frame, which is `slot` if there is one. The caller holds the guard. */
-static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags, int hijack,
-		       uint32_t context)
+static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t flags,
+		       uintptr_t hijack, uint32_t context)
 {
 	struct fathom_task *task = fathom_port_task_state();
 	int i = fathom_shadow_room(task, slot);
@@ -294,10 +233,11 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	e->slot = name;
 	fathom_local_barrier();
 	if (hijack)
-		*(volatile uintptr_t *)slot = fathom_arch_return_address();
+		*(volatile uintptr_t *)slot = hijack;
 }
 
-void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack, uint32_t context)
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t hijack,
+		       uint32_t context)
 {
 	graph_push(ip, slot, (uintptr_t)slot, flags, hijack, context);
 }
@@ -380,47 +320,18 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 	return ret;
 }
 
-/*
- * Take the call that returns at `slot` off the stack, record it, and give back its return address in `*ret` if it was
- * replaced. 0 if it is not the simple case; then nothing was done.
- */
-static inline __attribute__((always_inline)) int graph_leave(uintptr_t *slot, uintptr_t *ret,
-							     uintptr_t pin)
+static inline __attribute__((always_inline)) uintptr_t graph_left(uintptr_t *slot, int replaced,
+								  uintptr_t pin)
 {
 	struct graph_here h;
-	struct fathom_shadow *e;
-	unsigned long at;
-	uint32_t delta;
-	uint64_t depth, time;
-	uint8_t *to;
+	uintptr_t ret = 0;
+	enum graph_result got = graph_leave(&h, slot, replaced ? &ret : 0, pin);
 
-	if (!graph_here(&h))
-		return 0;
-	depth = h.task->state - 1; /* far too deep if there is none, or somebody is busy */
-	e = &h.task->shadow[depth];
-	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
-			    fathom_differs(&e->slot, (uintptr_t)slot) ||
-			    fathom_differs(&e->flags, fathom_load(&fathom_graph_plain)) ||
-			    !fathom_ring_look(h.ring, EXIT_BYTES, &at, &time, &delta)))
-		return 0;
-	fathom_task_move(h.task, depth + 1, GUARD_FAST);
-	/* G6: is it still there, now that nobody moves it? A wrong return address would be fatal. */
-	if (fathom_unlikely(fathom_differs(&e->slot, (uintptr_t)slot) ||
-			    !(to = fathom_ring_grab(h.ring, EXIT_BYTES, at, delta)))) {
-		fathom_task_move(h.task, depth + 1, 0);
-		return 0;
-	}
-	graph_put_exit(to, e->func, (uint32_t)depth, h.task->overrun, e->calltime, time,
-		       fathom_port_context(pin));
-	if (ret) {
-		*ret = e->ret;
-		e->ret = 0;
-	}
-	e->slot = 0; /* G1 */
-	fathom_task_move(h.task, depth, 0);
-	fathom_ring_try_commit(h.ring, fathom_ring_end(at, fathom_ring_words(EXIT_BYTES)), time);
-	return 1;
+	if (fathom_unlikely(got == GRAPH_NOT))
+		return graph_leave_slow((uintptr_t)slot, 0, pin);
+	if (fathom_unlikely(got == GRAPH_NESTED))
+		fathom_ring_publish(h.ring, h.end, h.time);
+	return ret;
 }
 
 /* At a return site. Context: any. */
@@ -428,8 +339,7 @@ FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
 
-	if (fathom_unlikely(!graph_leave(slot, 0, pin)))
-		graph_leave_slow((uintptr_t)slot, 0, pin);
+	graph_left(slot, 0, pin);
 	fathom_port_unpin(pin);
 }
 
@@ -454,10 +364,8 @@ static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot, u
 /* At a replaced return. Context: any. */
 FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
-	uintptr_t pin = fathom_port_pin(), ret;
+	uintptr_t pin = fathom_port_pin(), ret = graph_left(slot, 1, pin);
 
-	if (fathom_unlikely(!graph_leave(slot, &ret, pin)))
-		ret = graph_leave_slow((uintptr_t)slot, 0, pin);
 	if (fathom_unlikely(!ret)) /* never jump to 0 */
 		ret = graph_return_again(slot, pin);
 	fathom_port_unpin(pin);

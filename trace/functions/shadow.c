@@ -211,7 +211,7 @@ static __attribute__((noinline)) void shadow_reuse(struct fathom_task *task, uin
 
 	if (i < 0 || fathom_guard_is_nested(task))
 		return;
-	if (task->shadow[i].ret && *slot == fathom_arch_return_address())
+	if (task->shadow[i].ret && fathom_arch_is_return(*slot))
 		return; /* tail call: the caller's return is still to come, from here */
 	fathom_counts()->unwound += task->depth - (uint32_t)i;
 	task->shadow[i].ret = 0;
@@ -263,7 +263,7 @@ void fathom_returns_put_back(void)
 		const struct fathom_shadow *e = &task->shadow[i];
 		volatile uintptr_t *slot = (uintptr_t *)e->slot;
 
-		if (e->ret && *slot == fathom_arch_return_address())
+		if (e->ret && fathom_arch_is_return(*slot))
 			*slot = e->ret;
 	}
 }
@@ -311,7 +311,7 @@ uintptr_t fathom_return_address(uintptr_t slot, uintptr_t ret)
 	struct fathom_task *task;
 	int i;
 
-	if (!ret || ret != fathom_arch_return_address())
+	if (!ret || !fathom_arch_is_return(ret))
 		return ret;
 	task = fathom_port_task_state();
 	i = task ? shadow_above(task, slot) : -1;

@@ -129,6 +129,21 @@ static inline void fathom_put32(void *at, uint32_t v)
 	__builtin_memcpy(at, &v, sizeof(v));
 }
 
+/* What every record begins with, by stores of their own: to put it together first is more work. */
+static inline void fathom_put_common(void *at, uint16_t id, uint32_t context)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint16_t flags = (uint16_t)context;
+	int32_t pid = fathom_port_task();
+
+	fathom_put32(at, id);
+	__builtin_memcpy((uint8_t *)at + 2, &flags, sizeof(flags));
+	__builtin_memcpy((uint8_t *)at + 4, &pid, sizeof(pid));
+#else
+	fathom_put64(at, fathom_common_word(id, context));
+#endif
+}
+
 static inline void fathom_put_word(void *at, uintptr_t v)
 {
 	__builtin_memcpy(at, &v, sizeof(v));
@@ -146,7 +161,17 @@ extern struct tracer_clock fathom_tracer_clock;
 
 static inline uint64_t fathom_to_ns(uint64_t ticks)
 {
-#ifdef __SIZEOF_INT128__
+#ifdef __x86_64__
+	uint64_t ns, low;
+
+	/* The factors stay in memory. */
+	__asm__("mulq %3"
+		: "=&d"(ns), "=a"(low)
+		: "1"(ticks), "m"(fathom_tracer_clock.fraction)
+		: "cc");
+	__asm__("imulq %1, %0" : "+r"(ticks) : "m"(fathom_tracer_clock.whole) : "cc");
+	return ns + ticks;
+#elif defined(__SIZEOF_INT128__)
 	/* Loaded anew each time: two conversions in a row need no register for it then. */
 	return (uint64_t)((unsigned __int128)ticks * fathom_load(&fathom_tracer_clock.fraction) >>
 			  64) +
@@ -211,8 +236,11 @@ enum graph_flag {
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
 /* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
 uint32_t fathom_graph_wanted(uint32_t index, uint32_t context);
-/* Follow a call with these flags; hijack if its function has no return sites. */
-void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, int hijack, uint32_t context);
+/* Follow a call with these flags; `hijack` is put in place of its return address if its function has no return sites, else 0. */
+void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t hijack,
+		       uint32_t context);
+/* What the fast entry could not do. The caller is pinned. */
+void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin);
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
 /*

@@ -19,7 +19,6 @@
 void fathom_arch_entry_function(void);
 void fathom_arch_entry_hijack(void);
 void fathom_arch_entry_any(void);
-void fathom_arch_return(void);
 
 static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
 {
@@ -113,9 +112,4 @@ size_t fathom_arch_site_bytes(void)
 uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 {
 	return (uintptr_t)far_target[site_slot(entry)];
-}
-
-uintptr_t fathom_arch_return_address(void)
-{
-	return (uintptr_t)fathom_arch_return;
 }

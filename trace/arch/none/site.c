@@ -50,7 +50,6 @@ uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 	return 0;
 }
 
-uintptr_t fathom_arch_return_address(void)
+void fathom_arch_return(void)
 {
-	return 0;
 }

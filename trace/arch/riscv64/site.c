@@ -21,14 +21,10 @@
 #error "FATHOM_SAVE_FP: the compiler was told that there are no FP registers (-march)"
 #endif
 void fathom_arch_entry_any_fp(void);
-void fathom_arch_return_fp(void);
-#define SITE_ENTRY  fathom_arch_entry_any_fp
-#define SITE_RETURN fathom_arch_return_fp
+#define SITE_ENTRY fathom_arch_entry_any_fp
 #else
 void fathom_arch_entry_any(void);
-void fathom_arch_return(void);
-#define SITE_ENTRY  fathom_arch_entry_any
-#define SITE_RETURN fathom_arch_return
+#define SITE_ENTRY fathom_arch_entry_any
 #endif
 
 static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
@@ -125,9 +121,4 @@ uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 {
 	(void)entry;
 	return (uintptr_t)SITE_ENTRY;
-}
-
-uintptr_t fathom_arch_return_address(void)
-{
-	return (uintptr_t)SITE_RETURN;
 }

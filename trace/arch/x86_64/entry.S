@@ -67,7 +67,7 @@
 
 /* Functions with return sites were compiled with -pg, which rules -fipa-ra out. */
 	.text
-	entry	fathom_arch_entry_graph, fathom_graph_enter, save_but_r11, restore_but_r11, SAVED_BUT_R11
+	entry	fathom_arch_entry_graph_saved, fathom_graph_enter, save_but_r11, restore_but_r11, SAVED_BUT_R11
 	entry	fathom_arch_entry_hijack, fathom_graph_enter_hijack, save_arguments, restore_arguments, SAVED_ARGUMENTS
 
 	.globl	fathom_arch_entry_function
@@ -127,6 +127,32 @@ fathom_arch_entry_any:
 	ret
 	.size	fathom_arch_entry_any, . - fathom_arch_entry_any
 
+/* What those call that sites call themselves (direct.h): they count on every register. */
+	.macro	saving name, target
+	.globl	\name
+	.type	\name, @function
+	.balign	16
+\name:
+	save_arguments
+	call	\target
+	restore_arguments
+	ret
+	.size	\name, . - \name
+	.endm
+
+	saving	fathom_arch_publish, fathom_ring_publish
+
+	.globl	fathom_arch_enter_general
+	.type	fathom_arch_enter_general, @function
+	.balign	16
+fathom_arch_enter_general:
+	save_arguments
+	xorl	%edx, %edx
+	call	fathom_graph_enter_general
+	restore_arguments
+	ret
+	.size	fathom_arch_enter_general, . - fathom_arch_enter_general
+
 /* In front of `ret`: the slot lies right behind our own return address. */
 	.globl	fathom_arch_exit_ret
 	.type	fathom_arch_exit_ret, @function
@@ -172,5 +198,39 @@ fathom_arch_return:
 	addq	$8, %rsp
 	jmp	*%r11
 	.size	fathom_arch_return, . - fathom_arch_return
+
+/*
+ * From the NOPs in front of a function without return sites (-fpatchable-function-entry=17,12), to which its site jumps: r11 is
+ * the address after the site, and the stack is the function's. The return address is replaced by one that stands after a
+ * call which is made here for that alone: so the function's `ret` is predicted to come here, and ours, after it, to go to its
+ * caller. If the call was not followed nothing was replaced, and nothing is called.
+ */
+	.globl	fathom_arch_entry_prefix
+	.type	fathom_arch_entry_prefix, @function
+	.balign	16
+fathom_arch_entry_prefix:
+	pushq	%r11
+	save_but_r11
+	leaq	-SITE_BYTES(%r11), %rdi
+	leaq	SAVED_BUT_R11 + 8(%rsp), %rsi
+	call	fathom_graph_enter_kept
+	restore_but_r11
+	leaq	fathom_arch_return_kept(%rip), %r11
+	cmpq	%r11, 8(%rsp)
+	popq	%r11
+	jne	2f
+	call	1f
+	.globl	fathom_arch_return_kept
+fathom_arch_return_kept:
+	subq	$8, %rsp
+	save_but_r11
+	leaq	SAVED_BUT_R11(%rsp), %rdi
+	call	fathom_graph_return
+	movq	%rax, SAVED_BUT_R11(%rsp)
+	restore_but_r11
+	ret
+1:	leaq	8(%rsp), %rsp
+2:	jmp	*%r11
+	.size	fathom_arch_entry_prefix, . - fathom_arch_entry_prefix
 
 	.section .note.GNU-stack, "", @progbits

@@ -5,17 +5,18 @@
 
 #define SITE_BYTES 5
 #define OP_CALL	   0xe8
+#define OP_JMP	   0xe9
 #define OP_RET	   0xc3
 #define OP_NOP	   0x90
+#define OP_INT3	   0xcc
 
 /* entry.S */
 void fathom_arch_entry_function(void);
-void fathom_arch_entry_graph(void);
 void fathom_arch_entry_hijack(void);
 void fathom_arch_entry_any(void);
 void fathom_arch_exit_ret(void);
 void fathom_arch_exit_tail(void);
-void fathom_arch_return(void);
+void fathom_arch_entry_prefix(void);
 
 static const uint8_t site_nop[SITE_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
@@ -32,10 +33,50 @@ uintptr_t fathom_arch_site_at(uintptr_t entry)
 	return entry;
 }
 
+/*
+ * What takes the place of the NOPs in front of a function (-fpatchable-function-entry=17,12), for good: lea of what is after the
+ * site into r11, jmp. The site then jumps to it, and the return predictor stays in step (entry.S).
+ */
+#define PREFIX_BYTES 12
+#define PREFIX_HEAD  8
+static const uint8_t prefix_head[PREFIX_HEAD] = {0x4c, 0x8d, 0x1d, PREFIX_BYTES - 7 + SITE_BYTES,
+						 0,    0,    0,	   OP_JMP};
+
+/* Not if it would begin on the page before: that need not be there. */
+static int prefix_is_near(uintptr_t at)
+{
+	return at % 4096 >= PREFIX_BYTES;
+}
+
+static int site_has_prefix(uintptr_t at)
+{
+	return prefix_is_near(at) &&
+	       site_equals((const uint8_t *)at - PREFIX_BYTES, prefix_head, PREFIX_HEAD);
+}
+
+/* NOPs, or the prefix already, or on the way from the one to the other: int3 in the first byte. */
+static int prefix_is_ours(const uint8_t *code, const uint8_t *prefix)
+{
+	for (int i = 0; i < PREFIX_BYTES; i++)
+		if (code[i] != OP_NOP && code[i] != prefix[i] && (i || code[i] != OP_INT3))
+			return 0;
+	return 1;
+}
+
 size_t fathom_arch_site_fixed(uintptr_t at, uint8_t out[FATHOM_PATCH_BYTES_MAX], uintptr_t *where)
 {
-	(void)at, (void)out, (void)where;
-	return 0;
+	int64_t d = (int64_t)((uintptr_t)fathom_arch_entry_prefix - at);
+
+	if (d != (int32_t)d || !prefix_is_near(at))
+		return 0;
+	for (int i = 0; i < PREFIX_HEAD; i++)
+		out[i] = prefix_head[i];
+	for (int i = 0; i < 4; i++)
+		out[PREFIX_HEAD + i] = (uint8_t)((uint32_t)d >> (8 * i));
+	if (!prefix_is_ours((const uint8_t *)at - PREFIX_BYTES, out))
+		return 0;
+	*where = at - PREFIX_BYTES;
+	return PREFIX_BYTES;
 }
 
 /* 90, or 0f 1f with its operand; 66 and 2e may stand in front. */
@@ -45,6 +86,8 @@ size_t fathom_arch_nop_bytes(uintptr_t at)
 	size_t n = 0;
 	uint8_t operand;
 
+	if (site_equals(code, prefix_head, PREFIX_HEAD))
+		return PREFIX_BYTES; /* ours, of an earlier time */
 	while (n < 8 && (code[n] == 0x66 || code[n] == 0x2e))
 		n++;
 	if (code[n] == OP_NOP)
@@ -75,7 +118,7 @@ int fathom_arch_site_ok(uintptr_t at)
 
 	return site_equals(code, site_nop, SITE_BYTES - 1) ||
 	       site_equals(code, plain, SITE_BYTES) || site_equals(code, old, SITE_BYTES) ||
-	       code[0] == OP_CALL;
+	       code[0] == OP_CALL || code[0] == OP_JMP;
 }
 
 enum far_slot {
@@ -89,8 +132,14 @@ enum far_slot {
 };
 
 static void (*const far_target[FAR_NR])(void) = {
-	fathom_arch_entry_function, fathom_arch_entry_graph, fathom_arch_entry_hijack,
-	fathom_arch_entry_any,	    fathom_arch_exit_ret,    fathom_arch_exit_tail,
+	fathom_arch_entry_function,
+#if FATHOM_ARCH_DIRECT
+	fathom_arch_entry_graph,
+#else
+	fathom_arch_entry_graph_saved,
+#endif
+	fathom_arch_entry_hijack,   fathom_arch_entry_any,
+	fathom_arch_exit_ret,	    fathom_arch_exit_tail,
 };
 
 static enum far_slot entry_slot(enum fathom_entry entry)
@@ -131,6 +180,12 @@ size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 			out[i] = site_nop[i];
 		return SITE_BYTES;
 	}
+	if (entry == FATHOM_ENTRY_HIJACK && site_has_prefix(at)) {
+		out[0] = OP_JMP;
+		out[1] = (uint8_t) - (PREFIX_BYTES + SITE_BYTES);
+		out[2] = out[3] = out[4] = 0xff;
+		return SITE_BYTES;
+	}
 	slot = site_slot(at, entry);
 	if (!site_reaches(at, (uintptr_t)far_target[slot], &distance)) {
 		far = fathom_module_far(at);
@@ -151,9 +206,4 @@ size_t fathom_arch_site_bytes(void)
 uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 {
 	return (uintptr_t)far_target[entry_slot(entry)];
-}
-
-uintptr_t fathom_arch_return_address(void)
-{
-	return (uintptr_t)fathom_arch_return;
 }

@@ -8,7 +8,7 @@
 
 struct fathom_config;
 
-#define FATHOM_PATCH_BYTES_MAX 8 /* no instruction that is patched is longer */
+#define FATHOM_PATCH_BYTES_MAX 16 /* the longest: what stands in front of a function on x86_64 */
 
 /*
  * A set of sites to rewrite at once. `at` gives the address of site i and how many bytes it has; addresses ascend with

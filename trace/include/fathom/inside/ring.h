@@ -295,9 +295,12 @@ static inline FATHOM_NOTRACE void *fathom_ring_try(struct fathom_ring *r, uint32
 	return fathom_ring_grab(r, bytes, *at, delta);
 }
 
-/* Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. */
-static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, unsigned long end,
-							 uint64_t time)
+/*
+ * Publish what fathom_ring_try() gave: it is the outermost record, and lies in the page of commit. Keeps R3, R4. close() is 1 if
+ * records of interrupts stand after it: then fathom_ring_publish() is the caller's to call.
+ */
+static inline FATHOM_NOTRACE int fathom_ring_close(struct fathom_ring *r, unsigned long end,
+						   uint64_t time)
 {
 	r->last_time = time;
 	fathom_local_barrier();
@@ -306,7 +309,13 @@ static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, 
 	fathom_store_release(&r->commit, end);
 	fathom_local_barrier();
 	FATHOM_STEP(F);
-	if (fathom_unlikely(fathom_differs(&r->tail, end)))
+	return fathom_differs(&r->tail, end);
+}
+
+static inline FATHOM_NOTRACE void fathom_ring_try_commit(struct fathom_ring *r, unsigned long end,
+							 uint64_t time)
+{
+	if (fathom_unlikely(fathom_ring_close(r, end, time)))
 		fathom_ring_publish(r, end, time);
 }
 
