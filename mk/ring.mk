@@ -77,10 +77,17 @@ $(B)/test/plant/plain-tail/stepping: test/torture/stepping.c $(B)/test/plant/pla
 		$(CURDIR)/test/torture/stepping.c $(RING_SRC) -o stepping
 CHECK_DEPS += $(B)/test/torture/stepping $(B)/test/plant/plain-tail/stepping
 
+# The library whole, with hooks, resizes and snapshots.
+$(B)/test/torture/together: test/torture/together.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+CHECK_DEPS += $(B)/test/torture/together
+
 N ?= 100000000
 .PHONY: torture
-torture: $(B)/test/torture/torture ## N events with nested signal writers and a live reader (N=100000000)
-	$< $(N)
+torture: $(B)/test/torture/torture $(B)/test/torture/together ## N events with nested signal writers and a live reader, in every mode; N more with hooks, resizes and snapshots at once (N=100000000)
+	$(B)/test/torture/torture $(N)
+	$(B)/test/torture/together $(N)
 
 # bench-core: one process with everything in it. LTTng-UST is linked if it is installed.
 BENCH_CORE_SRC := bench/core/core.c $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)

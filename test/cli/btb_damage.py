@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import re
 import sys
 import tempfile
 
@@ -68,6 +69,12 @@ with tempfile.TemporaryDirectory() as work:
         open(hurt, "wb").write(b"\n".join(lines[:ours[-1] + 1] + [extra] + lines[ours[-1] + 1:]))
         rc, _, err = fathom("convert", "-f", hurt, out)
         check(f"{capture}_line_from_nowhere", rc == 0 and open(out, "rb").read() == want and "lost" not in err, err)
+        # More lines than the XOR has words for: what is gone is counted.
+        few = set(ours[len(ours) // 3:len(ours) // 3 + 40])
+        open(hurt, "wb").write(b"\n".join(l for i, l in enumerate(lines) if i not in few))
+        rc, _, err = fathom("convert", "-f", hurt, out)
+        told = re.search(r"lost: (\d+) words in", err)
+        check(f"{capture}_lost_words", len(ours) < 200 or (told and int(told[1]) > 40), err)
         for harm in (gone, cut, bad_character, broken, wrong_place, far_off, coloured):
             bad = []
             for seed in range(12):

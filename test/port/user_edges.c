@@ -21,7 +21,7 @@ static void *mark(void *name)
 	return NULL;
 }
 
-/* user_edges N [mark|kill|fork]: with mark, two threads whose first record is a marker. */
+/* user_edges N [mark|kill|fork|outlive]: with mark, two threads whose first record is a marker. */
 int main(int argc, char **argv)
 {
 	unsigned n = (unsigned)atoi(argv[1]);
@@ -44,6 +44,16 @@ int main(int argc, char **argv)
 		wait(NULL);
 		for (unsigned i = 0; i < n; i++)
 			trace_step(n + i);
+	}
+	if (!strcmp(end, "outlive") &&
+	    !fork()) { /* the child ends as a program does, after its parent */
+		pid_t parent = getppid();
+
+		while (getppid() == parent)
+			usleep(1000);
+		for (unsigned i = 0; i < n; i++)
+			trace_step(n + i);
+		return 0;
 	}
 	puts("done");
 	fflush(stdout);

@@ -96,6 +96,8 @@ def loss(d):
     s = stat(d + "/full")
     kept = int(fathom("query", "--count", d + "/full"))
     check("discard_is_counted", s["lost"] == 100000 - kept > 0, s)
+    first = re.search(r"step: .*", fathom("report", d + "/full"))
+    check("discard_keeps_the_first", first and re.search(r"\b0\b", first[0]), first)
     check("end_says_so", r.stderr == f"fathom: {d}/full: {kept} events, {100000 - kept} lost\n", (r.stderr, kept))
     run(f"buffer_kb=64,cpus=1,out={d}/over", 100000)
     text, kept = fathom("stat", d + "/over"), int(fathom("query", "--count", d + "/over"))
@@ -127,7 +129,22 @@ def killed(d):
     check("a_child_leaves_them_alone", fathom("query", "--count", d + "/forked").strip() == "2000", r)
 
 
+def outlived(d):
+    """A forked child writes nothing, however it ends."""
+    r = run(f"out={d}/parents", 100, "outlive")
+    check("a_child_saves_nothing", fathom("query", "--count", d + "/parents").strip() == "100" and r.stderr.count("events") == 1, r)
+
+
+def sockets(d):
+    """The socket lies in a folder that is the user's alone."""
+    for mode, good in ((0o700, True), (0o707, False), (0o770, False)):
+        os.makedirs(d + f"/run{mode}/fathom")
+        os.chmod(d + f"/run{mode}/fathom", mode)
+        r = run("serve=1,out=", 1, XDG_RUNTIME_DIR=d + f"/run{mode}")
+        check(f"socket_in_a_folder_of_mode_{mode:o}", ("Operation not permitted" in r.stderr) != good, r)
+
+
 with tempfile.TemporaryDirectory() as work:
-    for part in (set_uid, links, sizes, short_writes, markers, loss, killed):
+    for part in (set_uid, links, sizes, short_writes, markers, loss, killed, outlived, sockets):
         part(work)
 done()

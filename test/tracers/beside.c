@@ -371,6 +371,70 @@ TEST(returns_while_sites_change)
 	fathom_user_stop();
 }
 
+static int append(const char *path, const char *line)
+{
+	struct fathom_node node;
+	struct fathom_file f;
+	int ret = fathom_fs_lookup(path, &node);
+
+	if (!ret)
+		ret = fathom_fs_open(&f, &node, FATHOM_O_WRONLY | FATHOM_O_APPEND);
+	if (ret)
+		return ret;
+	ret = fathom_fs_write(&f, line, strlen(line));
+	fathom_fs_close(&f);
+	return ret < 0 ? ret : 0;
+}
+
+/* More probes than there is room for are refused. */
+TEST(probes_have_a_limit)
+{
+	static const char *const lines[] = {"*:stacktrace\n", "*:stacktrace:9\n", "*:traceon\n",
+					    "*:traceon:9\n",  "*:traceoff:9\n",	  "*:dump\n",
+					    "*:cpudump\n",    "*:traceoff\n"};
+	static const char *const files[] = {"set_ftrace_filter", "instances/a/set_ftrace_filter",
+					    "instances/b/set_ftrace_filter"};
+	int err = 0;
+
+	begin();
+	fathom_tracing_off();
+	for (int i = 0; i < 24 && !err; i++)
+		err = append(files[i / 8], lines[i % 8]);
+	CHECK_EQ(err, -FATHOM_ENOSPC);
+	fathom_user_stop();
+}
+
+static unsigned int count_of(const char *s, char c)
+{
+	unsigned int n = 0;
+
+	for (; *s; s++)
+		n += *s == c;
+	return n;
+}
+
+/* Entries go off before return sites: a call that is seen is seen to return. */
+TEST(entries_go_off_first)
+{
+	struct fathom_config config;
+
+	begin();
+	filter("ret_*");
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	CHECK_EQ(fathom_set("trace", ""), 0);
+	config = fathom_core.config;
+	real_sync = config.sync;
+	config.sync = call_at_sync;
+	fathom_arch_patch_init(&config);
+	synced = 0;
+	CHECK_EQ(fathom_set("set_ftrace_filter", "hij_leaf"), 0);
+	CHECK(synced > 3);
+	fathom_arch_patch_init(&fathom_core.config);
+	has("trace", "");
+	CHECK_EQ(count_of(text, '{'), count_of(text, '}'));
+	fathom_user_stop();
+}
+
 /* A line of the profile has the counts of one moment, however it is read: time and hits make the average. */
 TEST(profile_read_in_parts)
 {

@@ -6,6 +6,8 @@
 #include "harness.h"
 #include "port.h"
 #include "events/modules.h"
+#include "functions/listeners.h"
+#include "functions/shadow.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
 #include "traced.h"
@@ -178,11 +180,12 @@ static struct fathom_module module_of(const char *name, const char *prefix)
 
 TEST(modules)
 {
-	static struct fathom_module rets, gone;
+	static struct fathom_module rets, again, gone;
 	static char nothing[16];
 	char line[32];
 
 	rets = module_of("rets", "ret_");
+	again = rets;
 	gone = (struct fathom_module){
 		.name = "gone", .from = (uintptr_t)nothing, .to = (uintptr_t)nothing + 16};
 	CHECK_EQ(filter("*mid:mod:rets"), 0); /* not there: kept, and nothing is traced */
@@ -204,7 +207,7 @@ TEST(modules)
 	CHECK_EQ(filter("!*:mod:other"), 0);
 	CHECK_EQ(filter("!*:mod:other"), -FATHOM_EINVAL);
 	CHECK_EQ(waiting(FATHOM_SET_FILTER), 0);
-	CHECK_EQ(fathom_module_add(&rets), -FATHOM_EEXIST);
+	CHECK_EQ(fathom_module_add(&again), -FATHOM_EEXIST);
 	CHECK_EQ(filter("nosuch:mod:rets"), -FATHOM_EINVAL);
 	CHECK_EQ(filter(":mod:rets"), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
@@ -394,6 +397,84 @@ TEST(probes)
 	clean();
 }
 
+/* A probe that is not there is not removed, though one of its kind is elsewhere. */
+TEST(probes_of_others)
+{
+	CHECK_EQ(filter("ret_leaf:stacktrace"), 0);
+	CHECK_EQ(filter("!ret_mid:stacktrace"), -FATHOM_EINVAL);
+	CHECK_EQ(probe_count(), 1);
+	CHECK_EQ(filter("!ret_leaf:stacktrace"), 0);
+	clean();
+}
+
+/* Linux's count of repeats has 16 bits: the 65,536th begins anew. */
+TEST(repeats_have_a_limit)
+{
+	struct function_last last = {.ip = 1, .parent_ip = 2, .count = 0xfffe};
+
+	CHECK_EQ(fathom_function_repeats(&last, NULL, 1, 2, 0), 1);
+	CHECK_EQ(last.count, 0xffff);
+	CHECK_EQ(fathom_function_repeats(&last, NULL, 1, 2, 0), 0);
+	CHECK_EQ(fathom_function_repeats(&last, NULL, 1, 3, 0), 0);
+}
+
+/* ---- the shadow stack, with calls made up ---- */
+
+static uint64_t unwound(void)
+{
+	struct fathom_tracer_stats st;
+
+	fathom_tracer_stats(&st);
+	return st.unwound;
+}
+
+/* Call 1 returned: those below it on its stack are gone and counted, one on another stack is not. */
+TEST(calls_of_two_stacks)
+{
+	static struct fathom_task task;
+	uintptr_t far = 0x1000, top = far + 16 * FATHOM_STACK_BYTES;
+	uint64_t before = unwound();
+
+	task = (struct fathom_task){.depth = 5};
+	task.shadow[0] = (struct fathom_shadow){.slot = top, .ret = 1};
+	task.shadow[1] = (struct fathom_shadow){.slot = top - 64, .ret = 2};
+	task.shadow[2] = (struct fathom_shadow){.slot = top - 128, .ret = 3};
+	task.shadow[3] = (struct fathom_shadow){.slot = far, .ret = 4};
+	task.shadow[4] = (struct fathom_shadow){.slot = top - 192, .ret = 5};
+	fathom_shadow_unwind(&task, 1);
+	CHECK_EQ(unwound() - before, 3);
+	CHECK_EQ(task.depth, 3);
+	CHECK_EQ(task.shadow[2].ret, 4);
+}
+
+/* Stacks are walked inside of a call whose return was replaced. */
+static size_t look_through(int unused)
+{
+	volatile uintptr_t *at = (volatile uintptr_t *)__builtin_frame_address(0);
+	uintptr_t hijacked = fathom_arch_return_address();
+
+	(void)unused;
+	for (int i = 0; i < 200; i++)
+		if (at[i] == hijacked)
+			return fathom_return_address((uintptr_t)&at[i], hijacked);
+	return 0;
+}
+
+TEST(replaced_returns_are_seen_through)
+{
+	uintptr_t real;
+
+	filter("hij_through");
+	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
+	real = hij_through(look_through, 0);
+	fathom_tracer_set("nop");
+	CHECK(real != 0 && real != fathom_arch_return_address());
+	CHECK(real > (uintptr_t)test_replaced_returns_are_seen_through &&
+	      real < (uintptr_t)test_replaced_returns_are_seen_through + 4096);
+	CHECK_EQ(fathom_return_address(1, 12345), 12345);
+	clean();
+}
+
 TEST(stack_tracer)
 {
 	static struct fathom_stack_seen seen;
@@ -492,6 +573,77 @@ TEST(profile_of_a_return)
 	fathom_text_init(&t, buf, sizeof(buf));
 	fathom_profile_line(0, order[0], &t);
 	CHECK(strstr(fathom_text_cstr(&t), "  ret_leaf                                 0  "));
+	clean();
+}
+
+static size_t spin(int ms)
+{
+	uint64_t from = fathom_port_clock(), ns = (uint64_t)ms * 1000000;
+
+	while (fathom_to_ns(fathom_port_clock() - from) < ns)
+		;
+	return 0;
+}
+
+static size_t nest(int ms)
+{
+	return ret_through(spin, ms);
+}
+
+/* Of the only function in the profile: its time and s^2, in us. */
+static double profile_number(int column)
+{
+	static uint32_t order[1024];
+	char buf[256], *s = buf, *unit;
+	struct fathom_text t;
+	double v = 0;
+
+	CHECK_EQ(fathom_profile_order(0, order), 1);
+	fathom_text_init(&t, buf, sizeof(buf));
+	fathom_profile_line(0, order[0], &t);
+	fathom_text_cstr(&t);
+	for (int i = 0; i <= column && (unit = strstr(s, " us")); i++, s = unit + 3) {
+		for (s = unit; s > buf && s[-1] != ' '; s--)
+			;
+		v = strtod(s, NULL);
+	}
+	return v;
+}
+
+/* Without graph-time a function has its own time: of a call in a call the outer one has next to none. */
+TEST(profile_of_own_time)
+{
+	uint64_t from;
+	double took;
+
+	filter("ret_through");
+	CHECK_EQ(fathom_tracer_option_set(FATHOM_OPT_GRAPH_GRAPH_TIME, 0), 0);
+	CHECK_EQ(fathom_profile_set(1), 0);
+	from = fathom_port_clock();
+	ret_through(nest, 5);
+	took = (double)fathom_to_ns(fathom_port_clock() - from) / 1000;
+	CHECK_EQ(fathom_profile_set(0), 0);
+	CHECK_EQ(fathom_tracer_option_set(FATHOM_OPT_GRAPH_GRAPH_TIME, 1), 0);
+	CHECK(profile_number(0) > 4900 && profile_number(0) < took * 1.2);
+	clean();
+}
+
+/* 1 ms and 3 ms beside two calls of no time: n * sum of squares - square of sums, by n (n - 1). */
+TEST(profile_of_spread)
+{
+	uintptr_t ip = (uintptr_t)ret_leaf;
+	double spread;
+
+	while (fathom_site_find(ip) < 0)
+		ip++;
+	filter("ret_leaf");
+	CHECK_EQ(fathom_profile_set(1), 0);
+	ret_leaf(1), ret_leaf(1);
+	fathom_profile_leave(ip, 1000000, 1000000);
+	fathom_profile_leave(ip, 3000000, 3000000);
+	CHECK_EQ(fathom_profile_set(0), 0);
+	spread = profile_number(2);
+	CHECK(spread > 1800000 && spread < 2200000);
 	clean();
 }
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* patch_words.c -- the patcher of aarch64 and riscv64, and the branches it writes, on this machine with a made-up port. */
+#define _GNU_SOURCE /* registers of a signal's context */
 #include "arch/text.h"
 #include "arch/arch.h"
 #include "fathom/inside/errno.h"
 #include "fathom/trace.h"
 #include "harness.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 
 /*
  * Linked with trace/arch/{text,patch_word}.c and one architecture's site.c, nothing else of the library. Text is an array, its
@@ -121,6 +126,54 @@ TEST(words_are_written_flushed_and_synced)
 	CHECK_EQ(alias[7], 0x04030201);
 	CHECK(flushed_alias == &alias[7] && flushed_at == (uintptr_t)&running[7]);
 }
+
+#ifdef __x86_64__
+
+static uint32_t *guarded; /* a page that cannot be written to: every store to it is seen */
+static int stores;
+
+static void on_store(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	int step = sig == SIGSEGV; /* let this one instruction through */
+
+	(void)info;
+	stores += step;
+	mprotect(guarded, 4096, step ? PROT_READ | PROT_WRITE : PROT_READ);
+	if (step)
+		uc->uc_mcontext.gregs[REG_EFL] |= 0x100;
+	else
+		uc->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+}
+
+static void *guarded_map(void *at, size_t bytes)
+{
+	(void)bytes;
+	return (uint8_t *)guarded + ((uint8_t *)at - (uint8_t *)running);
+}
+
+/* A CPU that runs the word meanwhile sees the old one or the new one: there is one store. */
+TEST(a_word_is_one_store)
+{
+	struct fathom_config c = {.nr_cpus = 1, .text_map = guarded_map};
+	struct sigaction sa = {.sa_sigaction = on_store, .sa_flags = SA_SIGINFO}, segv, trap;
+
+	guarded = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fathom_arch_patch_init(&c);
+	log_text[0] = 0;
+	stores = 0;
+	sigaction(SIGSEGV, &sa, &segv);
+	sigaction(SIGTRAP, &sa, &trap);
+	CHECK_EQ(fathom_arch_patch_many(&two), 2);
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGTRAP, &trap, NULL);
+	CHECK_EQ(stores, 2);
+	CHECK_EQ(guarded[3], 0x12345678);
+	CHECK_EQ(guarded[7], 0x04030201);
+	munmap(guarded, 4096);
+}
+
+#endif
 
 TEST(sync_is_used_before_stop)
 {

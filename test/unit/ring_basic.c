@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ring_basic.c -- the ring, one context at a time: order, time, loss, modes, resize, bad input. */
+#include <signal.h>
+#include <sys/mman.h>
 #include <stdint.h>
 #include "harness.h"
 #include "fathom/inside/errno.h"
@@ -161,7 +163,7 @@ TEST(ring_modes_switch)
 	struct fathom_record rec;
 
 	fathom_ring_overwrite(r, 0);
-	while (put(r, 1, 100))
+	for (int i = 0; i < 1000 && put(r, 1, 100); i++)
 		;
 	CHECK_EQ(stats().full, 1);
 	fathom_ring_overwrite(r, 1);
@@ -339,6 +341,75 @@ TEST(ring_iterate)
 	CHECK_EQ(last, 4999);
 	CHECK_EQ(fathom_ring_consume(r, &rec), 1);
 	CHECK_EQ(tag_of(&rec), 10);
+}
+
+static struct fathom_ring *lapped;
+static struct wire_page *lapped_copy;
+
+/* The writer comes round while the iterator copies a page. */
+static void lap_it(int sig)
+{
+	(void)sig;
+	mprotect(lapped_copy, 4096, PROT_READ | PROT_WRITE);
+	for (uint32_t i = 300; i < 5000; i++)
+		put(lapped, i, 24);
+}
+
+TEST(ring_iterate_what_changes)
+{
+	struct fathom_ring *r = fresh(4);
+	struct sigaction sa = {.sa_handler = lap_it, .sa_flags = SA_NODEFER}, old;
+	struct fathom_ring_iter it;
+	struct fathom_record rec;
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < 300; i++)
+		put(r, i, 24);
+	lapped = r;
+	lapped_copy = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &sa, &old);
+	fathom_ring_iter_init(&it, r, lapped_copy);
+	while (fathom_ring_iter_next(&it, &rec)) {
+		CHECK_EQ(tag_of(&rec), next + (uint32_t)rec.lost);
+		next = tag_of(&rec) + 1;
+	}
+	CHECK_EQ(next, 5000);
+	sigaction(SIGSEGV, &old, NULL);
+	munmap(lapped_copy, 4096);
+}
+
+/* What a reader took of the page in writing is not counted as still there. */
+TEST(ring_stats_of_a_part)
+{
+	struct fathom_ring *r = fresh(4);
+	struct fathom_record rec;
+
+	for (uint32_t i = 0; i < 10; i++)
+		put(r, i, 24);
+	CHECK_EQ(stats().bytes, 10 * 28);
+	CHECK_EQ(fathom_ring_consume(r, &rec), 1);
+	CHECK_EQ(stats().bytes, 9 * 28);
+	put(r, 10, 24);
+	CHECK_EQ(stats().bytes, 10 * 28);
+	for (uint32_t i = 0; i < 10; i++)
+		CHECK_EQ(fathom_ring_consume(r, &rec), 1);
+	CHECK_EQ(stats().bytes, 0);
+}
+
+/* A writer that looked at the ring before a resize must not find what it saw again. */
+TEST(ring_resize_goes_on_in_laps)
+{
+	struct fathom_ring *r = fresh(4);
+
+	for (uint32_t k = 0; k < 5; k++) {
+		unsigned long before;
+
+		for (uint32_t i = 0; i < 5000; i++)
+			put(r, i, 24);
+		before = r->tail >> FATHOM_POS_LAP_SHIFT;
+		CHECK_EQ(fathom_ring_resize(r, 2 + k % 3), 0);
+		CHECK(r->tail >> FATHOM_POS_LAP_SHIFT > before);
+	}
 }
 
 TEST(ring_resize)
@@ -627,6 +698,7 @@ TEST(ring_absolute)
 	fathom_ring_absolute(r, 1);
 	for (uint32_t i = 0; i < 300; i++)
 		CHECK(put(r, i, 12));
+	CHECK_EQ(stats().bytes, 300 * (4 + 12 + 8)); /* each with its stamp */
 	CHECK(!put(r, 0, FATHOM_RING_EVENT_MAX));
 	fathom_ring_absolute(r, 0);
 	CHECK(put(r, 300, 12));

@@ -115,4 +115,20 @@ TEST(nested_after_every_instruction)
 	printf("  %u traps, %u events inside %u\n", traps, 2 * inner, outer);
 }
 
+/* A kernel that was in for longer than 32 bits of ticks: the longest that can be said, not what is left of it. */
+TEST(a_long_stay)
+{
+	struct wire_sel4_entry e = {0};
+
+	nr_out = 0;
+	start();
+	fathom_stream_kernel_entry(&e, 0);
+	fathom_stream.cpu[0].entry -= 5ull << 32;
+	fathom_stream_kernel_exit();
+	collect();
+	REQUIRE(nr_out >= 3);
+	CHECK_EQ(out[nr_out - 2], 0xffff);
+	CHECK_EQ(out[nr_out - 1], 0xffff);
+}
+
 TEST_MAIN

@@ -100,7 +100,7 @@ TEST(asking_is_free)
 	for (uint64_t k = 0; k < 100000; k++)
 		CHECK(idmap_find(&m, k) == (k == 7 ? &thing : NULL));
 	CHECK_EQ(m.nr, 1);
-	CHECK_EQ(m.cap, 256);
+	CHECK_EQ(m.cap, 16);
 	idmap_free(&m);
 }
 
@@ -119,6 +119,9 @@ TEST(a_file_is_whole_or_the_old_one)
 	CHECK_EQ(write_text(path, "new", false, 0), 0);
 	CHECK_STR(content(path), "new");
 	CHECK_EQ(write_text(path, "newer", true, 0), -EEXIST);
+	CHECK_EQ(output_open(&o, path, true), -EEXIST); /* before anything is done for it */
+	CHECK(output_is_input(path, path) && !output_is_input(path, dir));
+	CHECK_EQ(write_text("/dev/full", "x", false, 0), -ENOSPC);
 	CHECK_STR(content(path), "new");
 	CHECK_EQ(write_text(other, "half", true, -ENODATA), -ENODATA);
 	CHECK_EQ(files(), 1);

@@ -18,16 +18,17 @@
 
 static char dir[] = "/tmp/fathom-capture-XXXXXX";
 
+static bool made; /* the name alone does not tell: it may have an X of its own */
+
 static const char *in_dir(const char *name)
 {
 	static char path[4][128];
 	static unsigned turn;
 	char *to = path[turn++ % 4];
 
-	if (!strchr(dir, 'X'))
-		return snprintf(to, 128, "%s/%s", dir, name), to;
-	if (!mkdtemp(dir))
+	if (!made && !mkdtemp(dir))
 		abort();
+	made = true;
 	return snprintf(to, 128, "%s/%s", dir, name), to;
 }
 
@@ -400,7 +401,7 @@ TEST(nothing_is_left)
 	char command[64];
 
 	snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK(strchr(dir, 'X') || !system(command));
+	CHECK(!made || !system(command));
 }
 
 TEST_MAIN

@@ -269,6 +269,10 @@ TEST(filter_language)
 	CHECK_EQ(keeps("comm !~ \"^kw\""), 0);
 	CHECK_EQ(keeps("small & 8"), 1);
 	CHECK_EQ(keeps("small & 1"), 0);
+	CHECK_EQ(keeps("small <= 200 && neg <= -5 && small >= 200 && neg >= -5"), 1);
+	CHECK_EQ(keeps("small < 200"), 0);
+	CHECK_EQ(keeps("small > 200"), 0);
+	CHECK_EQ(keeps("!(small <= 200)"), 0);
 	CHECK_EQ(keeps("(small & 0xf) == 8"), 1);
 	CHECK_EQ(keeps("small + 1 == 201 && !(neg == 3)"), 1);
 	CHECK_EQ(keeps("msg == hello"), 1);

@@ -167,6 +167,15 @@ TEST(streams_one_after_another)
 	scan_rewind(sc);
 	CHECK((e = scan_next(sc)) && number_in(e) == 2);
 	scan_close(sc);
+	/* Each stream begins at the time asked for, in the middle of a page. */
+	sc = scan_open(s, &choices[1], &by_stream);
+	for (nr = bad = 0; (e = scan_next(sc)); nr++)
+		bad += e->time < choices[1].from;
+	for (uint32_t i = wanted = 0; i < NR; i++)
+		wanted += want(&choices[1], i);
+	CHECK_EQ(nr, wanted);
+	CHECK_EQ(bad, 0);
+	scan_close(sc);
 	source_close(s);
 }
 

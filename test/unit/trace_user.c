@@ -40,9 +40,13 @@ static void *one_step(void *arg)
 
 TEST(bad_options)
 {
+	static char text[400];
+
 	CHECK_EQ(fathom_user_start("events=nosuch"), -EINVAL);
 	CHECK_EQ(fathom_user_start("cpus=0"), -EINVAL);
 	CHECK_EQ(fathom_user_start("buffer_kb=12x"), -EINVAL);
+	memset(stpcpy(text, "out=/tmp/"), 'x', 300); /* not the file of the first 255 */
+	CHECK_EQ(fathom_user_start(text), -EINVAL);
 	CHECK_EQ(fathom_user_save("/tmp/never"), -EINVAL);
 	fathom_user_stop();
 }

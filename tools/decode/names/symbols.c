@@ -24,7 +24,7 @@ struct entry {
 #define NAME_MASK   0x1fffffffu
 #define NAME_DATA   0x20000000u /* of a module, and not code: what lies after it is not its */
 #define NAME_MODULE 0x40000000u /* it is followed by its module's */
-#define NAME_SKIP   0x80000000u /* trace-cmd does not take it: absolute, or ARM's mapping symbols */
+#define NAME_SKIP   0x80000000u /* trace-cmd does not take it: absolute */
 
 struct symbols {
 	struct entry *e;
@@ -203,7 +203,9 @@ static bool kallsyms_line(struct symbols *t, char *p, char *end)
 		end[-1] = 0;
 		at |= NAME_MODULE | (strchr("bBdDrR", type) ? NAME_DATA : 0);
 	}
-	if (*name == '$' || type == 'a' || type == 'A')
+	if (*name == '$') /* a mark of ARM's or RISC-V's assembler */
+		return true;
+	if (type == 'a' || type == 'A')
 		at |= NAME_SKIP;
 	put_entry(t, addr, 0, at);
 	return true;
