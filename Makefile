@@ -42,7 +42,7 @@ $(B)/host/%.o: %.c
 
 # What a file embeds (view/embed.h) is part of it.
 $(foreach k,host host-san,$(B)/$(k)/tools/view/flame_svg.o): tools/view/flame.js tools/view/flame.css
-$(foreach k,host host-san,$(B)/$(k)/tools/view/timeline.o): tools/view/timeline.js tools/view/timeline.css
+$(foreach k,host host-san,$(B)/$(k)/tools/view/page/page.o): $(wildcard tools/view/page/*.js tools/view/page/*.css tools/view/page/*.html)
 
 $(B)/fathom: $(TOOLS_OBJ)
 	$(CC) $(TOOLS_CFLAGS) $^ $(FATHOM_LIBS) -o $@

@@ -11,7 +11,7 @@ CHECK_FAST_DEPS += $(B)/test/unit/tools_damage
 CHECK_DEPS      += $(B)/test/torture/tools_damage
 
 # A large trace for benchmarks: `build/bench/gen_trace FILE MEGABYTES [CPUS]`.
-$(B)/bench/gen_trace: bench/gen_trace.c $(B)/host/wire/tracedat_write.o
+$(B)/bench/gen_trace: bench/gen_trace.c $(B)/host/wire/tracedat_write.o $(B)/host/wire/text.o
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) $^ -o $@
 

@@ -8,17 +8,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from maketrace import Maker, entry, exec_, exit_, page, switch, tick, wakeup
+from pagedata import Page
 from tracedata import Traces, check, done, fathom
 
 
 def page_of(path, *args):
-    html = fathom("timeline", "-o", "-", *args, path)[1]
-    return json.loads(re.search(r'type="application/json">\n(.*?)</script>', html, re.S)[1])
-
-
-def lane(data, label, kind):
-    v = [x for l in data["lanes"] if l["label"] == label for x in l[kind]]
-    return [tuple(v[i:i + 4]) for i in range(0, len(v), 4)]
+    return Page(fathom("timeline", "-o", "-", *args, path)[1])
 
 
 def graph(path, *args):
@@ -27,6 +22,7 @@ def graph(path, *args):
 
 
 MS = 1000000
+NOT_RECORDED = 0xfffffe
 F = [0x1000 * i for i in range(20)]
 
 with Traces() as t:
@@ -36,11 +32,10 @@ with Traces() as t:
     path = make.trace([page([(1 * MS, switch(0, 0, 7, b"swapper", b"seven")), (2 * MS, tick(7))]),
                        page([(9 * MS, tick(8)), (10 * MS, switch(8, 1, 0))], lost=80)])
     data = page_of(path)
-    names = data["names"]
-    ran = [(a, a + n, names[k]) for a, n, k, _ in lane(data, "cpu 0", "tasks")]
+    ran = [(a, b, name) for a, b, name, _ in data.of("cpu", 0)]
     check("no_task_runs_through_a_loss", (0, 1 * MS, "seven-7") in ran and not any(a < 8 * MS and b > 1 * MS for a, b, _ in ran), ran)
-    check("the_loss_is_drawn_with_its_number", lane(data, "cpu 0", "lost") == [(1 * MS, 8 * MS, 80, 0)], lane(data, "cpu 0", "lost"))
-    check("the_page_says_what_was_lost", "80 events" in data["lost"], data["lost"])
+    check("the_loss_is_drawn_with_its_number", data.of("lost", 0) == [(1 * MS, 8 * MS, 80, 0)], data.of("lost", 0))
+    check("the_page_says_what_was_lost", "80 events" in data.meta["lost"], data.meta["lost"])
     slices = [(round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000), e["name"]) for e in
               json.loads(fathom("convert", path, "-", "--form", "json")[1])["traceEvents"] if e["ph"] == "X"]
     check("nor_in_chrome_json", not any(a < 9 * MS and b > 2 * MS and "lost" not in n for a, b, n in slices) and
@@ -67,13 +62,10 @@ with Traces() as t:
           (tasks[7]["running_ns"], tasks[6]["running_ns"], p["cpus"][0]["unknown_ns"]) == (2 * MS, 2 * MS, 0), p)
 
     path = t.path("lost_v6.dat")
-    data = page_of(path, "--max", "1000000")
-    bad = 0
-    for l in data["lanes"]:
-        lost = [tuple(l["lost"][i:i + 2]) for i in range(0, len(l["lost"]), 4)]
-        for i in range(0, len(l["tasks"]), 4):
-            bad += any(l["tasks"][i] < b and l["tasks"][i] + l["tasks"][i + 1] > a for a, b in lost)
-    check("real_losses_are_empty", bad == 0 and sum(len(l["lost"]) for l in data["lanes"]) > 0, bad)
+    data = page_of(path)
+    lost = {cpu: data.of("lost", cpu) for cpu in (0, 1)}
+    bad = sum(a < d and b > c for cpu in (0, 1) for a, b, _, _ in data.of("cpu", cpu) for c, d, _, _ in lost[cpu])
+    check("real_losses_are_empty", bad == 0 and lost[0] and lost[1], bad)
 
     # After a merge nothing of one trace goes on to the end of the other, and CPUs without switches are there.
     short = make.trace([page([(1 * MS, switch(0, 0, 7, b"swapper", b"seven")), (2 * MS, tick(7))])])
@@ -82,11 +74,10 @@ with Traces() as t:
     rc, _, err = fathom("merge", long, short, "-o", both)
     for name, path in (("merged", both),):
         data = page_of(path)
-        names = data["names"]
-        ran = {l["label"]: [(a, a + n, names[k]) for a, n, k, _ in lane(data, l["label"], "tasks")] for l in data["lanes"]}
-        check(f"{name}_ends_with_its_own_trace", rc == 0 and ran.get("cpu 1") and max(b for _, b, _ in ran["cpu 1"]) == 1 * MS, (err, ran))
-        check(f"{name}_has_the_cpu_without_switches", ran.get("cpu 0") and ran["cpu 0"][-1][1] == 99 * MS, ran)
-        check(f"{name}_shows_what_was_not_recorded", (1 * MS, 99 * MS, 0, 1) in lane(data, "cpu 1", "lost"), lane(data, "cpu 1", "lost"))
+        ran = {cpu: [(a, b, n) for a, b, n, _ in data.of("cpu", cpu)] for cpu in (0, 1)}
+        check(f"{name}_ends_with_its_own_trace", rc == 0 and ran[1] and max(b for _, b, _ in ran[1]) == 1 * MS, (err, ran))
+        check(f"{name}_has_the_cpu_without_switches", ran[0] and ran[0][-1][1] == 99 * MS, ran)
+        check(f"{name}_shows_what_was_not_recorded", (1 * MS, 99 * MS, NOT_RECORDED, 0) in data.of("lost", 1), data.of("lost", 1))
 
     # An interrupt between a call's time and its entry record: inside it, and counted once.
     path = make.trace([page([
@@ -134,8 +125,8 @@ with Traces() as t:
     # A record that comes late, because of an interrupt, does not move its call.
     path = make.trace([page([(1000, entry(7, F[1], 0)), (2000, exit_(7, F[1], 0, 900, 1900)), (3000, entry(7, F[1], 0)),
                              (700000, exit_(7, F[1], 0, 2900, 4900))])])
-    calls = lane(page_of(path), "seven-7", "calls")
-    check("a_late_record_is_not_a_late_call", [c[:2] for c in calls] == [(0, 900), (1900, 2000)], calls)
+    calls = page_of(path).of("calls", "seven-7")
+    check("a_late_record_is_not_a_late_call", [c[:2] for c in calls] == [(0, 900), (1900, 3900)], calls)
     # function_graph's own count of calls that it did not follow.
     path = make.trace([page([(1000, entry(7, F[1], 0)), (2000, exit_(7, F[1], 0, 900, 1900, 4)), (3000, entry(7, F[1], 0)),
                              (4000, exit_(7, F[1], 0, 2900, 3900, 10))])])
@@ -176,7 +167,7 @@ with Traces() as t:
     # Tasks that have exited are named by what the scheduler recorded.
     path = make.trace([page([(1000, switch(0, 0, 9, b"swapper/0", b"shortlived")), (2000, entry(9, F[1], 0)), (3000, exit_(9, F[1], 0, 2000, 3000)),
                              (4000, switch(9, 16, 0, b"shortlived", b"swapper/0"))])])
-    check("exited_tasks_have_names", "shortlived-9" in fathom("graph", path)[1] and "shortlived-9" in page_of(path)["names"] and
+    check("exited_tasks_have_names", "shortlived-9" in fathom("graph", path)[1] and [9, "shortlived"] in page_of(path).meta["tasks"] and
           "shortlived-9" in fathom("stat", path)[1], fathom("graph", path)[1] + fathom("stat", path)[1])
 
     # seL4: one stack per CPU, emptied by an exit; a return without its call has no time; no unit without a clock.

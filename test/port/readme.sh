@@ -24,7 +24,8 @@ cc -O2 -fpatchable-function-entry=5 -fno-ipa-ra -DFATHOM_PATCH=1 -I. -Itrace -It
 mkdir "$work/calls.d" && (cd "$work/calls.d" && FATHOM_TRACE=tracer=function_graph ../calls)
 check calls_as_linux_draws_them test "$(build/fathom report --trace "$work/calls.d/trace.dat" | grep -cE '^ +[0-9]+\).*\|  till\(\)')" -eq 2
 check calls_as_a_tree grep -qE '1 +[0-9.]+ %    till$' <(build/fathom graph --min 0 "$work/calls.d/trace.dat")
-check calls_over_time grep -q '"till"' <(build/fathom timeline -o - "$work/calls.d/trace.dat" 2>/dev/null)
+check calls_over_time grep -q '"till"' <(build/fathom timeline -o - "$work/calls.d/trace.dat" 2>/dev/null |
+	PYTHONPATH=test/lib python3 -c 'import json, sys, pagedata; print(json.dumps(pagedata.Page(sys.stdin.read()).meta["names"]))')
 if command -v trace-cmd >/dev/null; then
 	trace-cmd report -i "$work/trace.dat" >"$work/tc" 2>"$work/err"
 	check trace_cmd_reads_it test "$(grep -c ' order: ' "$work/tc")" -eq 2000

@@ -9,7 +9,7 @@
 #include "view/export.h"
 #include "view/latency.h"
 #include "view/profile.h"
-#include "view/timeline.h"
+#include "view/page/page.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -127,13 +127,18 @@ static void answer(struct source *s)
 				    .bold = "",
 				    .plain = ""};
 	struct profile_options p = {.walk = walk, .bold = "", .plain = "", .function = "schedule"};
-	struct timeline_options t = {.title = "x", .choice = &all, .max = 100000};
-	struct timeline_result r;
+	struct lanes_options lo = {.choice = &all, .no_file = true};
+	struct page_options t = {.title = "x", .choice = &all, .max_bytes = 5 << 20};
+	struct page_result r;
+	struct lanes *lanes;
 	FILE *nowhere = fopen("/dev/null", "w");
 
 	CHECK(latency_print(s, &l, nowhere) != -ENOMEM);
 	CHECK(profile_print(s, &p, nowhere) != -ENOMEM);
-	CHECK(timeline_html(s, &t, nowhere, &r) != -ENOMEM);
+	if (!lanes_open(s, &lo, &lanes)) {
+		CHECK(page_write(s, lanes, &t, nowhere, &r) != -ENOMEM);
+		lanes_close(lanes);
+	}
 	export_events(s, &all, EXPORT_CHROME, nowhere);
 	fclose(nowhere);
 }

@@ -411,6 +411,11 @@ static void tell_losses(const struct source *s)
 	account_free(&a);
 }
 
+bool options_name_source(const struct options *o)
+{
+	return o->source.formats || o->source.symbols || o->source.cmdlines || o->source.meta;
+}
+
 void options_tell_missing(const struct source *s)
 {
 	if (s->damage_total)

@@ -92,6 +92,8 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, struct source *s);
+/* Does the line name symbols, tasks or formats that are not the trace's own? What is kept beside the trace does not fit then. */
+bool options_name_source(const struct options *o);
 /* The trace was read: a line if parts of it are damaged, and one if it says that it lost events or calls. */
 void options_tell_missing(const struct source *s);
 /* True, with a word, if the trace is the text of a latency tracer: there are no events to ask about. */

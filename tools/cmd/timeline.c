@@ -2,7 +2,7 @@
 /* timeline.c -- fathom timeline: a trace over time, as a page for a browser. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "view/timeline.h"
+#include "view/page/page.h"
 #include "base/diag.h"
 #include "base/output.h"
 
@@ -12,24 +12,24 @@
 #include <string.h>
 
 static const char *output, *title;
-static uint64_t max = 200000;
+static uint64_t max_mb = 5;
 
 static const struct option_spec own[] = {
-	{"output", 'o', "FILE", "the output file (default: beside the trace; - is stdout)",
+	{"output", 'o', "FILE", "where to write (FILE.html beside the trace; - is stdout)",
 	 OPTION_STRING, &output, NULL},
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &title, NULL},
-	{"max", 0, "N", "slices and marks on the page (200000)", OPTION_NUMBER, &max, NULL},
+	{"max-size", 0, "MB", "of the page: a larger one is finer (5)", OPTION_NUMBER, &max_mb,
+	 NULL},
 	{0},
 };
 
 static const struct command_spec spec = {
 	.name = "timeline",
 	.args = "FILE",
-	.about = "Draw a trace over time, as one page for a browser: which task ran on which CPU "
-		 "and how "
-		 "long it had\nwaited, interrupts, calls of function_graph, every other event as a "
-		 "mark. "
-		 "Zoom, move, search.",
+	.about = "Draw a trace over time, as one page for a browser: what each task did and on "
+		 "which CPU, interrupts,\nsystem calls, calls of function_graph, every other "
+		 "event as a mark. The whole trace is on the page,\nas fine as its size allows; "
+		 "`fathom view` shows all of it at any zoom.",
 	.more = "examples:\n"
 		"  fathom timeline trace.dat -o trace.html\n"
 		"  fathom timeline trace.dat --from 12.5 --to 12.6 --cpu 0-3",
@@ -39,34 +39,53 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-static int write_page(struct source *s, const struct timeline_options *o, const char *path)
+static void tell(const char *path, const struct page_result *r)
 {
-	struct timeline_result r;
-	struct output out;
-	int err = output_open(&out, path, false);
+	if (!strcmp(path, "-"))
+		return;
+	fprintf(stderr, "%s: %s events, ", path, thousands(r->events));
+	if (r->all)
+		fputs("every span\n", stderr);
+	else
+		fprintf(stderr,
+			"summed up in %s parts where spans are dense; `fathom view` has them all\n",
+			thousands(r->parts));
+}
 
-	if (!err)
-		err = output_close(&out, timeline_html(s, o, out.f, &r));
-	if (err == -ENODATA)
+static int write_page(struct source *s, const struct lanes_options *lo,
+		      const struct page_options *o, const char *path)
+{
+	struct page_result r;
+	struct lanes *l = NULL;
+	struct output out;
+	int err = lanes_open(s, lo, &l);
+
+	if (err == -ENODATA) {
 		diag_error("%s: no event to show", s->path);
+		return EXIT_FAIL;
+	}
+	if (!err)
+		err = output_open(&out, path, false);
+	if (!err)
+		err = output_close(&out, page_write(s, l, o, out.f, &r));
+	lanes_close(l);
+	if (err == -ENOSPC)
+		diag_error("%s: names and rows alone are more than %s MB; --max-size allows more",
+			   path, thousands(max_mb));
 	else
 		output_error(path, err);
 	if (err)
 		return EXIT_FAIL;
-	if (r.left_out)
-		diag_warn("%s of %s events were skipped: the page is full. --from, --to, "
-			  "--cpu and --filter choose others, --max allows more",
-			  thousands(r.left_out), thousands(r.events));
-	if (strcmp(path, "-"))
-		fprintf(stderr, "%s: %s events, %s slices and marks\n", path,
-			thousands(r.events - r.left_out), thousands(r.shown));
+	tell(path, &r);
 	return EXIT_OK;
 }
 
 int cmd_timeline(int argc, char **argv)
 {
 	struct options o;
-	struct timeline_options t = {.choice = &o.choice};
+	struct page_options t = {.choice = &o.choice};
+	struct lanes_options lo = {.choice = &o.choice, .progress = progress_scan};
+	struct progress bar;
 	struct source *s;
 	char *named = NULL;
 	int rc = options_parse(&spec, argc, argv, &o);
@@ -80,9 +99,13 @@ int cmd_timeline(int argc, char **argv)
 	if (!output)
 		output = named = output_beside(o.args[0], "html");
 	t.title = title ? title : strrchr(o.args[0], '/') ? strrchr(o.args[0], '/') + 1 : o.args[0];
-	t.max = max;
+	t.max_bytes = max_mb * 1000000;
+	lo.progress_arg = &bar;
+	lo.no_file = o.no_index || options_name_source(&o);
+	progress_start(&bar, "", 1);
 	if (output && !output_is_input(output, o.args[0]))
-		rc = write_page(s, &t, output);
+		rc = write_page(s, &lo, &t, output);
+	progress_end(&bar);
 	options_tell_missing(s);
 	diag_flush();
 	free(named);

@@ -52,20 +52,27 @@ static uint64_t sample(const struct source *s)
 	return h;
 }
 
-static int describe(const struct source *s, struct index_header *h)
+int store_identity(const struct source *s, uint64_t *bytes, int64_t *mtime_ns, uint64_t *content)
 {
 	struct stat st;
 
+	if (!s->map || stat(s->path, &st) || (uint64_t)st.st_size != s->map_bytes)
+		return -ESTALE;
+	*bytes = s->map_bytes;
+	*mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	*content = sample(s);
+	return 0;
+}
+
+static int describe(const struct source *s, struct index_header *h)
+{
 	memset(h, 0, sizeof(*h));
-	if (stat(s->path, &st) || (uint64_t)st.st_size != s->map_bytes)
+	if (store_identity(s, &h->trace_bytes, &h->trace_mtime_ns, &h->trace_sample))
 		return -ESTALE;
 	memcpy(h->magic, INDEX_MAGIC, 8);
 	h->version = INDEX_VERSION;
 	h->order = INDEX_ORDER;
 	h->step_blocks = STORE_STEP;
-	h->trace_bytes = s->map_bytes;
-	h->trace_mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
-	h->trace_sample = sample(s);
 	return 0;
 }
 

@@ -113,6 +113,10 @@ uint64_t store_count(const struct store *st, uint32_t type);
 /* Has the format a list of the type, so that any of them is found at once? */
 bool store_has_list(struct store *st, uint32_t type);
 
+/* What tells a trace from another, for files that are kept beside it: size, time of change, a hash of parts of the content. 0, or
+ * -ESTALE if it is not one regular file, or has changed since it was opened. */
+int store_identity(const struct source *s, uint64_t *bytes, int64_t *mtime_ns, uint64_t *content);
+
 /* Inside tools/store. */
 int store_build(struct source *s, const struct store_options *o, struct store *st);
 int store_load(struct store *st, const char *path);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* asks.c -- what the page asks: its parameters, tiles and events. */
+#include "view/page/asks.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TILES_MAX  64u	       /* of one question, side by side */
+#define BYTES_MAX  (32u << 20) /* of an answer */
+#define EVENTS_MAX 10000u
+
+/* ---- parameters ---- */
+
+bool ask_number(const struct asked *q, const char *name, uint64_t max, uint64_t *out)
+{
+	const char *text = q->get(q->arg, name);
+	char *end;
+	double v;
+
+	if (!text)
+		return false;
+	v = strtod(text, &end);
+	if (end == text || *end || !isfinite(v) || v < 0)
+		return false;
+	*out = v >= (double)max ? max : (uint64_t)v;
+	return true;
+}
+
+bool ask_window(const struct asks *a, const struct asked *q, struct ask_window *w)
+{
+	uint64_t span = a->lanes->span + 1;
+
+	if (!ask_number(q, "from", span, &w->from) || !ask_number(q, "to", span, &w->to))
+		return false;
+	w->choice = *a->choice;
+	if (a->lanes->start + w->from > w->choice.from)
+		w->choice.from = a->lanes->start + w->from;
+	if (a->lanes->start + w->to < w->choice.to)
+		w->choice.to = a->lanes->start + w->to;
+	return true;
+}
+
+/* ---- tiles ---- */
+
+/* "3,5-9": the next run of a list. False at its end, or where it is wrong. */
+static bool next_run(const char **at, uint64_t *first, uint64_t *last)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	*first = *last = strtoull(*at, &end, 10);
+	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+		*last = strtoull(end + 1, &end, 10);
+	*at = *end == ',' ? end + 1 : end;
+	return true;
+}
+
+static bool put_tile(const struct asks *a, const char *lanes, uint32_t level, uint64_t index,
+		     FILE *out, uint64_t *bytes)
+{
+	struct tile_bytes b = {0};
+	uint32_t head[4] = {htole32(level), htole32((uint32_t)index), 0, 0};
+	uint64_t first, last;
+
+	while (next_run(&lanes, &first, &last) && b.n < BYTES_MAX)
+		for (; first <= last && first < a->lanes->nr_lanes && b.n < BYTES_MAX; first++)
+			tile_put(a->lanes, first, level, index, &b);
+	head[2] = htole32((uint32_t)b.n);
+	fwrite(head, sizeof(head), 1, out);
+	fwrite(b.v, 1, b.n, out);
+	*bytes += b.n;
+	free(b.v);
+	return !b.failed && *bytes < BYTES_MAX;
+}
+
+static int ask_tiles(const struct asks *a, const struct asked *q, FILE *out)
+{
+	const char *lanes = q->get(q->arg, "lanes");
+	uint64_t level, first, n = 1, bytes = 0;
+
+	if (!lanes || !ask_number(q, "level", 63, &level) ||
+	    !ask_number(q, "first", UINT32_MAX, &first) || level > tile_levels(a->lanes))
+		return -EINVAL;
+	ask_number(q, "n", TILES_MAX, &n);
+	while (n-- && put_tile(a, lanes, (uint32_t)level, first, out, &bytes))
+		first++;
+	return 0;
+}
+
+/* ---- events ---- */
+
+/* The types that are shown as markers. */
+static size_t marker_types(const struct source *s, uint32_t types[4])
+{
+	static const char *const names[] = {"print", "bprint", "bputs", "raw_data"};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct schema *k = source_schema_named(s, names[i]);
+
+		if (k)
+			types[n++] = k->id;
+	}
+	return n;
+}
+
+static int ask_events(const struct asks *a, const struct asked *q, FILE *out, char why[256])
+{
+	struct page_events o = {.start = a->lanes->start, .max = 200};
+	const char *text = q->get(q->arg, "filter");
+	struct expr_error wrong;
+	struct filter *filter = NULL;
+	struct ask_window w;
+	uint32_t types[4];
+	uint64_t nr;
+	int err;
+
+	if (!ask_window(a, q, &w))
+		return -EINVAL;
+	ask_number(q, "max", EVENTS_MAX, &o.max);
+	ask_number(q, "skip", UINT32_MAX, &o.skip);
+	o.choice = &w.choice;
+	if (q->get(q->arg, "markers")) {
+		w.choice.types = types;
+		w.choice.nr_types = marker_types(a->s, types);
+	}
+	if (text) {
+		filter = filter_new(text, &wrong);
+		if (!filter) {
+			snprintf(why, 256, "filter, at %zu: %s", wrong.offset + 1, wrong.what);
+			return -EINVAL;
+		}
+		w.choice.filter = filter;
+	}
+	err = page_events(a->s, &o, out, &nr);
+	filter_free(filter);
+	return err;
+}
+
+/* ---- all ---- */
+
+int ask(struct asks *a, const char *what, const struct asked *q, FILE *out, bool *binary,
+	char why[256])
+{
+	size_t n;
+	char *meta;
+	int err = -ENOENT;
+
+	*why = 0;
+	*binary = !strcmp(what, "tiles");
+	if (*binary)
+		return ask_tiles(a, q, out);
+	if (!strcmp(what, "sums"))
+		return ask_sums(a, q, out);
+	if (!strcmp(what, "events"))
+		return ask_events(a, q, out, why);
+	if (!strcmp(what, "meta")) {
+		meta = page_meta(a->s, a->lanes, a->title, &n);
+		if (!meta)
+			return -ENOMEM;
+		fwrite(meta, 1, n, out);
+		free(meta);
+		return 0;
+	}
+	pthread_mutex_lock(&a->walking);
+	if (!strcmp(what, "summary"))
+		err = ask_summary(a, q, out);
+	else if (!strcmp(what, "search"))
+		err = ask_search(a, q, out, why);
+	else if (!strcmp(what, "flame"))
+		err = ask_flame(a, q, out, why);
+	else if (!strcmp(what, "why"))
+		err = ask_why(a, q, out, why);
+	pthread_mutex_unlock(&a->walking);
+	return err;
+}

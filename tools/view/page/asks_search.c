@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* asks_search.c -- where names and filters occur: how many, how dense, the next and the previous one. */
+#include "base/json.h"
+#include "base/vec.h"
+#include "view/page/asks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The page knows the names, and finds those that it searches by itself: it asks for numbers of names, tasks and types
+ * ("3,5-9"), or by a filter. Spans of tasks and names are looked for in lanes, events in the trace.
+ */
+#define DENSITY 512u
+
+struct bits {
+	uint64_t *v;
+	uint64_t nr; /* the largest number, and one */
+	bool any;
+};
+
+struct search {
+	struct asks *a;
+	struct bits names, tasks;
+	uint32_t *types;
+	size_t nr_types;
+	struct filter *filter;
+	uint64_t count, density[DENSITY];
+};
+
+/* A list of numbers below `max`. False: it is not one, or memory is out. */
+static bool each_number(const char *text, uint64_t max, bool (*fn)(void *arg, uint64_t n),
+			void *arg)
+{
+	while (text && *text) {
+		char *end;
+		uint64_t first, last;
+
+		if (*text < '0' || *text > '9')
+			return false;
+		first = last = strtoull(text, &end, 10);
+		if (*end == '-')
+			last = strtoull(end + 1, &end, 10);
+		for (; first <= last && first < max; first++)
+			if (!fn(arg, first))
+				return false;
+		if (*end && *end != ',')
+			return false;
+		text = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+static bool add_bit(void *arg, uint64_t n)
+{
+	struct bits *b = arg;
+
+	b->v[n / 64] |= 1ull << n % 64;
+	b->any = true;
+	if (n >= b->nr)
+		b->nr = n + 1;
+	return true;
+}
+
+static bool add_type(void *arg, uint64_t n)
+{
+	struct search *s = arg;
+
+	if (!VEC_MORE(s->types, s->nr_types))
+		return false;
+	s->types[s->nr_types++] = (uint32_t)n;
+	return true;
+}
+
+static bool has_bit(const struct bits *b, uint32_t n)
+{
+	return n < b->nr && b->v[n / 64] >> n % 64 & 1;
+}
+
+/* Which set says whether an item of the lane is meant; NULL: none. */
+static const struct bits *set_of(const struct search *s, uint32_t kind)
+{
+	const struct bits *b = kind == LANE_CPU ? &s->tasks
+			       : kind == LANE_IRQ || kind == LANE_SPANS || kind == LANE_CALLS
+				       ? &s->names
+				       : NULL;
+
+	return b && b->any ? b : NULL;
+}
+
+static bool is_meant(const struct bits *b, uint32_t what)
+{
+	return !lane_class(what) && has_bit(b, what & LANE_WHAT);
+}
+
+static void note(struct search *s, uint64_t t, uint64_t n)
+{
+	uint64_t at = (uint64_t)((double)t / (double)(s->a->lanes->span + 1) * DENSITY);
+
+	s->count += n;
+	s->density[at < DENSITY ? at : DENSITY - 1] += n;
+}
+
+static void count_lanes(struct search *s)
+{
+	const struct lanes *l = s->a->lanes;
+
+	for (uint64_t i = 0; i < l->nr_lanes; i++) {
+		const struct bits *b = set_of(s, l->lane[i].kind);
+		const struct lane_chunk *c = lane_chunks(l, &l->lane[i]);
+
+		for (uint64_t k = 0; b && k < l->lane[i].nr_chunks; k++)
+			for (uint32_t m = 0; m < c[k].nr; m++) {
+				struct lane_span x = lane_item(l, &c[k], m);
+
+				if (is_meant(b, x.what))
+					note(s, x.from, 1);
+			}
+	}
+}
+
+/* Of types, from the index: in which steps they occur, without reading them. */
+static bool count_types(struct search *s)
+{
+	struct store *st = NULL;
+	struct store_options o = {.no_file = s->a->no_index};
+	bool ok = scan_is_whole(s->a->choice) && !scan_is_choosy(s->a->choice) &&
+		  !s->a->choice->cpus && !s->a->choice->buffer && !store_open(s->a->s, &o, &st) &&
+		  !store_complete(st);
+
+	for (size_t i = 0; ok && i < s->nr_types; i++) {
+		const struct store_type *t = store_type(st, s->types[i]);
+
+		for (uint64_t k = 0; t && k < t->nr_postings; k++) {
+			const struct store_posting *p = &st->postings[t->first_posting + k];
+			uint64_t time = st->steps[st->streams[p->stream].first_step + p->step].time;
+
+			note(s, time > s->a->lanes->start ? time - s->a->lanes->start : 0,
+			     p->count);
+		}
+	}
+	if (st)
+		store_close(st);
+	return ok;
+}
+
+static int count_events(struct search *s)
+{
+	struct scan_choice c = *s->a->choice;
+	const struct event *e;
+	struct scan *sc;
+
+	if (!s->filter && count_types(s))
+		return 0;
+	c.types = s->filter ? NULL : s->types;
+	c.nr_types = s->filter ? 0 : s->nr_types;
+	c.filter = s->filter;
+	sc = scan_open(s->a->s, &c, &(struct scan_options){.order = SCAN_BY_STREAM});
+	if (!sc)
+		return -ENOMEM;
+	while ((e = scan_next(sc)))
+		note(s, e->time > s->a->lanes->start ? e->time - s->a->lanes->start : 0, 1);
+	scan_close(sc);
+	return 0;
+}
+
+/* ---- the next one ---- */
+
+struct found {
+	uint64_t t, lane;
+	bool any, in_lane;
+};
+
+static void look_after(struct search *s, uint64_t lane, uint64_t t, struct found *f)
+{
+	const struct lanes *l = s->a->lanes;
+	const struct lane *k = &l->lane[lane];
+	const struct lane_chunk *c = lane_chunks(l, k);
+	const struct bits *b = set_of(s, k->kind);
+	uint64_t lo = 0, hi = b ? k->nr_chunks : 0;
+
+	while (lo < hi) { /* the first chunk that ends after t */
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (c[mid].to <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; b && lo < k->nr_chunks && !(f->any && c[lo].from >= f->t); lo++)
+		for (uint32_t i = 0; i < c[lo].nr; i++) {
+			struct lane_span x = lane_item(l, &c[lo], i);
+
+			if (x.from > t && is_meant(b, x.what) && (!f->any || x.from < f->t)) {
+				*f = (struct found){x.from, lane, true, true};
+				return;
+			}
+		}
+}
+
+static void look_before(struct search *s, uint64_t lane, uint64_t t, struct found *f)
+{
+	const struct lanes *l = s->a->lanes;
+	const struct lane *k = &l->lane[lane];
+	const struct lane_chunk *c = lane_chunks(l, k);
+	const struct bits *b = set_of(s, k->kind);
+
+	for (uint64_t n = b ? k->nr_chunks : 0; n--;) {
+		if (f->any && c[n].to <= f->t)
+			return;
+		if (c[n].from >= t)
+			continue;
+		for (uint32_t i = c[n].nr; i--;) {
+			struct lane_span x = lane_item(l, &c[n], i);
+
+			if (x.from < t && is_meant(b, x.what) && (!f->any || x.from > f->t)) {
+				*f = (struct found){x.from, lane, true, true};
+				return;
+			}
+			if (x.from < t && is_meant(b, x.what))
+				return;
+		}
+	}
+}
+
+/* The first event of a window, or the last. False: there is none. */
+static bool event_in(struct search *s, uint64_t from, uint64_t to, bool last, uint64_t *t)
+{
+	struct scan_choice c = *s->a->choice;
+	const struct event *e;
+	struct scan *sc;
+	bool any = false;
+
+	if (from > c.from)
+		c.from = from;
+	if (to < c.to)
+		c.to = to;
+	c.types = s->filter ? NULL : s->types;
+	c.nr_types = s->filter ? 0 : s->nr_types;
+	c.filter = s->filter;
+	sc = scan_open(s->a->s, &c, NULL);
+	while (sc && (last || !any) && (e = scan_next(sc))) {
+		*t = e->time;
+		any = true;
+	}
+	scan_close(sc);
+	return any;
+}
+
+static void look_events(struct search *s, uint64_t t, bool before, struct found *f)
+{
+	uint64_t start = s->a->lanes->start, at = start + t, width = s->a->lanes->span / 1000 + 1;
+	uint64_t found;
+
+	if (!s->filter && !s->nr_types)
+		return;
+	if (!before) {
+		if (event_in(s, at + 1, UINT64_MAX, false, &found) &&
+		    (!f->any || found - start < f->t))
+			*f = (struct found){found - start, 0, true, false};
+		return;
+	}
+	for (uint64_t to = at; to > start; width *= 4) { /* windows that grow, back from there */
+		uint64_t from = to - start > width ? to - width : start;
+
+		if (event_in(s, from, to - 1, true, &found)) {
+			if (!f->any || found - start > f->t)
+				*f = (struct found){found - start, 0, true, false};
+			return;
+		}
+		to = from;
+	}
+}
+
+static void put_found(struct search *s, uint64_t t, bool before, FILE *out)
+{
+	struct found f = {0};
+	struct json j;
+
+	for (uint64_t i = 0; i < s->a->lanes->nr_lanes; i++)
+		if (before)
+			look_before(s, i, t, &f);
+		else
+			look_after(s, i, t, &f);
+	look_events(s, t, before, &f);
+	json_init(&j, out, false);
+	json_open(&j, NULL, '{');
+	if (f.any)
+		json_u64(&j, "t", f.t);
+	if (f.any && f.in_lane)
+		json_u64(&j, "lane", f.lane);
+	json_close(&j, '}');
+}
+
+static int put_counts(struct search *s, FILE *out)
+{
+	struct json j;
+	int err = s->filter || s->nr_types ? count_events(s) : 0;
+
+	if (err)
+		return err;
+	count_lanes(s);
+	json_init(&j, out, false);
+	json_open(&j, NULL, '{');
+	json_u64(&j, "count", s->count);
+	json_open(&j, "density", '[');
+	for (uint32_t i = 0; i < DENSITY; i++)
+		json_u64(&j, NULL, s->density[i]);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	return 0;
+}
+
+int ask_search(struct asks *a, const struct asked *q, FILE *out, char why[256])
+{
+	const char *text = q->get(q->arg, "filter");
+	struct search s = {.a = a};
+	struct expr_error wrong;
+	uint64_t t;
+	int err = 0;
+
+	s.names.v = calloc((LANE_WHAT + 1) / 64, 8);
+	s.tasks.v = calloc((LANE_WHAT + 1) / 64, 8);
+	if (!s.names.v || !s.tasks.v)
+		err = -ENOMEM;
+	else if (!each_number(q->get(q->arg, "names"), LANE_WHAT, add_bit, &s.names) ||
+		 !each_number(q->get(q->arg, "tasks"), LANE_WHAT, add_bit, &s.tasks) ||
+		 !each_number(q->get(q->arg, "types"), SOURCE_ID_FAST, add_type, &s))
+		err = -EINVAL;
+	if (!err && text && !(s.filter = filter_new(text, &wrong))) {
+		snprintf(why, 256, "filter, at %zu: %s", wrong.offset + 1, wrong.what);
+		err = -EINVAL;
+	}
+	if (!err && ask_number(q, "after", UINT64_MAX / 2, &t))
+		put_found(&s, t, false, out);
+	else if (!err && ask_number(q, "before", UINT64_MAX / 2, &t))
+		put_found(&s, t, true, out);
+	else if (!err)
+		err = put_counts(&s, out);
+	filter_free(s.filter);
+	free(s.types);
+	free(s.names.v);
+	free(s.tasks.v);
+	return err;
+}

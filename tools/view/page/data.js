@@ -1,0 +1,227 @@
+/* data.js -- answers: from the server, or from the page itself. Tiles of lanes are kept, the least used are dropped. */
+(function () {
+	const KIND = page.KIND = { CPU: 0, IRQ: 1, LOST: 2, MARKS: 3, TASK: 4, WAKES: 5, IPC: 6, SPANS: 7, CALLS: 8, MARKERS: 9, SAMPLES: 10, COUNTER: 11 };
+	const SPANS = 0, TIMES = 1, PARTS = 256, KEEP = 6000;
+	const tiles = new Map();
+	const asked = new Set();
+	let waiting = null;
+
+	page.WHAT = 0xffffff;
+	page.counts = (kind) => kind === KIND.MARKS || kind === KIND.MARKERS || kind === KIND.SAMPLES;
+
+	async function unpack(id) {
+		const e = page.$(id);
+		if (!e) return null;
+		const bytes = Uint8Array.from(atob(e.textContent), (c) => c.charCodeAt(0));
+		e.remove();
+		return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
+	}
+	const parse = (buffer) => buffer && JSON.parse(new TextDecoder().decode(buffer));
+
+	/* The bytes of tiles.h: level, index, how many, 0; then the lanes. */
+	function take(buffer) {
+		const v = new DataView(buffer);
+		let at = 0, n = 0;
+		while (at + 16 <= buffer.byteLength) {
+			const level = v.getUint32(at, true), index = v.getUint32(at + 4, true), end = at + 16 + v.getUint32(at + 8, true);
+			for (at += 16; at < end;) {
+				const lane = v.getUint32(at, true), head = v.getUint32(at + 4, true), nr = head >>> 8, mode = head & 255;
+				const tile = { mode, nr, level, index };
+				at += 8;
+				if (mode === SPANS) {
+					tile.from = new Float64Array(buffer, at, nr);
+					tile.len = new Float64Array(buffer, at + nr * 8, nr);
+					tile.what = new Uint32Array(buffer, at + nr * 16, nr);
+					at += nr * 16 + (nr + 1 >> 1) * 8;
+				} else {
+					if (mode === TIMES) tile.share = new Uint8Array(buffer, at, nr * 4);
+					else tile.count = new Uint32Array(buffer, at, nr);
+					tile.top = new Uint32Array(buffer, at + nr * 4, nr);
+					at += nr * 8;
+				}
+				tiles.set(`${lane}/${level}/${index}`, tile);
+				n++;
+			}
+		}
+		return n;
+	}
+
+	function forget() {
+		if (tiles.size <= KEEP) return;
+		let drop = tiles.size - KEEP / 2;
+		for (const [key, tile] of tiles) {
+			if (drop-- <= 0) break;
+			if (tile.level > 1) { tiles.delete(key); asked.delete(key); }
+		}
+	}
+
+	page.tileWidth = (level) => 2 ** (page.meta.scale - level);
+	/* The level whose parts are not wider than a pixel. */
+	page.levelFor = (perPixel) => Math.max(0, Math.min(page.meta.scale - 8, Math.ceil(page.meta.scale - 8 - Math.log2(Math.max(perPixel, 1e-9)))));
+
+	/* The best that is here: the tile, one of all spans above it, or a coarser one (then `fine` is false). */
+	page.tile = (lane, level, index) => {
+		for (let l = level, i = index; l >= 0; l--, i = Math.floor(i / 2)) {
+			const key = `${lane}/${l}/${i}`, tile = tiles.get(key);
+			if (!tile) continue;
+			if (l > 1 && !page.alone) { tiles.delete(key); tiles.set(key, tile); }
+			return { tile, fine: l === level || tile.mode === SPANS };
+		}
+		return null;
+	};
+
+	/* Ask for what is not here: [lane, level, index] each; one request per level and run of tiles. */
+	page.want = (list) => {
+		if (page.alone) return;
+		const by = new Map();
+		for (const [lane, level, index] of list) {
+			const key = `${lane}/${level}/${index}`;
+			if (asked.has(key)) continue;
+			asked.add(key);
+			const group = `${level}/${index}`;
+			if (!by.has(group)) by.set(group, []);
+			by.get(group).push(lane);
+		}
+		if (!by.size) return;
+		const asks = new Map();
+		for (const [group, lanes] of by) {
+			const [level, index] = group.split("/").map(Number), key = `${level}|${runs(lanes)}`;
+			if (!asks.has(key)) asks.set(key, { level, lanes: runs(lanes), index: [] });
+			asks.get(key).index.push(index);
+		}
+		for (const a of asks.values()) {
+			a.index.sort((x, y) => x - y);
+			for (let i = 0, k; i < a.index.length; i = k) {
+				for (k = i + 1; k < a.index.length && a.index[k] === a.index[k - 1] + 1;) k++;
+				fetchTiles(a.level, a.index[i], k - i, a.lanes);
+			}
+		}
+	};
+
+	function runs(lanes) {
+		const out = [];
+		lanes.sort((a, b) => a - b);
+		for (let i = 0, k; i < lanes.length; i = k) {
+			for (k = i + 1; k < lanes.length && lanes[k] === lanes[k - 1] + 1;) k++;
+			out.push(k - i > 1 ? `${lanes[i]}-${lanes[k - 1]}` : lanes[i]);
+		}
+		return out.join(",");
+	}
+
+	let pending = 0;
+	async function fetchTiles(level, first, n, lanes) {
+		pending++;
+		try {
+			const r = await fetch(`tiles?level=${level}&first=${first}&n=${n}&lanes=${lanes}`);
+			if (r.ok) take(await r.arrayBuffer());
+			else page.gone(r.status);
+		} catch (x) {
+			page.gone(0);
+		}
+		pending--;
+		forget();
+		if (!waiting) waiting = requestAnimationFrame(() => { waiting = null; page.arrived(); });
+	}
+	page.pending = () => pending;
+	page.gone = (status) => { page.lostServer = status || "no answer"; page.about(); };
+
+	/* A question in JSON. Of a page for itself the answer is null. */
+	page.ask = async (what, parameters) => {
+		if (page.alone) return null;
+		const q = new URLSearchParams(parameters).toString();
+		try {
+			const r = await fetch(q ? `${what}?${q}` : what);
+			if (!r.ok) return { error: (await r.text()).trim() || `error ${r.status}` };
+			return await r.json();
+		} catch (x) {
+			page.gone(0);
+			return { error: "the server does not answer" };
+		}
+	};
+
+	/* The spans of a lane that reach into a time, from what is here; null if only sums are. */
+	page.spans = (lane, from, to) => {
+		const out = [], seen = new Set();
+		const level = page.levelFor((to - from) / 1024), w = page.tileWidth(level);
+		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
+			const got = page.tile(lane, level, i);
+			if (!got) { page.want([[lane, level, i]]); return null; }
+			if (got.tile.mode !== SPANS) return null;
+			for (let k = 0; k < got.tile.nr; k++) {
+				const f = got.tile.from[k], key = f;
+				if (f > to || f + got.tile.len[k] < from || seen.has(key)) continue;
+				seen.add(key);
+				out.push({ from: f, len: got.tile.len[k], what: got.tile.what[k] });
+			}
+		}
+		return out;
+	};
+
+	/*
+	 * Time of each class, and what has most of it, in `n` equal parts of a time: { share: Float64Array of n * 4, top, fine }.
+	 * Of lanes that count, share[4 * i] is how many. Where there are only sums, a column is made of whole parts of them, those
+	 * whose middle lies in it: its numbers are right for them, and it lies within half a part of its place.
+	 */
+	page.columns = (lane, from, to, n) => {
+		const width = (to - from) / n, level = page.levelFor(width), w = page.tileWidth(level), kind = page.lanes[lane].kind, counts = page.counts(kind);
+		const out = { share: new Float64Array(n * 4), top: new Uint32Array(n), fine: true };
+		const most = new Float64Array(n), cover = new Float64Array(n), want = [];
+		const best = (i, busy, what) => { if (busy > most[i]) { most[i] = busy; out.top[i] = what; } };
+		/* f(column, time of it) for the columns that a time reaches into */
+		const each = (a, b, f) => {
+			const last = Math.min(n - 1, Math.floor((b - from) / width));
+			for (let i = Math.max(0, Math.floor((a - from) / width)); i <= last; i++) {
+				const t = Math.min(b, from + (i + 1) * width) - Math.max(a, from + i * width);
+				if (t > 0 || a === b) f(i, t);
+			}
+		};
+		const spans = (tile, t0, t1) => {
+			each(t0, t1, (i, t) => { cover[i] += t; });
+			for (let k = 0; k < tile.nr; k++) {
+				const a = Math.max(t0, tile.from[k]), b = Math.min(t1, tile.from[k] + tile.len[k]), c = kind === KIND.COUNTER ? 0 : tile.what[k] >>> 24 & 3;
+				if (b >= a) each(a, b, (i, t) => { out.share[i * 4 + c] += t; if (!c) best(i, t, tile.what[k] & page.WHAT); });
+			}
+		};
+		const part = (tile, k, i, time, share) => {
+			cover[i] += time;
+			if (counts) out.share[i * 4] += tile.count[k] * share;
+			else for (let c = 0; c < 4; c++) out.share[i * 4 + c] += tile.share[k * 4 + c] / 255 * time;
+			best(i, counts ? tile.count[k] : tile.share[k * 4] * time, tile.top[k]);
+		};
+		const sums = (tile, t0, t1) => {
+			const p = page.tileWidth(tile.level) / PARTS, base = tile.index * page.tileWidth(tile.level);
+			if (p > width) { /* each column takes the part at its middle */
+				for (let i = Math.max(0, Math.floor((t0 - from) / width)); i < n; i++) {
+					const t = from + (i + 0.5) * width;
+					if (t >= t1) break;
+					if (t >= t0) part(tile, Math.min(PARTS - 1, Math.max(0, Math.floor((t - base) / p))), i, width, width / p);
+				}
+				return;
+			}
+			for (let k = Math.max(0, Math.floor((t0 - base) / p)); k < PARTS && base + k * p < t1; k++) {
+				const i = Math.floor((base + (k + 0.5) * p - from) / width);
+				if (i >= 0 && i < n) part(tile, k, i, p, 1);
+			}
+		};
+		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor((to - 1e-9) / w)); i++) {
+			const got = page.tile(lane, level, i);
+			if (!got || !got.fine) { want.push([lane, level, i]); out.fine = false; }
+			if (got) (got.tile.mode === SPANS ? spans : sums)(got.tile, i * w, (i + 1) * w);
+		}
+		if (!counts) for (let i = 0; i < n * 4; i++) out.share[i] /= Math.max(cover[i >> 2], 1e-9);
+		if (want.length) page.want(want);
+		return out;
+	};
+
+	page.load = async () => {
+		const meta = parse(await unpack("meta"));
+		page.alone = !!meta;
+		page.meta = meta || await page.ask("meta");
+		if (page.meta.error) return false;
+		page.lanes = page.meta.lanes.map((l, i) => ({ index: i, kind: l[0], id: l[1], depth: l[2], cpu: l[3], nr: l[4], sum: l.slice(5, 9) }));
+		const packed = await unpack("tiles");
+		if (packed) take(packed);
+		page.embedded = parse(await unpack("events"));
+		return true;
+	};
+})();

@@ -1,0 +1,382 @@
+/* draw.js -- the picture: the axis, rows and what lies over them, at any zoom. */
+(function () {
+	const K = page.KIND, $ = page.$, AXIS = page.AXIS, RIGHT = 8;
+	const canvas = $("lanes"), main = $("main");
+	let g, width = 0, height = 0, left = 150, hatch = {};
+
+	page.view = { from: 0, to: 1 };
+	const xOf = page.xOf = (t) => left + (t - page.view.from) / (page.view.to - page.view.from) * (width - left - RIGHT);
+	page.tOf = (x) => page.view.from + (x - left) / (width - left - RIGHT) * (page.view.to - page.view.from);
+	page.left = () => left;
+	page.plotWidth = () => width - left - RIGHT;
+
+	const fit = page.fit = (c, w, h) => {
+		const scale = window.devicePixelRatio || 1, W = Math.round(w * scale), H = Math.round(h * scale);
+		if (c.width !== W || c.height !== H) { c.width = W; c.height = H; }
+		c.style.height = `${h}px`;
+		const ctx = c.getContext("2d", { alpha: false });
+		ctx.setTransform(scale, 0, 0, scale, 0, 0);
+		ctx.font = "11px system-ui, sans-serif";
+		ctx.textBaseline = "middle";
+		ctx.fillStyle = page.css("--paper");
+		ctx.fillRect(0, 0, w, h);
+		return ctx;
+	};
+
+	/* Loss is hatched and red, what was not recorded is dotted and grey, idle is empty. */
+	function patterns() {
+		const make = (paint) => {
+			const c = document.createElement("canvas");
+			c.width = c.height = 8;
+			const p = c.getContext("2d");
+			paint(p);
+			return g.createPattern(c, "repeat");
+		};
+		const lost = page.css("--lost"), not = page.css("--not");
+		hatch = {
+			lost: make((p) => { p.globalAlpha = 0.2; p.fillStyle = lost; p.fillRect(0, 0, 8, 8); p.globalAlpha = 0.9; p.strokeStyle = lost; p.lineWidth = 1.4;
+				p.beginPath(); p.moveTo(-2, 10); p.lineTo(10, -2); p.moveTo(-2, 2); p.lineTo(2, -2); p.moveTo(6, 10); p.lineTo(10, 6); p.stroke(); }),
+			not: make((p) => { p.fillStyle = not; p.globalAlpha = 0.12; p.fillRect(0, 0, 8, 8); p.globalAlpha = 0.8; p.fillRect(1, 1, 2, 2); p.fillRect(5, 5, 2, 2); }),
+		};
+	}
+
+	const widths = new Map();
+	function textWidth(text) {
+		if (!widths.has(text)) {
+			if (widths.size > 5000) widths.clear();
+			widths.set(text, g.measureText(text).width);
+		}
+		return widths.get(text);
+	}
+	function label(text, x, y, w, ink) {
+		if (w < 18) return;
+		let s = text;
+		if (textWidth(s) > w - 6) {
+			const n = Math.floor((w - 12) / Math.max(4, textWidth(text) / text.length));
+			if (n < 2) return;
+			s = text.slice(0, n) + "\u2026";
+		}
+		g.fillStyle = ink;
+		g.fillText(s, x + 3, y);
+	}
+
+	/* What a span of a lane is called, and its colour. */
+	page.nameOf = (l, what) => {
+		const n = what & page.WHAT;
+		switch (l.kind) {
+		case K.CPU: case K.WAKES: case K.IPC: return page.task(n);
+		case K.TASK: return ["running", "ready", page.blocked(n), "not known"][what >>> 24 & 3];
+		case K.MARKS: case K.MARKERS: case K.SAMPLES: return page.type(n);
+		case K.LOST: return n === 0xfffffe ? "not recorded" : n === 0xffffff ? "lost, not known how many" : `${n === 0xfffffd ? "at least " : ""}${page.count(n)} lost`;
+		default: return page.name(n);
+		}
+	};
+	const stateColour = ["--run", "--ready", "--blocked", "--lost"];
+	let theme = {};
+	function colourOf(l, what, klass) {
+		if (l.kind === K.TASK) return klass ? theme[stateColour[klass]] : page.colour(page.task(l.id));
+		return page.colour(page.nameOf(l, what));
+	}
+	const faded = (l, what) => page.wanted && !page.wanted(l, what);
+
+	function drawSpan(l, s, x0, x1, y, h) {
+		const klass = l.kind === K.COUNTER ? 0 : s.what >>> 24 & 3, w = x1 - x0;
+		if (l.kind === K.CPU && klass === 1) return;
+		g.globalAlpha = faded(l, s.what) ? 0.18 : 1;
+		if (klass === 3) {
+			g.fillStyle = (s.what & page.WHAT) === 0xfffffe && l.kind === K.LOST ? hatch.not : hatch.lost;
+			g.fillRect(x0, y, Math.max(1.5, w), h);
+			if (l.kind === K.LOST && w > 60) {
+				const name = page.nameOf(l, s.what), tw = Math.min(w, textWidth(name) + 8);
+				g.fillStyle = theme["--paper"];
+				g.fillRect(x0 + 2, y + h / 2 - 7, tw - 4, 14);
+				label(name, x0 + 1, y + h / 2 + 0.5, w, theme["--lost"]);
+			}
+			return;
+		}
+		g.fillStyle = colourOf(l, s.what, klass);
+		if (l.kind === K.TASK && klass === 2) g.fillRect(x0, y + h - 5, Math.max(0.3, w), 3);
+		else if (l.kind === K.TASK && klass === 1) g.fillRect(x0, y + h / 2 - 1, Math.max(0.5, w), h / 2);
+		else g.fillRect(x0, y + 0.5, Math.max(0.6, w > 3 ? w - 0.5 : w), h - 1);
+		if (s.what >>> 26 & 16 && w > 4 && l.kind <= K.TASK) { /* only guessed from the events' tasks */
+			g.fillStyle = theme["--paper"];
+			g.globalAlpha *= 0.45;
+			g.fillRect(x0, y + 0.5, w, h - 1);
+			g.globalAlpha = 1;
+		}
+		if (h >= 12 && w > 18 && !(l.kind === K.TASK && klass))
+			label(l.kind === K.TASK ? `CPU ${s.what & page.WHAT}` : page.nameOf(l, s.what), x0, y + h / 2 + 0.5, w, "#111");
+	}
+
+	/* Sums: how much of each pixel, from the bottom up. */
+	function drawParts(l, from, to, y, h) {
+		const x0 = Math.max(left, Math.floor(xOf(from))), x1 = Math.min(width - RIGHT, Math.ceil(xOf(to))), n = x1 - x0;
+		if (n <= 0) return;
+		const c = page.columns(l.index, page.tOf(x0), page.tOf(x1), n), counts = page.counts(l.kind);
+		let most = 1;
+		if (counts) for (let i = 0; i < n; i++) most = Math.max(most, c.share[i * 4]);
+		for (let i = 0; i < n;) {
+			const share = (k) => counts ? (c.share[i * 4] ? 0.25 + 0.75 * Math.sqrt(c.share[i * 4] / most) : 0) : Math.min(1, c.share[i * 4 + k]);
+			const run = share(0), what = c.top[i], x = x0 + i;
+			let k = 1;
+			while (i + k < n && c.top[i + k] === what && Math.abs(c.share[(i + k) * 4] - c.share[i * 4]) < (counts ? 0.5 : 0.01) &&
+				c.share[(i + k) * 4 + 1] === c.share[i * 4 + 1] && c.share[(i + k) * 4 + 3] === c.share[i * 4 + 3]) k++;
+			let bottom = y + h - 0.5;
+			if (run > 0) {
+				const up = Math.max(0.7, run * (h - 1));
+				g.globalAlpha = faded(l, what) ? 0.18 : 1;
+				g.fillStyle = colourOf(l, what, 0);
+				g.fillRect(x, bottom - up, k, up);
+				bottom -= up;
+			}
+			if (l.kind === K.TASK) {
+				const ready = share(1) * (h - 1), blocked = share(2);
+				g.globalAlpha = 1;
+				if (ready > 0.2) { g.fillStyle = theme["--ready"]; g.fillRect(x, bottom - ready, k, ready); }
+				if (blocked > 0.5 && run < 0.1) { g.fillStyle = theme["--blocked"]; g.fillRect(x, y + h - 5, k, 3); }
+			}
+			if (share(3) > 0.004 && !counts) { g.globalAlpha = 1; g.fillStyle = hatch.lost; g.fillRect(x, y, k, h); }
+			i += k;
+		}
+		g.globalAlpha = 1;
+	}
+
+	function drawLane(l, y, h) {
+		const { from, to } = page.view, level = page.levelFor((to - from) / (width - left - RIGHT)), w = page.tileWidth(level), want = [];
+		const last = Math.min(2 ** level - 1, Math.floor(to / w));
+		let done = null;
+		for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) {
+			const got = page.tile(l.index, level, i);
+			if (!got || !got.fine) want.push([l.index, level, i]);
+			if (!got) { page.coarse = true; continue; }
+			if (!got.fine && !page.alone) page.coarse = true;
+			if (got.tile.mode !== 0) {
+				if (page.alone && !got.fine) page.thinned = true;
+				drawParts(l, Math.max(from, i * w), Math.min(to, (i + 1) * w), y, h);
+			} else if (got.tile !== done) {
+				const t = got.tile, first = done ? done.index * page.tileWidth(done.level) + page.tileWidth(done.level) : -Infinity;
+				done = t;
+				for (let k = 0; k < t.nr; k++) {
+					if (t.from[k] > to || t.from[k] + t.len[k] < from || t.from[k] < first - 0.5 && first > from && k === 0 && t.from[k] < from) continue;
+					drawSpan(l, { from: t.from[k], len: t.len[k], what: t.what[k] }, Math.max(left, xOf(t.from[k])),
+						Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), y, h);
+				}
+				g.globalAlpha = 1;
+			}
+		}
+		return want;
+	}
+
+	const floats = new Float32Array(1), bits = new Uint32Array(floats.buffer);
+	page.value = (what) => { bits[0] = what; return floats[0]; };
+	function drawCounter(l, y, h) {
+		const spans = page.spans(l.index, page.view.from, page.view.to);
+		if (!spans) return drawLane(l, y, h);
+		const most = Math.max(1, ...spans.map((s) => page.value(s.what)));
+		g.fillStyle = page.colour(page.name(l.id));
+		for (const s of spans) {
+			const x0 = Math.max(left, xOf(s.from)), x1 = Math.min(width - RIGHT, xOf(s.from + s.len)), up = page.value(s.what) / most * (h - 4);
+			g.fillRect(x0, y + h - up, Math.max(0.6, x1 - x0), up);
+			if (x1 - x0 > 50) label(page.count(page.value(s.what)), x0, y + h - Math.min(up, h - 8) + 6, x1 - x0, "#111");
+		}
+		return [];
+	}
+
+	/* Text that programs wrote, as flags; where they are too many, how many. */
+	function drawMarkers(l, y, h) {
+		const flags = page.flags(l);
+		if (!flags) return drawLane(l, y + 8, h - 10);
+		let free = -Infinity, lower = -Infinity;
+		for (const e of flags) {
+			const x = xOf(e.t);
+			g.fillStyle = theme["--mark"];
+			g.fillRect(x - 0.75, y, 1.5, h - 2);
+			const text = page.plain(e.text, 80), w = textWidth(text) + 8, low = x < free && x >= lower;
+			if (x < free && !low) continue;
+			const top = low ? y + 14 : y;
+			g.globalAlpha = 0.16;
+			g.fillRect(x, top, Math.min(w, width - RIGHT - x), 13);
+			g.globalAlpha = 1;
+			label(text, x, top + 7, Math.min(w, width - RIGHT - x) + 2, theme["--ink"]);
+			if (low) lower = x + w; else free = x + w;
+		}
+		return [];
+	}
+
+	/* Marks one by one where they are few. */
+	function drawMarks(l, y, h) {
+		const list = page.exactEvents && page.exactEvents(l);
+		if (!list) return drawLane(l, y, h);
+		for (const e of list) {
+			if (e.t < page.view.from || e.t > page.view.to) continue;
+			g.globalAlpha = page.wantedEvent && !page.wantedEvent(e) ? 0.18 : 1;
+			g.fillStyle = page.colour(e.event);
+			g.fillRect(xOf(e.t) - 0.75, y + 1, 1.5, h - 2);
+		}
+		g.globalAlpha = 1;
+		return [];
+	}
+
+	function ticks() {
+		const { from, to } = page.view, about = (to - from) / Math.max(2, (width - left) / 130), size = 10 ** Math.floor(Math.log10(about));
+		const step = Math.max(page.meta.ns ? 1e-3 : 1, [1, 2, 5, 10].map((k) => k * size).find((s) => s >= about)), out = [];
+		for (let t = Math.ceil(from / step) * step; t <= to; t += step) out.push(t);
+		return out;
+	}
+	function drawAxis() {
+		g.fillStyle = theme["--paper"];
+		g.fillRect(0, 0, width, AXIS - 2);
+		for (const t of ticks()) {
+			g.fillStyle = theme["--soft"];
+			g.fillText((t ? "+" : "") + page.amount(t), xOf(t) + 3, AXIS / 2);
+			g.fillRect(Math.round(xOf(t)), AXIS - 8, 1, 6);
+		}
+	}
+	function drawGrid() {
+		g.fillStyle = theme["--line"];
+		for (const t of ticks()) g.fillRect(Math.round(xOf(t)), AXIS, 1, height);
+	}
+
+	function band(a, b, colour, alpha) {
+		const x0 = Math.max(left, xOf(a)), x1 = Math.min(width - RIGHT, xOf(b));
+		if (x1 < left || x0 > width) return;
+		g.globalAlpha = alpha;
+		g.fillStyle = theme[colour];
+		g.fillRect(x0, 0, Math.max(1, x1 - x0), height);
+		g.globalAlpha = 1;
+	}
+
+	/* The range, A and B, and arrows of what is picked. */
+	function drawOver() {
+		if (page.range) {
+			band(page.range.from, page.range.to, "--accent", 0.14);
+			for (const t of [page.range.from, page.range.to]) band(t, t, "--accent", 0.9);
+		}
+		for (const name of ["A", "B"]) {
+			const t = page.mark && page.mark[name];
+			if (t === undefined || t === null || t < page.view.from || t > page.view.to) continue;
+			band(t, t, "--pick", 1);
+			g.fillStyle = theme["--pick"];
+			g.fillRect(xOf(t), AXIS - 18, 13, 14);
+			g.fillStyle = theme["--paper"];
+			g.fillText(name, xOf(t) + 3, AXIS - 11);
+		}
+		const p = page.picked;
+		if (p && p.strip) {
+			const at = page.stripY(p.row, p.strip);
+			g.strokeStyle = theme["--pick"];
+			g.lineWidth = 2;
+			if (at !== null) g.strokeRect(Math.max(left, xOf(p.from)), at + 0.5, Math.max(2, Math.min(width - RIGHT, xOf(p.from + p.len)) - Math.max(left, xOf(p.from))), p.strip.h - 1);
+		}
+		for (const a of page.arrows || []) arrow(a);
+	}
+	page.stripY = (row, strip) => page.shown.includes(row) ? row.y + strip.y - main.scrollTop : null;
+	const middle = (row) => { const s = row && row.strips[0]; return s && page.shown.includes(row) ? row.y + s.y + s.h / 2 - main.scrollTop : null; };
+	function arrow(a) {
+		const y0 = middle(a.fromRow), y1 = middle(a.toRow), x0 = xOf(a.from), x1 = xOf(a.to);
+		if (y0 === null || y1 === null) return;
+		const bend = Math.max(14, Math.min(60, (x1 - x0) / 2));
+		g.save();
+		g.beginPath();
+		g.rect(left, AXIS, width - left - RIGHT, height);
+		g.clip();
+		g.strokeStyle = g.fillStyle = theme[a.colour || "--pick"];
+		g.lineWidth = a.colour ? 2.5 : 1.5;
+		g.beginPath();
+		g.moveTo(x0, y0);
+		g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+		g.stroke();
+		g.beginPath();
+		g.moveTo(x1, y1);
+		g.lineTo(x1 - 7, y1 - 4);
+		g.lineTo(x1 - 7, y1 + 4);
+		g.fill();
+		g.restore();
+	}
+
+	page.draw = () => {
+		const started = performance.now();
+		width = main.clientWidth;
+		height = main.clientHeight;
+		if (!width || !page.meta) return;
+		left = width < 600 ? 84 : 170;
+		document.documentElement.style.setProperty("--left", `${left}px`);
+		page.stageHeight = height;
+		page.scrollTop = main.scrollTop;
+		page.layout();
+		$("space").style.height = `${page.height}px`;
+		g = fit(canvas, width, height);
+		theme = {};
+		for (const n of ["--paper", "--ink", "--soft", "--line", "--lane", "--pick", "--accent", "--run", "--ready", "--blocked", "--lost", "--not", "--mark", "--hit"])
+			theme[n] = page.css(n);
+		patterns();
+		page.coarse = page.thinned = false;
+		const want = [];
+		drawGrid();
+		for (const r of page.shown) {
+			const top = r.y - main.scrollTop;
+			if (top > height || top + r.height < AXIS || r.heading) continue;
+			g.fillStyle = theme["--lane"];
+			g.fillRect(left, top + 1, width - left, r.height - 3);
+			for (const s of r.strips) {
+				const y = top + s.y;
+				if (y > height || y + s.h < 0) continue;
+				const how = s.kind === K.COUNTER ? drawCounter : s.kind === K.MARKERS ? drawMarkers : s.kind === K.MARKS || s.kind === K.SAMPLES ? drawMarks : drawLane;
+				want.push(...how(s.lane, y, s.h));
+			}
+			for (const l of r.lanes[K.LOST] || []) if (l) want.push(...drawLane(l, top + 2, r.height - 7));
+		}
+		for (const r of page.shown) for (const k of [K.WAKES]) /* arrows need them once a task is picked */
+			if (page.picked && page.picked.row === r && r.lanes[k]) for (const l of r.lanes[k]) if (l) page.spans(l.index, page.view.from, page.view.to);
+		g.fillStyle = theme["--paper"];
+		g.fillRect(0, 0, left, height);
+		drawAxis();
+		drawOver();
+		page.want(want);
+		page.drawLabels();
+		page.drawOverview();
+		page.about();
+		page.drawTime = performance.now() - started;
+	};
+
+	/* How busy the CPUs were over the whole trace, what was lost, what was found, and which part is shown. */
+	page.drawOverview = () => {
+		const w = $("overview").clientWidth, c = fit($("overview"), w, 46), n = Math.max(20, Math.floor(w - left - RIGHT)), span = Math.max(1, page.meta.span);
+		const cpus = page.lanes.filter((l) => l.kind === K.CPU), busy = new Float64Array(n), lost = new Float64Array(n);
+		for (const l of cpus) {
+			const v = page.columns(l.index, 0, span, n);
+			for (let i = 0; i < n; i++) busy[i] += v.share[i * 4] / cpus.length;
+		}
+		for (const l of page.lanes) if (l.kind === K.LOST) {
+			const v = page.columns(l.index, 0, span, n);
+			for (let i = 0; i < n; i++) lost[i] = Math.max(lost[i], v.share[i * 4 + 3]);
+		}
+		c.fillStyle = theme["--run"];
+		for (let i = 0; i < n; i++) c.fillRect(left + i, 42 - 36 * Math.min(1, busy[i]), 1, 36 * Math.min(1, busy[i]));
+		c.fillStyle = theme["--lost"];
+		for (let i = 0; i < n; i++) if (lost[i] > 0) c.fillRect(left + i, 2, 1, 4);
+		if (page.density) {
+			const most = Math.max(1, ...page.density), k = page.density.length;
+			c.fillStyle = theme["--hit"];
+			page.density.forEach((d, i) => { if (d) c.fillRect(left + i / k * n, 42 - 34 * Math.max(0.12, d / most), Math.max(1.5, n / k), 34 * Math.max(0.12, d / most)); });
+		}
+		c.fillStyle = theme["--soft"];
+		c.fillText("busy CPUs", 8, 23);
+		const x0 = left + page.view.from / span * n, x1 = left + page.view.to / span * n;
+		c.fillStyle = "rgba(120,130,150,0.28)";
+		c.fillRect(left, 2, Math.max(0, x0 - left), 42);
+		c.fillRect(x1, 2, Math.max(0, left + n - x1), 42);
+		c.strokeStyle = theme["--ink"];
+		c.strokeRect(x0, 2.5, Math.max(2, x1 - x0), 41);
+	};
+
+	page.about = () => {
+		const m = page.meta, e = $("about");
+		if (!m) return;
+		e.textContent = `${page.count(m.events)} events, ${page.amount(m.span)}; shown: ${page.amount(page.view.to - page.view.from)} from ${page.stamp(page.view.from)}` +
+			(page.thinned ? "; dense parts are summed up (fathom view has every span)" : "");
+		if (m.lost) e.append(page.make("b", {}, `; lost: ${m.lost}`));
+		if (m.refused) e.append(page.make("b", {}, `; ${page.count(m.refused)} spans of more rows than can be kept are not shown`));
+		if (page.lostServer) e.append(page.make("b", {}, `; the server is gone (${page.lostServer})`));
+	};
+})();

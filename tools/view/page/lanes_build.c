@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/* lanes_build.c -- what the model tells of a trace, into lanes; their names. */
+#include "base/json.h"
+#include "base/strmap.h"
+#include "base/vec.h"
+#include "model/model.h"
+#include "view/page/lanes_put.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 512u /* a name of the trace may have any length; more is not shown */
+#define LOST_MAX       (1u << 20)
+
+/* Marks: where a type of event is shown. */
+enum place {
+	PLACE_MARKS,
+	PLACE_MARKER,
+	PLACE_SAMPLE,
+	PLACE_COUNTER,
+};
+
+struct counter {
+	struct lane_fill *lane;
+	uint64_t since;
+	float value;
+	bool any;
+};
+
+struct lost {
+	uint32_t cpu, what;
+	uint64_t from, to;
+};
+
+struct build {
+	struct source *s;
+	const struct scan_choice *choice;
+	struct model *model;
+	struct lanes_fill fill;
+	struct strmap names;
+	struct idmap of_word, of_function; /* 1 + number of the name */
+	struct idmap tasks;		   /* 1 + number, by pid */
+	int32_t *pids;
+	size_t nr_tasks;
+	struct lost *lost;
+	size_t nr_lost;
+	struct lane_fill **marks; /* by CPU */
+	uint32_t nr_marks;
+	uint8_t *place;	  /* by type */
+	uint64_t *counts; /* by type */
+	struct idmap counters;
+	uint64_t start, events;
+	bool started;
+};
+
+/* ---- names ---- */
+
+static uint32_t name_number(struct build *b, const char *text)
+{
+	size_t n = strlen(text);
+	uint32_t i =
+		strmap_add(&b->names, text, (uint32_t)(n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES));
+
+	if (i == STRMAP_NONE)
+		b->fill.err = -ENOMEM;
+	return i < LANE_WHAT ? i : LANE_WHAT;
+}
+
+static uint32_t span_name(struct build *b, const struct span *s)
+{
+	bool call = s->kind == SPAN_CALL;
+	void **at = idmap_at(call ? &b->of_function : &b->of_word, call ? s->key : s->name);
+
+	if (!at)
+		b->fill.err = -ENOMEM;
+	else if (!*at)
+		*at = (void *)(uintptr_t)(1 + name_number(b, model_span_name(b->model, s)));
+	return at ? (uint32_t)(uintptr_t)*at - 1 : 0;
+}
+
+static uint32_t task_number(struct build *b, int32_t pid)
+{
+	void **at = idmap_at(&b->tasks, (uint32_t)pid);
+
+	if (at && *at)
+		return (uint32_t)(uintptr_t)*at - 1;
+	if (!at || !VEC_MORE(b->pids, b->nr_tasks)) {
+		b->fill.err = -ENOMEM;
+		return 0;
+	}
+	*at = (void *)(uintptr_t)(1 + b->nr_tasks);
+	b->pids[b->nr_tasks] = pid;
+	return (uint32_t)b->nr_tasks++;
+}
+
+/* ---- spans ---- */
+
+static uint64_t since_start(const struct build *b, uint64_t t)
+{
+	return t > b->start ? t - b->start : 0;
+}
+
+static void put(struct build *b, enum lane_kind kind, uint32_t id, const struct span *s,
+		uint32_t what, uint32_t class)
+{
+	struct lane_fill *k = lanes_fill_lane(&b->fill, kind, id, 0, 0);
+
+	if (k)
+		lanes_fill_put(&b->fill, k, since_start(b, s->from), since_start(b, s->to), what,
+			       class, s->flags);
+}
+
+static void put_state(struct build *b, const struct span *s)
+{
+	static const uint8_t classes[] = {
+		[SPAN_RUNNING] = 0, [SPAN_READY] = 1, [SPAN_BLOCKED] = 2, [SPAN_LOST] = 3};
+
+	if (s->kind == SPAN_RUNNING)
+		put(b, LANE_CPU, s->cpu, s, task_number(b, s->pid), !s->pid);
+	if (s->pid > 0)
+		put(b, LANE_TASK, task_number(b, s->pid), s,
+		    s->kind == SPAN_BLOCKED ? (uint32_t)(s->key & 0xff) : s->cpu, classes[s->kind]);
+}
+
+/* They are put in at the end: those of before a CPU was recorded come last. */
+static void keep_lost(struct build *b, const struct span *s)
+{
+	uint32_t what = s->flags & (SPAN_NO_BEGIN | SPAN_NO_END) ? LANE_LOST_NOT
+			: s->key == LOST_UNKNOWN || !s->key	 ? LANE_LOST_UNKNOWN
+			: s->key >= LANE_LOST_MANY		 ? LANE_LOST_MANY
+								 : (uint32_t)s->key;
+
+	for (size_t i = b->nr_lost; b->nr_lost >= LOST_MAX && i--;)
+		if (b->lost[i].cpu == s->cpu) { /* one long gap says less, and nothing false */
+			b->lost[i].to = since_start(b, s->to);
+			b->lost[i].what = LANE_LOST_UNKNOWN;
+			return;
+		}
+	if (!VEC_MORE(b->lost, b->nr_lost)) {
+		b->fill.err = -ENOMEM;
+		return;
+	}
+	b->lost[b->nr_lost++] =
+		(struct lost){s->cpu, what, since_start(b, s->from), since_start(b, s->to)};
+}
+
+static void put_nested(struct build *b, enum lane_kind kind, const struct span *s)
+{
+	bool irq = kind == LANE_IRQ, idle = !irq && s->pid <= 0;
+
+	lanes_fill_free_depth(&b->fill, kind,
+			      irq ? s->cpu : task_number(b, s->pid > 0 ? s->pid : 0),
+			      idle ? 1 + s->cpu : 0, s->kind == SPAN_CALL ? s->depth : 0,
+			      since_start(b, s->from), since_start(b, s->to), span_name(b, s),
+			      s->flags);
+}
+
+static void span(void *arg, const struct span *s)
+{
+	struct build *b = arg;
+
+	if (!scan_cpu(b->choice, s->cpu))
+		return;
+	switch (s->kind) {
+	case SPAN_RUNNING:
+	case SPAN_READY:
+	case SPAN_BLOCKED: put_state(b, s); break;
+	case SPAN_LOST:
+		if (s->pid < 0)
+			keep_lost(b, s);
+		else
+			put_state(b, s);
+		break;
+	case SPAN_IRQ:
+	case SPAN_SOFTIRQ: put_nested(b, LANE_IRQ, s); break;
+	case SPAN_SYSCALL:
+	case SPAN_FAULT:
+	case SPAN_PAIR: put_nested(b, LANE_SPANS, s); break;
+	case SPAN_CALL:
+		if (s->key && !(s->flags & SPAN_NO_TIME) && s->to >= b->start)
+			put_nested(b, LANE_CALLS, s);
+		break;
+	default: break; /* wakeups and IPC: edges */
+	}
+}
+
+static void edge(void *arg, const struct edge *e)
+{
+	struct build *b = arg;
+
+	if (e->to_pid > 0)
+		lanes_fill_free_depth(&b->fill, e->kind == EDGE_WAKEUP ? LANE_WAKES : LANE_IPC,
+				      task_number(b, e->to_pid), 0, 0, since_start(b, e->from_time),
+				      since_start(b, e->to_time),
+				      task_number(b, e->from_pid > 0 ? e->from_pid : 0), 0);
+}
+
+/* ---- marks and counters ---- */
+
+/* Events that say what a value is from now on: the value, what it is of. */
+static const struct {
+	const char *event, *value, *of, *label;
+} counters[] = {
+	{"cpu_frequency", "state", "cpu_id", "frequency of CPU %u, kHz"},
+	{"cpu_idle", "state", "cpu_id", "idle state of CPU %u"},
+};
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static void count(struct build *b, const struct event *e, uint64_t t)
+{
+	const char *name = source_event_name(b->s, e->type);
+	uint64_t value, of;
+	struct counter *c;
+	char label[64];
+	size_t i = 0;
+	void **at;
+
+	while (i < COUNTERS && strcmp(name, counters[i].event))
+		i++;
+	if (i == COUNTERS || !source_field(b->s, e, counters[i].value, &value) ||
+	    !source_field(b->s, e, counters[i].of, &of) || of > 0xffff)
+		return;
+	at = idmap_at(&b->counters, i << 16 | of);
+	if (at && !*at && (*at = calloc(1, sizeof(*c)))) {
+		snprintf(label, sizeof(label), counters[i].label, (unsigned)of);
+		((struct counter *)*at)->lane =
+			lanes_fill_lane(&b->fill, LANE_COUNTER, name_number(b, label), 0, 0);
+	}
+	c = at ? *at : NULL;
+	if (!c || !c->lane) {
+		b->fill.err = c ? b->fill.err : -ENOMEM;
+		return;
+	}
+	if (c->any) {
+		uint32_t bits;
+
+		memcpy(&bits, &c->value, 4);
+		lanes_fill_put(&b->fill, c->lane, c->since, t, bits, 0, 0);
+	}
+	c->any = true;
+	c->since = t;
+	c->value = value == UINT32_MAX ? 0 : (float)value; /* cpu_idle: left it */
+}
+
+static enum place place_of(const struct build *b, uint32_t type)
+{
+	static const struct {
+		const char *name;
+		enum place place;
+	} known[] = {{"print", PLACE_MARKER},	       {"bprint", PLACE_MARKER},
+		     {"bputs", PLACE_MARKER},	       {"raw_data", PLACE_MARKER},
+		     {"kernel_stack", PLACE_SAMPLE},   {"user_stack", PLACE_SAMPLE},
+		     {"cpu_frequency", PLACE_COUNTER}, {"cpu_idle", PLACE_COUNTER}};
+	const char *name = source_event_name(b->s, type);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].place;
+	return PLACE_MARKS;
+}
+
+static void mark(void *arg, const struct event *e, uint64_t number)
+{
+	struct build *b = arg;
+	uint32_t type = e->type < SOURCE_ID_FAST ? e->type : 0;
+	uint64_t t = since_start(b, e->time);
+	struct lane_fill *k;
+
+	(void)number;
+	if (!b->place[type])
+		b->place[type] = (uint8_t)(1 + place_of(b, type));
+	if (b->place[type] == 1 + PLACE_MARKS && e->cpu < b->nr_marks && b->marks[e->cpu]) {
+		lanes_fill_put(&b->fill, b->marks[e->cpu], t, t, type, 0, 0);
+		return;
+	}
+	if (b->place[type] == 1 + PLACE_COUNTER)
+		count(b, e, t);
+	k = lanes_fill_lane(&b->fill,
+			    b->place[type] == 1 + PLACE_MARKER	 ? LANE_MARKERS
+			    : b->place[type] == 1 + PLACE_SAMPLE ? LANE_SAMPLES
+								 : LANE_MARKS,
+			    b->place[type] == 1 + PLACE_MARKER ? 0 : e->cpu, 0, 0);
+	if (k)
+		lanes_fill_put(&b->fill, k, t, t, type, 0, 0);
+	if (k && k->k.kind == LANE_MARKS && e->cpu < b->nr_marks)
+		b->marks[e->cpu] = k;
+}
+
+/* ---- the end ---- */
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct lost *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static void put_lost(struct build *b)
+{
+	if (b->nr_lost)
+		qsort(b->lost, b->nr_lost, sizeof(*b->lost), by_cpu);
+	for (size_t i = 0; i < b->nr_lost; i++) {
+		const struct lost *o = &b->lost[i];
+		struct lane_fill *k = lanes_fill_lane(&b->fill, LANE_LOST, o->cpu, 0, 0);
+
+		if (k)
+			lanes_fill_put(&b->fill, k, o->from, o->to, o->what, 3, 0);
+	}
+}
+
+static void end_counters(struct build *b)
+{
+	uint64_t end = since_start(b, model_finish(b->model));
+
+	for (size_t i = 0; i < b->counters.cap; i++) {
+		struct counter *c = b->counters.slots[i].value;
+		uint32_t bits;
+
+		if (!c || !c->any || !c->lane)
+			continue;
+		memcpy(&bits, &c->value, 4);
+		lanes_fill_put(&b->fill, c->lane, c->since, end, bits, 0, 0);
+	}
+}
+
+static void json_name(struct json *j, const char *key, const char *s)
+{
+	json_bytes(j, key, s, strnlen(s, NAME_MAX_BYTES));
+}
+
+/* Members of the page's first answer; the lanes are added by who sends it. */
+static void put_meta(struct build *b, const char *lost, FILE *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_str(&j, "lost", lost);
+	json_u64(&j, "refused", b->fill.refused);
+	json_open(&j, "tasks", '[');
+	for (size_t i = 0; i < b->nr_tasks; i++) {
+		json_open(&j, NULL, '[');
+		json_s64(&j, NULL, b->pids[i]);
+		json_name(&j, NULL, b->pids[i] > 0 ? model_comm(b->model, b->pids[i]) : "idle");
+		json_close(&j, ']');
+	}
+	json_close(&j, ']');
+	json_open(&j, "names", '[');
+	for (uint32_t i = 0; i < b->names.nr; i++)
+		json_name(&j, NULL, b->names.word[i].p);
+	json_close(&j, ']');
+	json_open(&j, "types", '{');
+	for (uint32_t i = 0; i < SOURCE_ID_FAST; i++) {
+		char id[16];
+
+		if (!b->counts[i])
+			continue;
+		snprintf(id, sizeof(id), "%u", i);
+		json_open(&j, id, '[');
+		json_name(&j, NULL, i ? source_event_name(b->s, i) : "unknown");
+		json_u64(&j, NULL, b->counts[i]);
+		json_close(&j, ']');
+	}
+	json_close(&j, '}');
+}
+
+static int write_meta(struct build *b, const struct lanes_options *o, struct lanes_header *h)
+{
+	char lost[512] = "", *text = NULL;
+	size_t n = 0;
+	uint64_t calls;
+	const struct losses *l = model_losses(b->model, &calls);
+	struct account a;
+	int err = account_make(&a, b->s, losses_at(l, 0), losses_nr(l), scan_is_whole(o->choice),
+			       scan_keep, (void *)o->choice);
+	FILE *f;
+
+	if (err)
+		return err;
+	account_calls(&a, calls);
+	if (account_lost(&a))
+		account_text(&a, lost, sizeof(lost));
+	account_free(&a);
+	f = open_memstream(&text, &n);
+	if (!f)
+		return -ENOMEM;
+	put_meta(b, lost, f);
+	if (fclose(f))
+		b->fill.err = -ENOMEM;
+	h->meta_at = b->fill.at;
+	h->meta_bytes = n;
+	lanes_fill_write(&b->fill, text, n);
+	free(text);
+	return b->fill.err;
+}
+
+static void free_build(struct build *b)
+{
+	for (size_t i = 0; i < b->counters.cap; i++)
+		free(b->counters.slots[i].value);
+	idmap_free(&b->counters);
+	idmap_free(&b->of_word);
+	idmap_free(&b->of_function);
+	idmap_free(&b->tasks);
+	strmap_free(&b->names);
+	lanes_fill_free(&b->fill);
+	model_free(b->model);
+	free(b->pids);
+	free(b->lost);
+	free(b->marks);
+	free(b->place);
+	free(b->counts);
+}
+
+static int walk(struct build *b, const struct lanes_options *o)
+{
+	struct model_counts *n = model_count(b->s);
+	struct model_sink sink = {.arg = b, .span = span, .edge = edge, .mark = mark};
+	struct model_options mo = {.counts = n, .from = o->choice->from, .to = o->choice->to};
+	struct scan_options so = {.progress = o->progress, .arg = o->progress_arg};
+	struct scan_choice all = *o->choice;
+	const struct event *e;
+	struct scan *sc;
+	bool wanted;
+
+	all.cpus = NULL; /* who wakes a task may be on any CPU */
+	b->model = n ? model_new(b->s, &mo, &sink) : NULL;
+	free(n);
+	sc = b->model ? scan_open(b->s, &all, &so) : NULL;
+	while (sc && !b->fill.err && (e = scan_next_any(sc, &wanted))) {
+		wanted = wanted && scan_cpu(o->choice, e->cpu);
+		if (!b->started) {
+			b->started = true;
+			b->start = e->time;
+		}
+		b->events += wanted;
+		b->counts[e->type < SOURCE_ID_FAST ? e->type : 0] += wanted;
+		model_event(b->model, e, MODEL_NO_EVENT, wanted);
+	}
+	if (sc)
+		model_end(b->model);
+	scan_close(sc);
+	if (!sc || model_failed(b->model))
+		return -ENOMEM;
+	return b->fill.err ? b->fill.err : b->events ? 0 : -ENODATA;
+}
+
+int lanes_build(struct source *s, const struct lanes_options *o, FILE *out, struct lanes_header *h)
+{
+	struct build b = {.s = s,
+			  .choice = o->choice,
+			  .fill.out = out,
+			  .fill.at = sizeof(*h),
+			  .names.copies = true};
+	int err = -ENOMEM;
+
+	for (size_t i = 0; i < s->nr_streams; i++)
+		if (s->streams[i].cpu >= b.nr_marks && s->streams[i].cpu < SCAN_CPUS)
+			b.nr_marks = s->streams[i].cpu + 1;
+	b.marks = calloc(b.nr_marks + 1, sizeof(struct lane_fill *));
+	b.place = calloc(SOURCE_ID_FAST, 1);
+	b.counts = calloc(SOURCE_ID_FAST, sizeof(*b.counts));
+	if (b.marks && b.place && b.counts)
+		err = walk(&b, o);
+	if (!err) {
+		task_number(&b, 0);
+		put_lost(&b);
+		end_counters(&b);
+		err = lanes_fill_end(&b.fill, h);
+	}
+	if (!err) {
+		h->start = b.start;
+		h->span = since_start(&b, model_finish(b.model));
+		h->nr_events = b.events;
+		err = write_meta(&b, o, h);
+	}
+	free_build(&b);
+	return err;
+}

@@ -1,0 +1,134 @@
+/* rows.js -- lanes gathered into rows: CPUs, markers, counters, tasks; which are shown, in which order, how high. */
+(function () {
+	const K = page.KIND, rows = page.rows = [];
+	page.AXIS = 22;
+	const HEIGHT = { [K.CPU]: 20, [K.IRQ]: 9, [K.LOST]: 0, [K.MARKS]: 10, [K.TASK]: 16, [K.WAKES]: 0, [K.IPC]: 8, [K.SPANS]: 14, [K.CALLS]: 15,
+		[K.MARKERS]: 30, [K.SAMPLES]: 8, [K.COUNTER]: 30 };
+	const ORDER = [K.IRQ, K.CPU, K.TASK, K.SPANS, K.IPC, K.CALLS, K.SAMPLES, K.MARKS, K.MARKERS, K.COUNTER];
+	const GAP = 5, SMALL = 17;
+
+	page.groups = [["pinned", "Pinned"], ["cpu", "CPUs"], ["marker", "Markers"], ["counter", "Counters"], ["task", "Tasks"]];
+	page.closed = new Set(); /* keys of groups and rows */
+	page.hidden = new Set();
+	page.pinned = new Set();
+	page.order = "cpu";
+	page.rowFilter = "";
+
+	function place(l) {
+		if (l.kind === K.MARKERS) return ["marker", "m", "markers"];
+		if (l.kind === K.COUNTER) return ["counter", `n${l.id}`, page.name(l.id)];
+		if (l.kind < K.TASK || l.kind === K.SAMPLES) return ["cpu", `c${l.id}`, `CPU ${l.id}`];
+		if (l.cpu) return ["task", `i${l.cpu - 1}`, `idle, CPU ${l.cpu - 1}`];
+		return ["task", `t${(page.meta.tasks[l.id] || [0])[0]}`, page.task(l.id)];
+	}
+
+	page.makeRows = () => {
+		const by = new Map(rows.map((r) => [r.key, r]));
+		for (const r of rows) { r.lanes = {}; r.cpuTime = r.readyTime = 0; }
+		for (const l of page.lanes) {
+			const [group, key, label] = place(l);
+			let r = by.get(key);
+			if (!r) {
+				r = { key, group, lanes: {}, cpuTime: 0, readyTime: 0, strips: [], deep: {} };
+				by.set(key, r);
+				rows.push(r);
+			}
+			r.label = label;
+			r.id = l.id;
+			(r.lanes[l.kind] = r.lanes[l.kind] || [])[l.depth] = l;
+			if (l.kind === K.TASK) { r.cpuTime += l.sum[0]; r.readyTime += l.sum[1]; }
+			else if (l.kind === K.CALLS && !l.depth && !(r.lanes[K.TASK])) r.cpuTime += l.sum[0];
+			l.row = r;
+		}
+		page.arrange();
+	};
+
+	const pid = (r) => r.key[0] === "t" ? +r.key.slice(1) : -1;
+	const idle = (r) => r.key[0] === "i" ? 1 : 0;
+	const byId = (a, b) => a.id - b.id;
+	const sorts = {
+		cpu: (a, b) => b.cpuTime - a.cpuTime || pid(a) - pid(b), ready: (a, b) => b.readyTime - a.readyTime || pid(a) - pid(b),
+		name: (a, b) => a.label.localeCompare(b.label), pid: (a, b) => pid(a) - pid(b),
+	};
+
+	/* The rows that are shown, from the top. Heights follow in layout(). */
+	page.arrange = () => {
+		const text = page.rowFilter.toLowerCase(), shown = page.shown = [];
+		for (const [group, title] of page.groups) {
+			const of = rows.filter((r) => (group === "pinned" ? page.pinned.has(r.key) : r.group === group && !page.pinned.has(r.key)) &&
+				!page.hidden.has(r.key) && (!text || r.label.toLowerCase().includes(text)));
+			if (!of.length) continue;
+			of.sort(group === "task" ? (a, b) => idle(a) - idle(b) || sorts[page.order](a, b) : group === "cpu" ? byId : () => 0);
+			const tell = group === "task" || group === "cpu" ? ` (${of.length})` : "";
+			shown.push({ key: `g-${group}`, group, heading: true, label: title + tell, strips: [], height: SMALL + 2 });
+			if (!page.closed.has(`g-${group}`)) shown.push(...of);
+		}
+		page.$("showall").hidden = !page.hidden.size;
+		page.layout();
+	};
+
+	/* Is anything of the lane in view? undefined: not known yet. */
+	function content(l) {
+		const { from, to } = page.view, level = page.levelFor((to - from) / 1024), w = page.tileWidth(level);
+		let unknown = false;
+		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
+			const got = page.tile(l.index, level, i);
+			if (!got) { unknown = true; continue; }
+			const t = got.tile;
+			if (t.mode === 0) {
+				for (let k = 0; k < t.nr; k++) if (t.from[k] < to && t.from[k] + t.len[k] > from) return true;
+			} else {
+				const p = page.tileWidth(t.level) / 256, base = t.index * page.tileWidth(t.level);
+				const a = Math.max(0, Math.floor((from - base) / p)), b = Math.min(255, Math.floor((to - base) / p));
+				for (let k = a; k <= b; k++) if (t.share ? t.share[k * 4] : t.count[k]) return true;
+			}
+		}
+		return unknown ? undefined : false;
+	}
+
+	/* A row is as high as what is in view: of calls, as many as nest there. */
+	function strips(r, visible) {
+		const out = [];
+		let y = 2;
+		const closed = page.closed.has(r.key);
+		for (const kind of ORDER) {
+			const list = r.lanes[kind];
+			if (!list) continue;
+			for (let d = 0; d < list.length; d++) {
+				if (!list[d]) continue;
+				const many = kind === K.CALLS || kind === K.SPANS || kind === K.IPC || kind === K.IRQ;
+				if (many && (d || r.group === "task") && visible) {
+					const has = content(list[d]);
+					if (has !== undefined) r.deep[kind * 4096 + d] = has;
+				}
+				if (many && d && r.deep[kind * 4096 + d] === false) continue;
+				if (closed && out.length) continue;
+				const at = kind === K.CALLS && !closed ? y + d * HEIGHT[kind] - skipped(list, d) * HEIGHT[kind] : y;
+				out.push({ lane: list[d], kind, y: kind === K.CALLS ? at : y, h: closed ? Math.min(14, HEIGHT[kind]) : HEIGHT[kind] });
+				if (kind !== K.CALLS) y += out[out.length - 1].h;
+			}
+			if (kind === K.CALLS && out.length) y = Math.max(y, ...out.map((s) => s.y + s.h));
+		}
+		r.strips = out;
+		r.height = Math.max(SMALL, y + GAP - 2);
+	}
+	const skipped = (list, d) => { let n = 0; for (let i = 0; i < d; i++) if (!list[i]) n++; return n; };
+
+	page.layout = () => {
+		const top = page.scrollTop || 0, bottom = top + (page.stageHeight || 800);
+		let y = page.AXIS;
+		for (const r of page.shown) {
+			if (!r.heading) {
+				const seen = r.y === undefined ? y < bottom : y < bottom && y + (r.height || SMALL) > top;
+				if (seen || !r.strips.length || r.wasClosed !== page.closed.has(r.key)) strips(r, seen);
+				r.wasClosed = page.closed.has(r.key);
+			}
+			r.y = y;
+			y += r.height;
+		}
+		page.height = y + 4;
+	};
+
+	page.rowAt = (y) => page.shown.find((r) => y >= r.y && y < r.y + r.height) || null;
+	page.rowOfTask = (number) => rows.find((r) => r.group === "task" && r.lanes[K.TASK] && r.lanes[K.TASK][0].id === number) || null;
+})();
