@@ -152,13 +152,13 @@ static inline __attribute__((always_inline)) enum graph_result graph_leave(struc
 	e = &h->task->shadow[depth];
 	FATHOM_OPAQUE(e);
 	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
-			    fathom_differs(&e->slot, (uintptr_t)slot) ||
-			    fathom_differs(&e->flags, fathom_load(&fathom_graph_plain)) ||
+			    fathom_word_differs(&e->slot, (uintptr_t)slot) ||
+			    fathom_word_differs(&e->flags, fathom_load(&fathom_graph_plain)) ||
 			    !fathom_ring_look(h->ring, EXIT_BYTES, &at, &h->time, &delta)))
 		return GRAPH_NOT;
 	graph_guard(h->task);
 	/* G6: is it still there, now that nobody moves it? A wrong return address would be fatal. */
-	if (fathom_unlikely(fathom_differs(&e->slot, (uintptr_t)slot) ||
+	if (fathom_unlikely(fathom_word_differs(&e->slot, (uintptr_t)slot) ||
 			    !(to = fathom_ring_grab(h->ring, EXIT_BYTES, at, delta)))) {
 		fathom_guard_leave(h->task, 0);
 		return GRAPH_NOT;

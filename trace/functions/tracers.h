@@ -91,6 +91,16 @@ static inline void fathom_guard_leave(struct fathom_task *task, uint32_t outer)
 	task->busy = outer;
 }
 
+/* fathom_differs() of an address. */
+static inline int fathom_word_differs(const uintptr_t *at, uintptr_t v)
+{
+#if UINTPTR_MAX > 0xffffffffu
+	return fathom_differs(at, v);
+#else
+	return fathom_load(at) != v;
+#endif
+}
+
 /* The running task with the guard held, or NULL: it is not traced, or the tracer is at it in this context (counted). */
 static inline struct fathom_task *fathom_guard_open(uint32_t context, uint32_t *outer)
 {
