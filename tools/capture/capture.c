@@ -13,23 +13,8 @@
 
 static bool bytes_room(struct bytes *b, size_t n)
 {
-	size_t size = b->size ? b->size : 4096;
-	uint8_t *data;
-
-	if (b->failed)
-		return false;
-	if (b->len + n <= b->size)
-		return true;
-	while (size < b->len + n)
-		size *= 2;
-	data = realloc(b->data, size);
-	if (!data) {
-		b->failed = true;
-		return false;
-	}
-	b->data = data;
-	b->size = size;
-	return true;
+	b->failed = b->failed || !VEC_ROOM(b->data, b->len + n, b->size);
+	return !b->failed;
 }
 
 void bytes_add(struct bytes *b, const void *data, size_t n)

@@ -143,7 +143,7 @@ char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int
 {
 	size_t room = 65536, n = 0;
 	struct tree_file f;
-	char *buf = NULL, *more;
+	char *buf = NULL;
 	ssize_t got = 0;
 
 	*err = tree_file_open(t, path, &f);
@@ -152,10 +152,8 @@ char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int
 	do {
 		if (!buf || n == room) {
 			room *= 2;
-			more = realloc(buf, room + 1);
-			if (!more)
+			if (!vec_resize(&buf, room + 1, 1))
 				break;
-			buf = more;
 		}
 		got = tree_file_read(&f, buf + n, room - n, n);
 		n += got > 0 ? (size_t)got : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c -- fathom sql: query a trace with SQL. */
 #include "base/diag.h"
+#include "base/vec.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -285,8 +286,6 @@ static int shell(sqlite3 *db, struct sql *q)
 	int rc = EXIT_OK;
 
 	for (;;) {
-		char *more;
-
 		if (person) {
 			fputs(nr ? "   ...> " : "fathom> ", stdout);
 			fflush(stdout);
@@ -294,10 +293,8 @@ static int shell(sqlite3 *db, struct sql *q)
 		n = getline(&line, &room, stdin);
 		if (n < 0)
 			break;
-		more = realloc(text, nr + (size_t)n + 1);
-		if (!more)
+		if (!vec_resize(&text, nr + (size_t)n + 1, 1))
 			break;
-		text = more;
 		memcpy(text + nr, line, (size_t)n + 1);
 		nr += (size_t)n;
 		if (!sqlite3_complete(text))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* chain.c -- why a task was late: the time of a delay, link by link, back to what it all waited for. */
 #include "model/chain.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,16 +48,9 @@ const char *chain_kind_name(enum chain_kind kind)
 
 static void keep(struct build *b, struct spans *l, const struct span *s)
 {
-	if (l->nr == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct span *v = realloc(l->v, cap * sizeof(*v));
-
-		if (!v) {
-			b->failed = true;
-			return;
-		}
-		l->v = v;
-		l->cap = cap;
+	if (!VEC_ROOM(l->v, l->nr, l->cap)) {
+		b->failed = true;
+		return;
 	}
 	l->v[l->nr++] = *s;
 }
@@ -93,16 +87,9 @@ static void note_edge(void *arg, const struct edge *e)
 
 	if (e->kind != EDGE_MIGRATE || e->to_time < b->out->delay.from)
 		return;
-	if (l->nr == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct edge *v = realloc(l->v, cap * sizeof(*v));
-
-		if (!v) {
-			b->failed = true;
-			return;
-		}
-		l->v = v;
-		l->cap = cap;
+	if (!VEC_ROOM(l->v, l->nr, l->cap)) {
+		b->failed = true;
+		return;
 	}
 	l->v[l->nr++] = *e;
 }
@@ -236,16 +223,9 @@ static struct chain_link *add(struct build *b, const struct chain_link *k)
 {
 	struct chain *c = b->out;
 
-	if (c->nr == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 32;
-		struct chain_link *v = realloc(c->links, cap * sizeof(*v));
-
-		if (!v) {
-			b->failed = true;
-			return NULL;
-		}
-		c->links = v;
-		b->cap = cap;
+	if (!VEC_ROOM(c->links, c->nr, b->cap)) {
+		b->failed = true;
+		return NULL;
 	}
 	c->links[c->nr] = *k;
 	c->links[c->nr].time = k->to - k->from;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* out.c -- the growing text buffer, and numbers as text. */
 #include "query/out.h"
+#include "base/vec.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,21 +13,14 @@
 bool out_grow(struct out *o, size_t n)
 {
 	size_t len = (size_t)(o->at - o->base), cap = (size_t)(o->end - o->base);
-	char *p;
 
-	if (n > OUT_MAX - len) {
-		o->failed = true;
-		return false;
-	}
 	cap = cap * 2 > len + n ? cap * 2 : len + n + 4096;
-	p = realloc(o->base, cap);
-	if (!p) {
+	if (n > OUT_MAX - len || !vec_resize(&o->base, cap, 1)) {
 		o->failed = true;
 		return false;
 	}
-	o->base = p;
-	o->at = p + len;
-	o->end = p + cap;
+	o->at = o->base + len;
+	o->end = o->base + cap;
 	return true;
 }
 

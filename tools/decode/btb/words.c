@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* words.c -- words that grow: in memory while they are few, in a file without a name once they are many. */
 #include "decode/btb/btb.h"
+#include "base/vec.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static uint64_t *in_memory(struct btb_words *v, size_t cap)
 	uint64_t *p;
 
 	if (!v->filed)
-		return realloc(v->w, cap * sizeof(*p));
+		return vec_resize(&v->w, cap, sizeof(*v->w)) ? v->w : NULL;
 	p = malloc(cap * sizeof(*p));
 	if (p) {
 		memcpy(p, v->w, v->n * sizeof(*p));

@@ -71,21 +71,12 @@ void symbols_free(struct symbols *t)
 /* Room for n more bytes of strings; the first byte of the pool is an empty string. */
 static int pool_room(struct symbols *t, size_t n)
 {
-	size_t cap = t->pool_cap ? t->pool_cap : 4096;
-	char *p;
-
 	if (t->map)
 		return -EROFS;
-	if (t->pool_cap && n <= t->pool_cap - t->pool_bytes)
-		return 0;
-	while (cap - t->pool_bytes < n + 1)
-		cap *= 2;
-	if (cap > POOL_MAX || !(p = realloc(t->pool, cap)))
+	if (n > POOL_MAX - t->pool_bytes || !VEC_ROOM(t->pool, t->pool_bytes + n, t->pool_cap))
 		return -ENOMEM;
-	t->pool = p;
-	t->pool_cap = cap;
 	if (!t->pool_bytes) {
-		p[0] = 0;
+		t->pool[0] = 0;
 		t->pool_bytes = 1;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c -- the options of trace.dat that both versions have: clock, date, uname, corrections of time ... */
 #include "decode/tracedat/tracedat.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +25,11 @@ static void set_text(char **to, const uint8_t *data, uint32_t bytes)
 static void append_text(char **to, const uint8_t *data, uint32_t bytes)
 {
 	size_t have = strlen(*to), more = strnlen((const char *)data, bytes);
-	char *n = have + more > (1u << 20) ? NULL : realloc(*to, have + more + 1);
 
-	if (!n)
+	if (have + more > (1u << 20) || !vec_resize(to, have + more + 1, 1))
 		return;
-	memcpy(n + have, data, more);
-	n[have + more] = 0;
-	*to = n;
+	memcpy(*to + have, data, more);
+	(*to)[have + more] = 0;
 }
 
 char *tracedat_clock_name(const char *text, size_t bytes)
@@ -111,16 +110,13 @@ static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, ui
 		const uint8_t *times = reader_bytes(&r, (uint64_t)n * 8);
 		const uint8_t *offsets = reader_bytes(&r, (uint64_t)n * 8);
 		const uint8_t *scalings = reader_bytes(&r, (uint64_t)n * 8);
-		struct ring_shift *list;
 
 		if (!scalings || !n)
 			continue;
-		list = realloc(k->shifts, (k->nr_shifts + n) * sizeof(*list));
-		if (!list)
+		if (!vec_resize(&k->shifts, (size_t)k->nr_shifts + n, sizeof(*k->shifts)))
 			return;
-		k->shifts = list;
 		for (uint32_t i = 0; i < n; i++)
-			list[k->nr_shifts++] = (struct ring_shift){
+			k->shifts[k->nr_shifts++] = (struct ring_shift){
 				.cpu = cpu,
 				.time = get_u64(times + 8ull * i, r.big),
 				.offset = (int64_t)get_u64(offsets + 8ull * i, r.big),
