@@ -108,6 +108,7 @@ void port_init(uint32_t cpus)
 		.task_group = group_of,
 #endif
 #if LEVEL >= 4
+		.programs = &fathom_programs,
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
 		.text_map = text_map,

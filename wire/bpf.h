@@ -144,6 +144,71 @@ enum bpf_string {
 #define BPF_STRING_AT(kind, bytes, off) \
 	((uint64_t)(kind) << 32 | (uint64_t)(bytes) << 16 | (uint64_t)(off))
 
+/* ---- maps ---- */
+
+enum bpf_map_kind {
+	BPF_MAP_HASH,
+	BPF_MAP_ARRAY,	     /* the key is 32 bits: 0 .. entries - 1, all there from the start */
+	BPF_MAP_PERCPU_HASH, /* each CPU has a value of its own */
+	BPF_MAP_PERCPU_ARRAY,
+	BPF_MAP_COUNTS, /* BPF_MAP_ADD */
+	BPF_MAP_NOTES,	/* BPF_MAP_NOTE: struct bpf_noted */
+	BPF_MAP_LOG2,	/* BPF_MAP_HIST: BPF_LOG2_BUCKETS counters */
+	BPF_MAP_LINEAR, /* BPF_MAP_HIST: one below, one for each step, one above */
+	BPF_MAP_RING,	/* BPF_RING_OUTPUT */
+	BPF_MAP_KINDS,
+};
+
+/* What min(), max(), avg() and stats() keep. */
+struct bpf_noted {
+	uint64_t count;
+	int64_t total, min, max;
+};
+
+#define BPF_LOG2_BUCKETS 66 /* below 0, 0, 1, then powers of two */
+
+/* The bucket of BPF_MAP_LOG2. The compiler's own count of zeros would be a call into libgcc on riscv64. */
+static inline uint32_t bpf_log2_bucket(int64_t v)
+{
+	uint32_t n = 2, low = (uint32_t)v, high = (uint32_t)((uint64_t)v >> 32);
+
+	if (v <= 0)
+		return v == 0;
+	if (high) {
+		low = high;
+		n += 32;
+	}
+	for (uint32_t bits = 16; bits; bits /= 2)
+		if (low >> bits) {
+			low >>= bits;
+			n += bits;
+		}
+	return n;
+}
+
+/* a / b, and what remains; b is not 0. */
+uint64_t fathom_bpf_quotient(uint64_t a, uint64_t b, uint64_t *rest);
+
+static inline uint32_t bpf_linear_buckets(int64_t min, int64_t max, int64_t step)
+{
+	uint64_t rest;
+
+	return (uint32_t)fathom_bpf_quotient((uint64_t)max - (uint64_t)min, (uint64_t)step, &rest) +
+	       2;
+}
+
+static inline uint32_t bpf_linear_bucket(int64_t min, int64_t max, int64_t step, int64_t v)
+{
+	uint64_t rest;
+
+	if (v < min)
+		return 0;
+	if (v >= max)
+		return bpf_linear_buckets(min, max, step) - 1;
+	return (uint32_t)fathom_bpf_quotient((uint64_t)v - (uint64_t)min, (uint64_t)step, &rest) +
+	       1;
+}
+
 /* What a run needs beside the program: helpers, and how many instructions it may take. */
 struct bpf_machine {
 	uint64_t (*call)(struct bpf_machine *m, uint32_t helper, uint64_t a, uint64_t b, uint64_t c,
@@ -165,6 +230,7 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 /* What the verifier knows of a map. */
 struct bpf_map_info {
 	uint32_t key_bytes, value_bytes;
+	uint32_t kind; /* enum bpf_map_kind */
 };
 
 struct bpf_subject {

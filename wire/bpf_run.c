@@ -111,8 +111,8 @@ static uint64_t bpf_extended(uint64_t v, int16_t bits)
 	return v;
 }
 
-/* a / b, and what remains; b is not 0. A 32-bit machine would call libgcc for it. */
-static uint64_t bpf_quotient(uint64_t a, uint64_t b, uint64_t *rest)
+/* A 32-bit machine would call libgcc for it. */
+uint64_t fathom_bpf_quotient(uint64_t a, uint64_t b, uint64_t *rest)
 {
 #if UINTPTR_MAX > 0xffffffffu
 	*rest = a % b;
@@ -143,37 +143,59 @@ static uint64_t bpf_divide(uint64_t a, uint64_t b, int is_signed, int want_rest)
 
 	if (!b)
 		return want_rest ? a : 0;
-	q = bpf_quotient(minus_a ? 0 - a : a, minus_b ? 0 - b : b, &rest);
+	q = fathom_bpf_quotient(minus_a ? 0 - a : a, minus_b ? 0 - b : b, &rest);
 	if (want_rest)
 		return minus_a ? 0 - rest : rest;
 	return minus_a != minus_b ? 0 - q : q;
 }
 
-/* One value in memory is changed; `word` says which width. Programs of one CPU share a map's value with nested ones only. */
+static uint64_t bpf_changed(int32_t op, uint64_t old, uint64_t with, uint64_t expected)
+{
+	switch (op & 0xf0) {
+	case BPF_ADD: return old + with;
+	case BPF_OR: return old | with;
+	case BPF_AND: return old & with;
+	case BPF_XOR: return old ^ with;
+	case BPF_XCHG & 0xf0: return with;
+	default: return old == expected ? with : old; /* BPF_CMPXCHG */
+	}
+}
+
+typedef uint32_t bpf_alias32 __attribute__((may_alias));
+
+/* Other CPUs change the same value, and so do programs that interrupt this one. The verifier has seen that it is aligned. */
 static void bpf_atomic(const struct bpf_insn *i, uint64_t *r)
 {
-	int wide = BPF_SIZE(i->code) == BPF_DW, d = BPF_DST(i), s = BPF_SRC(i);
-	uintptr_t at = (uintptr_t)(r[d] + (uint64_t)(int64_t)i->off);
-	uint64_t old = wide ? ((struct bpf_mem64 *)at)->v : ((struct bpf_mem32 *)at)->v, new = old;
+	uintptr_t at = (uintptr_t)(r[BPF_DST(i)] + (uint64_t)(int64_t)i->off);
+	uint64_t with = r[BPF_SRC(i)], was;
 
-	switch (i->imm & 0xf0) {
-	case BPF_ADD: new = old + r[s]; break;
-	case BPF_OR: new = old | r[s]; break;
-	case BPF_AND: new = old &r[s]; break;
-	case BPF_XOR: new = old ^ r[s]; break;
-	case BPF_XCHG & 0xf0: new = r[s]; break;
-	default: /* BPF_CMPXCHG: r0 is what is expected, and becomes what was there */
-		if (old == (wide ? r[0] : (uint32_t)r[0]))
-			new = r[s];
-		r[0] = old;
-		break;
+#if UINTPTR_MAX > 0xffffffffu
+	typedef uint64_t bpf_alias64 __attribute__((may_alias));
+
+	if (BPF_SIZE(i->code) == BPF_DW) {
+		bpf_alias64 *p = (bpf_alias64 *)at;
+		uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+		while (!__atomic_compare_exchange_n(p, &old, bpf_changed(i->imm, old, with, r[0]),
+						    0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
+		was = old;
+	} else
+#endif
+	{
+		bpf_alias32 *p = (bpf_alias32 *)at;
+		uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+		while (!__atomic_compare_exchange_n(
+			p, &old, (uint32_t)bpf_changed(i->imm, old, with, (uint32_t)r[0]), 0,
+			__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			;
+		was = old;
 	}
-	if (wide)
-		((struct bpf_mem64 *)at)->v = new;
-	else
-		((struct bpf_mem32 *)at)->v = (uint32_t) new;
-	if (i->imm & BPF_FETCH && i->imm != BPF_CMPXCHG)
-		r[s] = old;
+	if (i->imm == BPF_CMPXCHG)
+		r[0] = was;
+	else if (i->imm & BPF_FETCH)
+		r[BPF_SRC(i)] = was;
 }
 
 uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, const void *context)

@@ -305,6 +305,8 @@ static int bpf_form_memory(struct bpf_verifier *v, const struct bpf_insn *i)
 
 		if (size != BPF_W && size != BPF_DW)
 			return bpf_refuse(v, "atomic operation of an unknown width");
+		if (size == BPF_DW && sizeof(uintptr_t) < 8)
+			return bpf_refuse(v, "this machine has no atomic operation of 64 bits");
 		if (i->imm != BPF_XCHG && i->imm != BPF_CMPXCHG && op != BPF_ADD && op != BPF_OR &&
 		    op != BPF_AND && op != BPF_XOR)
 			return bpf_refuse(v, "unknown atomic operation");
@@ -497,6 +499,8 @@ static int bpf_see_atomic(struct bpf_verifier *v, const struct bpf_insn *i)
 	if (s->kind != BPF_IS_NUMBER ||
 	    (i->imm == BPF_CMPXCHG && v->now->regs[0].kind != BPF_IS_NUMBER))
 		return bpf_refuse(v, "an atomic operation takes numbers");
+	if (r->low != r->high || ((uint64_t)i->off + r->low) % bytes)
+		return bpf_refuse(v, "an atomic operation is not aligned");
 	err = bpf_touch(v, r, i->off, bytes, 0);
 	if (!err)
 		err = bpf_touch(v, r, i->off, bytes, 1);
@@ -764,24 +768,32 @@ enum bpf_argument {
 	BPF_ARG_BYTES,
 };
 
+#define BPF_KEYED (uint16_t) ~(1u << BPF_MAP_RING)
+#define BPF_SUMS                                                           \
+	(1u << BPF_MAP_COUNTS | 1u << BPF_MAP_HASH | 1u << BPF_MAP_ARRAY | \
+	 1u << BPF_MAP_PERCPU_HASH | 1u << BPF_MAP_PERCPU_ARRAY)
+#define BPF_HISTS (1u << BPF_MAP_LOG2 | 1u << BPF_MAP_LINEAR)
+
 static const struct {
 	uint16_t helper;
-	uint8_t lookup; /* the result is a value of the map or 0; else it is a number */
+	uint16_t kinds; /* of maps that it takes: a bit each */
 	uint8_t args[5];
 } bpf_helpers[] = {
-	{BPF_MAP_LOOKUP, 1, {BPF_ARG_MAP, BPF_ARG_KEY}},
-	{BPF_MAP_UPDATE, 0, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_VALUE, BPF_ARG_NUMBER}},
-	{BPF_MAP_DELETE, 0, {BPF_ARG_MAP, BPF_ARG_KEY}},
+	{BPF_MAP_LOOKUP, BPF_KEYED, {BPF_ARG_MAP, BPF_ARG_KEY}},
+	{BPF_MAP_UPDATE, BPF_KEYED, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_VALUE, BPF_ARG_NUMBER}},
+	{BPF_MAP_DELETE, BPF_KEYED, {BPF_ARG_MAP, BPF_ARG_KEY}},
 	{BPF_KTIME_NS, 0, {0}},
 	{BPF_CPU, 0, {0}},
 	{BPF_PID_TGID, 0, {0}},
 	{BPF_TID, 0, {0}},
 	{BPF_COMM, 0, {BPF_ARG_WRITE, BPF_ARG_BYTES}},
 	{BPF_STACK_ID, 0, {BPF_ARG_CONTEXT, BPF_ARG_NUMBER, BPF_ARG_NUMBER}},
-	{BPF_RING_OUTPUT, 0, {BPF_ARG_MAP, BPF_ARG_READ, BPF_ARG_BYTES, BPF_ARG_NUMBER}},
-	{BPF_MAP_ADD, 0, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
-	{BPF_MAP_NOTE, 0, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
-	{BPF_MAP_HIST, 0, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
+	{BPF_RING_OUTPUT,
+	 1u << BPF_MAP_RING,
+	 {BPF_ARG_MAP, BPF_ARG_READ, BPF_ARG_BYTES, BPF_ARG_NUMBER}},
+	{BPF_MAP_ADD, BPF_SUMS, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
+	{BPF_MAP_NOTE, 1u << BPF_MAP_NOTES, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
+	{BPF_MAP_HIST, BPF_HISTS, {BPF_ARG_MAP, BPF_ARG_KEY, BPF_ARG_NUMBER}},
 	{BPF_FIELD_STR,
 	 0,
 	 {BPF_ARG_CONTEXT, BPF_ARG_NUMBER, BPF_ARG_WRITE, BPF_ARG_BYTES, BPF_ARG_NUMBER}},
@@ -810,7 +822,8 @@ static int bpf_argument_memory(struct bpf_verifier *v, const uint8_t *args, uint
 	return bpf_touch(v, r, 0, v->now->regs[b + 1].high, args[n] == BPF_ARG_WRITE);
 }
 
-static int bpf_argument(struct bpf_verifier *v, const uint8_t *args, uint32_t n, uint32_t *map)
+static int bpf_argument(struct bpf_verifier *v, const uint8_t *args, uint32_t n, uint32_t kinds,
+			uint32_t *map)
 {
 	struct bpf_reg *r = &v->now->regs[n + 1];
 
@@ -828,8 +841,12 @@ static int bpf_argument(struct bpf_verifier *v, const uint8_t *args, uint32_t n,
 			       : bpf_refuse(v, "a helper's argument is not the context");
 	case BPF_ARG_MAP:
 		*map = r->map;
-		return r->kind == BPF_IS_MAP ? 0
-					     : bpf_refuse(v, "a helper's argument is not a map");
+		if (r->kind != BPF_IS_MAP)
+			return bpf_refuse(v, "a helper's argument is not a map");
+		return kinds >> v->in->maps[r->map].kind & 1 &&
+				       (kinds != BPF_SUMS || v->in->maps[r->map].value_bytes >= 8)
+			       ? 0
+			       : bpf_refuse(v, "the helper does not work on this kind of map");
 	case BPF_ARG_KEY:
 		return v->in->maps[*map].key_bytes
 			       ? bpf_touch(v, r, 0, v->in->maps[*map].key_bytes, 0)
@@ -850,14 +867,14 @@ static int bpf_call(struct bpf_verifier *v, const struct bpf_insn *i)
 	if (h == nr)
 		return bpf_refuse(v, "no such helper");
 	for (n = 0; n < 5 && bpf_helpers[h].args[n]; n++) {
-		err = bpf_argument(v, bpf_helpers[h].args, n, &map);
+		err = bpf_argument(v, bpf_helpers[h].args, n, bpf_helpers[h].kinds, &map);
 		if (err)
 			return err;
 	}
 	for (n = 1; n <= 5; n++)
 		r[n] = bpf_nothing();
 	r[0] = bpf_any_number();
-	if (bpf_helpers[h].lookup) {
+	if (bpf_helpers[h].helper == BPF_MAP_LOOKUP) {
 		r[0].kind = BPF_IS_MAY_NULL;
 		r[0].map = (uint16_t)map;
 		r[0].id = v->at + 1;

@@ -438,6 +438,7 @@ static int start_tracing(void)
 				  .lookup = user_symbol_lookup,
 				  .task_name = user_thread_name,
 				  .task_group = user_thread_group,
+				  .programs = &fathom_programs,
 				  .release = "process"};
 	int err = reserve_memory(&c);
 

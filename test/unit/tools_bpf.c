@@ -33,7 +33,8 @@
 #define STACK_BYTES   64u
 #define NR_MAPS	      3u
 
-static const struct bpf_map_info maps[NR_MAPS] = {{8, 8}, {16, 24}, {0, 8}};
+static const struct bpf_map_info maps[NR_MAPS] = {
+	{8, 8, BPF_MAP_HASH}, {16, 24, BPF_MAP_HASH}, {0, 8, BPF_MAP_COUNTS}};
 
 struct box {
 	struct bpf_machine m;

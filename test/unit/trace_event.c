@@ -365,9 +365,9 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 	return gate_answer;
 }
 static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes,
-		       uint32_t context)
+		       uint32_t context, uint64_t time)
 {
-	(void)ev, (void)record, (void)bytes, (void)context;
+	(void)ev, (void)record, (void)bytes, (void)context, (void)time;
 	after_calls++;
 }
 static void gate_stack(uint32_t context)

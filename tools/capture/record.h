@@ -48,6 +48,10 @@ struct record_options {
  */
 int record_run(const struct record_options *o, struct capture *c, int *status);
 
+/* What a live target has: formats, names, symbols; nothing of it is changed. 0, or -1 with the reason told. */
+struct tree;
+int record_describe(const char *target, struct tree *t, struct capture *c);
+
 /* Its ways. Each fills *c, begins the recording as soon as it can, and says in c->ended how it ended. 0 or -1. */
 int record_qemu(const struct record_options *o, struct capture *c, struct recording *r);
 int record_tree(const struct record_options *o, struct capture *c, struct recording *r,

@@ -190,6 +190,17 @@ static int take_all(struct session *s)
 	return stop_signal() ? -1 : 0;
 }
 
+int record_describe(const char *target, struct tree *t, struct capture *c)
+{
+	const struct record_options o = {.target = target};
+	struct session s = {.o = &o, .c = c, .steer = {.t = t, .target = target}};
+
+	if (take_all(&s))
+		return -1;
+	take_clock(&s);
+	return 0;
+}
+
 /* ---- steering ---- */
 
 static int set_up(struct session *s)

@@ -187,34 +187,39 @@ static int store_fd(int fd, const char *text, size_t bytes)
 	return close(fd) && !err ? -errno : err;
 }
 
-static int store(struct tree *t, const char *path, const char *text, int flags)
+int tree_store(struct tree *t, const char *path, const void *data, size_t bytes, bool truncate)
+{
+	int flags = O_WRONLY | (truncate ? O_TRUNC : 0), fd;
+
+	if (t->p9)
+		return p9_store(t->p9, path, flags, data, bytes);
+	fd = openat(t->dir, path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : store_fd(fd, data, bytes);
+}
+
+static int store(struct tree *t, const char *path, const char *text, bool truncate)
 {
 	size_t n = strlen(text);
 	char *line = malloc(n + 2);
-	int ret, fd;
+	int ret;
 
 	if (!line)
 		return -ENOMEM;
 	memcpy(line, text, n);
 	line[n++] = '\n';
-	if (t->p9) {
-		ret = p9_store(t->p9, path, O_WRONLY | flags, line, n);
-	} else {
-		fd = openat(t->dir, path, O_WRONLY | O_CLOEXEC | flags);
-		ret = fd < 0 ? -errno : store_fd(fd, line, n);
-	}
+	ret = tree_store(t, path, line, n, truncate);
 	free(line);
 	return ret;
 }
 
 int tree_write(struct tree *t, const char *path, const char *text)
 {
-	return store(t, path, text, O_TRUNC);
+	return store(t, path, text, true);
 }
 
 int tree_append(struct tree *t, const char *path, const char *text)
 {
-	return store(t, path, text, 0);
+	return store(t, path, text, false);
 }
 
 int tree_clear(struct tree *t, const char *path)

@@ -33,6 +33,8 @@ char *tree_load(struct tree *t, const char *path, size_t max, size_t *bytes, int
 /* As `echo TEXT > PATH` and `echo TEXT >> PATH` do. */
 int tree_write(struct tree *t, const char *path, const char *text);
 int tree_append(struct tree *t, const char *path, const char *text);
+/* Any bytes, in as many writes as it takes. */
+int tree_store(struct tree *t, const char *path, const void *data, size_t bytes, bool truncate);
 /* As `> PATH` does. */
 int tree_clear(struct tree *t, const char *path);
 

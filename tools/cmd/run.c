@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/run_live.h"
 #include "program/program.h"
 
 #include <errno.h>
@@ -12,13 +13,18 @@
 
 static const char *text;
 static bool listing;
-static uint64_t threads;
+static uint64_t threads, seconds;
+static const char *target;
 
 static const struct option_spec own[] = {
 	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
 	 &text, NULL},
 	{"threads", 0, "N", "1: use one thread (default: one per CPU where order does not matter)",
 	 OPTION_NUMBER, &threads, NULL},
+	{"target", 0, "TARGET", "run it inside a live target, as in fathom record", OPTION_STRING,
+	 &target, NULL},
+	{"seconds", 't', "N", "with --target: so long (default: until SIGINT, or exit())",
+	 OPTION_NUMBER, &seconds, NULL},
 	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
 	{0},
 };
@@ -26,12 +32,14 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "run",
 	.args = "[PROGRAM.bt] [FILE [ARGUMENT...]]",
-	.about = "Run run a bpftrace program over a trace. Time, tasks and CPUs are the "
-		 "trace's.",
+	.about = "Run a bpftrace program over a trace, or inside a live target. Time, tasks and "
+		 "CPUs "
+		 "are the trace's or the target's.",
 	.more = "examples:\n"
 		"  fathom run -e 'tracepoint:sched:sched_switch { @[args->next_comm] = count(); }' "
 		"trace.dat\n"
-		"  fathom run runqlat.bt trace.dat",
+		"  fathom run runqlat.bt trace.dat\n"
+		"  fathom run --target 4711 -e 'kprobe:parse* { @[func] = count(); }'",
 	.own = own,
 	.shared = OPTIONS_EVENTS,
 	.min_args = 0,
@@ -67,9 +75,17 @@ static int program_text(struct options *o, struct program_options *p, char **own
 	} else {
 		p->bytes = strlen(text);
 	}
-	if (!o->nr_args)
+	if (!o->nr_args && !target)
 		o->args[o->nr_args++] = "trace.dat";
 	return EXIT_OK;
+}
+
+static int run_in(struct options *o, struct program_options *p)
+{
+	p->parameters = (char **)o->args;
+	p->nr_parameters = (uint32_t)o->nr_args;
+	p->listing = listing;
+	return run_live(target, p, (uint32_t)seconds);
 }
 
 static int run_on(struct options *o, struct program_options *p)
@@ -106,8 +122,12 @@ int cmd_run(int argc, char **argv)
 	if (rc != OPTIONS_GO)
 		return rc;
 	rc = program_text(&o, &p, &owned);
+	if (rc == EXIT_OK && seconds && (!target || seconds > UINT32_MAX)) {
+		diag_error("run: --seconds is for --target");
+		rc = EXIT_USAGE;
+	}
 	if (rc == EXIT_OK)
-		rc = run_on(&o, &p);
+		rc = target ? run_in(&o, &p) : run_on(&o, &p);
 	free(owned);
 	options_close(&o);
 	return rc;

@@ -40,6 +40,7 @@ struct probe {
 	uint32_t stack_bytes;
 	uint32_t record_bytes; /* that a record must have at least */
 	bool uses_stack;       /* kstack or ustack */
+	bool uses_user_stack;
 };
 
 #define KEYS_MAX 8
@@ -83,7 +84,8 @@ struct variable {
 
 struct compiler {
 	struct ast *ast;
-	struct source *source; /* NULL: a live target's, whose formats are asked elsewhere */
+	struct source *source;
+	bool live; /* it runs inside the target whose formats and symbols `source` has */
 	struct probe *probes;
 	uint32_t nr_probes;
 	struct map_spec *maps;

@@ -106,6 +106,7 @@ static void function_address(struct gen *g)
 static void stack_id(struct gen *g, bool user)
 {
 	g->p->uses_stack = true;
+	g->p->uses_user_stack |= user;
 	gen_put(g, BPF_ALU64 | BPF_MOV | BPF_X, 1, 6, 0, 0);
 	gen_imm(g, 2, 0);
 	gen_imm(g, 3, user);

@@ -2,6 +2,7 @@
 /* machine.c -- the helpers of a program that runs on the host, and its actions. */
 #include "program/machine.h"
 #include "base/vec.h"
+#include "wire/bpf_string.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,42 +30,6 @@ static void comm(struct machine *m, char *out, size_t bytes)
 	}
 	memcpy(out, m->comm, COMM_BYTES);
 	memset(out + COMM_BYTES, 0, bytes - COMM_BYTES);
-}
-
-/* ---- records ---- */
-
-static uint32_t word_at(const struct machine *m, uint32_t off)
-{
-	uint32_t v;
-
-	memcpy(&v, m->event->data + off, 4);
-	return m->source->big_endian ? __builtin_bswap32(v) : v;
-}
-
-/* There is `room`; the text ends, with its NUL, at `most`. */
-static uint64_t field_str(struct machine *m, uint64_t place, char *out, uint32_t room,
-			  uint32_t most)
-{
-	uint32_t off = place & 0xffff, n = place >> 16 & 0xffff, have = m->event->size, word;
-
-	memset(out, 0, room);
-	switch ((enum bpf_string)(place >> 32)) {
-	case BPF_STRING_LOC:
-	case BPF_STRING_REL_LOC:
-		word = word_at(m, off); /* the probe's record_bytes says that it is there */
-		off = (word & 0xffff) + (place >> 32 == BPF_STRING_REL_LOC ? off + 4 : 0);
-		n = word >> 16;
-		break;
-	case BPF_STRING_TAIL: n = have > off ? have - off : 0; break;
-	default: break;
-	}
-	if (off >= have)
-		return 0;
-	n = n < have - off ? n : have - off;
-	n = n < most - 1 ? n : most - 1;
-	n = (uint32_t)strnlen((const char *)m->event->data + off, n);
-	memcpy(out, m->event->data + off, n);
-	return n;
 }
 
 /* ---- stacks ---- */
@@ -181,7 +146,7 @@ static void join(struct machine *m, const struct action *a, const uint8_t *data)
 	show_printf(m, "%s\n", a->args, a->nr_args, data);
 }
 
-static void emitted(struct machine *m, uint32_t which, const uint8_t *data)
+void machine_act(struct machine *m, uint32_t which, const uint8_t *data)
 {
 	const struct action *a = &m->c->actions[which];
 
@@ -222,11 +187,13 @@ static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64
 	case BPF_PID_TGID: return pid_tgid(m);
 	case BPF_TID: return (uint32_t)m->pid;
 	case BPF_COMM: comm(m, (char *)(uintptr_t)a, b); return 0;
-	case BPF_FIELD_STR: return field_str(m, b, (char *)(uintptr_t)c, (uint32_t)d, (uint32_t)e);
+	case BPF_FIELD_STR:
+		return bpf_field_string(m->event->data, m->event->size, b, (char *)(uintptr_t)c,
+					(uint32_t)d, (uint32_t)e, m->source->big_endian);
 	case BPF_STR_DIFFER: return (uint64_t)(strncmp((const char *)(uintptr_t)a, key, c) != 0);
 	case BPF_STACK_ID: return stack_id(m, c);
 	case BPF_PROBE_ID: return probe_number(m);
-	case BPF_EMIT: emitted(m, (uint32_t)a, key); return 0;
+	case BPF_EMIT: machine_act(m, (uint32_t)a, key); return 0;
 	default: return 0;
 	}
 }

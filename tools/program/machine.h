@@ -42,6 +42,7 @@ struct machine {
 	size_t nr_names;
 	struct idmap name_ids;
 	FILE *out;
+	bool live;	  /* it runs elsewhere: maps and stacks were fetched */
 	bool done;	  /* exit() was called */
 	uint64_t stopped; /* probes whose budget was used up */
 };
@@ -49,6 +50,8 @@ struct machine {
 bool machine_init(struct machine *m, struct compiler *c, FILE *out);
 void machine_free(struct machine *m);
 void machine_run(struct machine *m, const struct probe *p);
+/* Carry out what the program emitted: `data` has what the action takes. */
+void machine_act(struct machine *m, uint32_t action, const uint8_t *data);
 /* Add the maps of a machine that ran over other events of the same program. */
 void machine_merge(struct machine *to, struct machine *from);
 

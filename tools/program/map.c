@@ -8,8 +8,23 @@
 uint32_t map_buckets(const struct map_spec *spec)
 {
 	if (spec->value.kind == VALUE_HIST)
-		return HIST_BUCKETS;
-	return (uint32_t)((spec->max - spec->min) / spec->step) + 2;
+		return BPF_LOG2_BUCKETS;
+	return bpf_linear_buckets(spec->min, spec->max, spec->step);
+}
+
+enum bpf_map_kind map_kind(const struct map_spec *spec)
+{
+	switch (spec->value.kind) {
+	case VALUE_COUNT:
+	case VALUE_SUM: return BPF_MAP_COUNTS;
+	case VALUE_MIN:
+	case VALUE_MAX:
+	case VALUE_AVG:
+	case VALUE_STATS: return BPF_MAP_NOTES;
+	case VALUE_HIST: return BPF_MAP_LOG2;
+	case VALUE_LHIST: return BPF_MAP_LINEAR;
+	default: return BPF_MAP_HASH;
+	}
 }
 
 uint32_t map_words(const struct map_spec *spec)
@@ -18,7 +33,7 @@ uint32_t map_words(const struct map_spec *spec)
 	case VALUE_MIN:
 	case VALUE_MAX:
 	case VALUE_AVG:
-	case VALUE_STATS: return sizeof(struct noted) / 8;
+	case VALUE_STATS: return sizeof(struct bpf_noted) / 8;
 	case VALUE_HIST:
 	case VALUE_LHIST: return map_buckets(spec);
 	default: return spec->value_bytes / 8;
@@ -169,7 +184,7 @@ int64_t map_add(struct map *m, const void *key, int64_t by)
 
 void map_note(struct map *m, const void *key, int64_t v)
 {
-	struct noted *n = (struct noted *)map_at(m, key, true);
+	struct bpf_noted *n = (struct bpf_noted *)map_at(m, key, true);
 
 	if (!n->count || (m->spec->value.is_signed ? v < n->min : (uint64_t)v < (uint64_t)n->min))
 		n->min = v;
@@ -179,23 +194,17 @@ void map_note(struct map *m, const void *key, int64_t v)
 	n->total += v;
 }
 
-static uint32_t bucket_of(const struct map_spec *s, int64_t v)
-{
-	if (s->value.kind == VALUE_HIST)
-		return v < 0 ? 0 : v == 0 ? 1 : 65 - (uint32_t)__builtin_clzll((uint64_t)v);
-	if (v < s->min)
-		return 0;
-	if (v >= s->max)
-		return map_buckets(s) - 1;
-	return (uint32_t)((v - s->min) / s->step) + 1;
-}
-
 void map_hist(struct map *m, const void *key, int64_t v)
 {
-	map_at(m, key, true)[bucket_of(m->spec, v)]++;
+	const struct map_spec *s = m->spec;
+	uint32_t bucket = s->value.kind == VALUE_HIST
+				  ? bpf_log2_bucket(v)
+				  : bpf_linear_bucket(s->min, s->max, s->step, v);
+
+	map_at(m, key, true)[bucket]++;
 }
 
-static void merge_noted(struct noted *to, const struct noted *from, bool is_signed)
+static void merge_noted(struct bpf_noted *to, const struct bpf_noted *from, bool is_signed)
 {
 	if (!from->count)
 		return;
@@ -209,30 +218,32 @@ static void merge_noted(struct noted *to, const struct noted *from, bool is_sign
 	to->total += from->total;
 }
 
+void map_put(struct map *to, const void *key, const uint64_t *value)
+{
+	bool known = map_at(to, key, false);
+	uint64_t *v = map_at(to, key, true);
+	uint32_t k;
+
+	switch (to->spec->value.kind) {
+	case VALUE_MIN:
+	case VALUE_MAX:
+	case VALUE_AVG:
+	case VALUE_STATS:
+		merge_noted((struct bpf_noted *)v, (const struct bpf_noted *)value,
+			    to->spec->value.is_signed);
+		break;
+	default:
+		for (k = 0; k < to->value_words && (!known || type_is_gathered(&to->spec->value));
+		     k++)
+			v[k] += value[k];
+	}
+}
+
 void map_merge(struct map *to, const struct map *from)
 {
 	size_t i;
-	uint32_t k;
 
-	for (i = 0; i < from->cap; i++) {
-		struct map_entry *e = from->slots[i];
-		uint64_t *v, *add;
-
-		if (!e)
-			continue;
-		v = map_at(to, e->data, true);
-		add = map_value(from, e);
-		switch (to->spec->value.kind) {
-		case VALUE_MIN:
-		case VALUE_MAX:
-		case VALUE_AVG:
-		case VALUE_STATS:
-			merge_noted((struct noted *)v, (struct noted *)add,
-				    to->spec->value.is_signed);
-			break;
-		default:
-			for (k = 0; k < from->value_words; k++)
-				v[k] += add[k];
-		}
-	}
+	for (i = 0; i < from->cap; i++)
+		if (from->slots[i])
+			map_put(to, from->slots[i]->data, map_value(from, from->slots[i]));
 }

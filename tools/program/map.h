@@ -5,14 +5,6 @@
 
 #include "program/compile.h"
 
-/* What min(), max(), avg() and stats() keep. */
-struct noted {
-	uint64_t count;
-	int64_t total, min, max;
-};
-
-#define HIST_BUCKETS 66 /* below 0, 0, 1, then powers of two */
-
 struct map_entry {
 	uint64_t hash;
 	struct map_entry *next_free;
@@ -39,10 +31,14 @@ void map_delete(struct map *m, const void *key);
 int64_t map_add(struct map *m, const void *key, int64_t by);
 void map_note(struct map *m, const void *key, int64_t v);
 void map_hist(struct map *m, const void *key, int64_t v);
+/* Add what was gathered of a key elsewhere; a value that is not gathered is set if it is new. */
+void map_put(struct map *m, const void *key, const uint64_t *value);
 /* Add what another map of the same spec has gathered. */
 void map_merge(struct map *to, const struct map *from);
 /* Words of a value, as it is kept. */
 uint32_t map_words(const struct map_spec *spec);
+/* As the machine that runs the program knows it. */
+enum bpf_map_kind map_kind(const struct map_spec *spec);
 /* Buckets of a histogram. */
 uint32_t map_buckets(const struct map_spec *spec);
 

@@ -103,7 +103,9 @@ static uint32_t match_functions(struct compiler *c, struct clause *clause, const
 	static const char *const entries[] = {"ftrace:function", "ftrace:funcgraph_entry",
 					      "ftrace:fgraph_retaddr_entry", NULL};
 	static const char *const returns[] = {"ftrace:funcgraph_exit", NULL};
-	const char *const *names = kind == PROBE_ENTRY ? entries : returns;
+	/* Inside a target, an entry gives the program a record of the function tracer. */
+	static const char *const live[] = {"ftrace:function", NULL};
+	const char *const *names = kind != PROBE_ENTRY ? returns : c->live ? live : entries;
 	char *offset;
 	uint32_t nr = 0;
 

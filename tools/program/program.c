@@ -11,7 +11,7 @@
 
 #define PASSES_MAX 10 /* the type of a map may depend on another map's */
 
-static bool compile(struct compiler *c)
+static bool make_code(struct compiler *c)
 {
 	uint32_t i, pass;
 
@@ -40,7 +40,8 @@ static bool verify(struct compiler *c)
 	uint32_t i;
 
 	for (i = 0; i < c->nr_maps; i++)
-		maps[i] = (struct bpf_map_info){c->maps[i].key_bytes, map_words(&c->maps[i]) * 8};
+		maps[i] = (struct bpf_map_info){c->maps[i].key_bytes, map_words(&c->maps[i]) * 8,
+						map_kind(&c->maps[i])};
 	for (i = 0; i < c->nr_probes; i++) {
 		const struct probe *p = &c->probes[i];
 		struct bpf_subject s = {.code = p->code,
@@ -64,8 +65,22 @@ static bool verify(struct compiler *c)
 	return true;
 }
 
+bool program_compile(struct compiler *c)
+{
+	return make_code(c) && verify(c);
+}
+
+struct ast program_ast(const struct program_options *o)
+{
+	return (struct ast){.file = o->file,
+			    .text = o->text,
+			    .bytes = o->bytes,
+			    .parameters = o->parameters,
+			    .nr_parameters = o->nr_parameters};
+}
+
 /* bpftrace counts attach points after wildcards; a function's pattern counts once. */
-static uint32_t attached(const struct compiler *c)
+uint32_t program_attached(const struct compiler *c)
 {
 	uint32_t i, nr = 0;
 
@@ -95,7 +110,7 @@ static int run(struct compiler *c, const struct program_options *o, FILE *out)
 	int err = runner_init(&r, c, o, out);
 
 	if (!err) {
-		uint32_t n = attached(c);
+		uint32_t n = program_attached(c);
 
 		fprintf(out, "Attaching %u probe%s...\n", n, n == 1 ? "" : "s");
 		err = runner_run(&r);
@@ -112,15 +127,11 @@ static int run(struct compiler *c, const struct program_options *o, FILE *out)
 
 int program_run(struct source *s, const struct program_options *o, FILE *out)
 {
-	struct ast ast = {.file = o->file,
-			  .text = o->text,
-			  .bytes = o->bytes,
-			  .parameters = o->parameters,
-			  .nr_parameters = o->nr_parameters};
+	struct ast ast = program_ast(o);
 	struct compiler c = {.ast = &ast, .source = s};
 	int err = -EINVAL;
 
-	if (compile(&c) && verify(&c)) {
+	if (program_compile(&c)) {
 		if (o->listing) {
 			listing_print(&c, out);
 			err = 0;

@@ -45,6 +45,12 @@ void runner_event(struct runner *r, const struct event *e);
 bool parallel_is_possible(const struct runner *r);
 int parallel_run(struct runner *r);
 
+/* program.c: what was asked for, compiled and proved. False: errors were printed. */
+struct ast program_ast(const struct program_options *o);
+bool program_compile(struct compiler *c);
+/* How many probes bpftrace would say that it attaches. */
+uint32_t program_attached(const struct compiler *c);
+
 /* listing.c: the instructions of each probe, for people. */
 void listing_print(const struct compiler *c, FILE *out);
 

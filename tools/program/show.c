@@ -35,7 +35,7 @@ static void stack(struct machine *m, FILE *out, uint64_t number, int indent)
 	uint32_t i;
 
 	fputc('\n', out);
-	if (!number || number > m->nr_stacks)
+	if (!number || number > m->nr_stacks || !m->stacks[number - 1])
 		return;
 	t = m->stacks[number - 1];
 	for (i = 0; i < t->nr; i++) {
@@ -48,15 +48,25 @@ static void stack(struct machine *m, FILE *out, uint64_t number, int indent)
 /* "kprobe:vfs_read": the kind as it was written, and the function's own name. */
 static void probe_name(struct machine *m, FILE *out, uint64_t number)
 {
+	uint64_t function, probe;
 	const struct probe *p;
 	const char *colon;
 
-	if (number > m->nr_names || !number)
+	if (m->live) { /* BPF_PROBE_ID of a target: address << 16 | part + 1 */
+		function = (uint64_t)((int64_t)number >> 16);
+		probe = (number & 0xffff) - 1;
+	} else if (number && number <= m->nr_names) {
+		function = m->names[number - 1].function;
+		probe = m->names[number - 1].probe;
+	} else {
 		return;
-	p = &m->c->probes[m->names[number - 1].probe];
+	}
+	if (probe >= m->c->nr_probes)
+		return;
+	p = &m->c->probes[probe];
 	colon = strrchr(p->name, ':');
 	fwrite(p->name, 1, colon ? (size_t)(colon - p->name) + 1 : 0, out);
-	symbol(m, out, m->names[number - 1].function, false);
+	symbol(m, out, function, false);
 }
 
 /* ---- times ---- */

@@ -47,14 +47,14 @@ static int by_rank(const void *x, const void *y)
 	return compare_keys(a->map->spec, a->key, b->key);
 }
 
-static int64_t average(const struct noted *n)
+static int64_t average(const struct bpf_noted *n)
 {
 	return n->count ? n->total / (int64_t)n->count : 0;
 }
 
 static uint64_t rank_of(const struct map *m, const uint64_t *v)
 {
-	const struct noted *n = (const struct noted *)v;
+	const struct bpf_noted *n = (const struct bpf_noted *)v;
 	uint64_t sum = 0;
 	uint32_t i;
 
@@ -187,7 +187,7 @@ static void gathered(FILE *out, bool is_signed, int64_t v, int64_t div)
 static void entry(struct machine *m, const struct shown *s, int64_t div)
 {
 	const struct map_spec *spec = s->map->spec;
-	const struct noted *n = (const struct noted *)s->value;
+	const struct bpf_noted *n = (const struct bpf_noted *)s->value;
 
 	fputs(spec->name, m->out);
 	keys(m, spec, s->key);

@@ -33,7 +33,8 @@ static void marker_triggers(struct ctl_instance *tr, const void *record, uint32_
 		return;
 	fathom_pool_enter(cpu);
 	if (fathom_trigger_run(e->triggers, record, bytes, cpu))
-		fathom_trigger_run_after(e->triggers, record, bytes, cpu, wire_context(record));
+		fathom_trigger_run_after(e->triggers, record, bytes, cpu, wire_context(record),
+					 fathom_now());
 	fathom_pool_leave(cpu);
 }
 

@@ -12,7 +12,8 @@ static struct ctl_trigger *trigger_nth(struct fathom_file *f, uint32_t n)
 {
 	struct ctl_trigger *t = fathom_ctl_instance(&f->node)->events[f->node.at].triggers;
 
-	while (t && n--)
+	/* Programs that hang on the event have files of their own. */
+	while (t && (t->kind == CTL_TRIGGER_CALL || n--))
 		t = t->next;
 	return t;
 }
@@ -33,7 +34,7 @@ static int event_trigger_show(struct fathom_file *f, struct fathom_text *t)
 		return 0;
 	fathom_trigger_show(trigger, t);
 	fathom_text_char(t, '\n');
-	return trigger->next != 0;
+	return trigger_nth(f, f->piece + 1) != 0;
 }
 
 /* O_TRUNC takes the histograms away, and only them, as in Linux. */

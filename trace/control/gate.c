@@ -82,7 +82,7 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 }
 
 static void gate_after(struct fathom_event *ev, const void *record, uint32_t bytes,
-		       uint32_t context)
+		       uint32_t context, uint64_t time)
 {
 	struct ctl_event *top = ev->control;
 	uint32_t cpu = fathom_port_cpu(), at = (uint32_t)(top - fathom_ctl.top.events);
@@ -97,7 +97,7 @@ static void gate_after(struct fathom_event *ev, const void *record, uint32_t byt
 			continue;
 		t = __atomic_load_n(&tr->events[at].triggers, __ATOMIC_ACQUIRE);
 		if (t)
-			fathom_trigger_run_after(t, record, bytes, cpu, context);
+			fathom_trigger_run_after(t, record, bytes, cpu, context, time);
 	}
 	fathom_pool_leave(cpu);
 }

@@ -49,6 +49,8 @@ static void state_forget(void)
 	__builtin_memset(&fathom_ctl, 0, sizeof(fathom_ctl));
 	fathom_ctl_error_forget(&fathom_ctl.top);
 	fathom_trigger_reset();
+	if (fathom_core.config.programs)
+		fathom_core.config.programs->forget();
 }
 
 int fathom_ctl_ready(void)
@@ -99,6 +101,9 @@ int fathom_ctl_alive(const struct fathom_node *node)
 
 	if (node->instance && (!tr || tr->serial != node->serial))
 		return -FATHOM_ENOENT;
+	if (node->dir >= CTL_DIR_PROGRAMS)
+		return fathom_core.config.programs ? fathom_core.config.programs->alive(node)
+						   : -FATHOM_ENOENT;
 	if (node->dir != CTL_DIR_SYSTEM && node->dir != CTL_DIR_EVENT)
 		return 0;
 	return node->at < fathom_ctl.nr_events && fathom_ctl.place[node->at].age == node->age &&
@@ -117,6 +122,8 @@ int fathom_ctl_feature(uint32_t flags)
 	if (flags & CTL_IF_FUNCTION && !fathom_function_count())
 		return 0;
 	if (flags & CTL_IF_PROFILE && !fathom_function_count())
+		return 0;
+	if (flags & CTL_IF_PROGRAMS && !fathom_core.config.programs)
 		return 0;
 	return 1;
 }
@@ -225,10 +232,16 @@ int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
 
 	if (dir->entry)
 		return -FATHOM_ENOTDIR;
-	if (dir->dir != CTL_DIR_INSTANCES || !state_name_ok(name, len))
+	if ((dir->dir != CTL_DIR_INSTANCES && dir->dir != CTL_DIR_PROGRAMS) ||
+	    !state_name_ok(name, len))
 		return -FATHOM_EPERM;
 	fathom_lock();
 	ret = fathom_ctl_ready();
+	if (!ret && dir->dir == CTL_DIR_PROGRAMS) {
+		ret = fathom_core.config.programs->make(name, len);
+		fathom_unlock();
+		return ret;
+	}
 	for (uint32_t i = FATHOM_INSTANCES_MAX; i && !ret; i--) {
 		if (!fathom_ctl.instance[i])
 			slot = i;
@@ -246,10 +259,17 @@ int fathom_fs_rmdir(const struct fathom_node *node)
 	struct ctl_instance *tr;
 	int ret = -FATHOM_EPERM;
 
-	if (node->entry || node->dir != CTL_DIR_ROOT || !node->instance)
+	if (node->entry ||
+	    (node->dir != CTL_DIR_PROGRAM && (node->dir != CTL_DIR_ROOT || !node->instance)))
 		return ret;
 	fathom_lock();
 	ret = fathom_ctl_alive(node);
+	if (node->dir == CTL_DIR_PROGRAM) {
+		if (!ret)
+			fathom_core.config.programs->remove(node);
+		fathom_unlock();
+		return ret;
+	}
 	if (!ret && fathom_ctl_instance(node)->open_files)
 		ret = -FATHOM_EBUSY;
 	if (!ret) {

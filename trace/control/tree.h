@@ -18,6 +18,9 @@ enum ctl_dir {
 	CTL_DIR_CPU,
 	CTL_DIR_INSTANCES,
 	CTL_DIR_STAT,
+	CTL_DIR_PROGRAMS, /* from here on: programs/, which is config.programs' */
+	CTL_DIR_PROGRAM,
+	CTL_DIR_MAPS,
 	CTL_DIR_KINDS,
 };
 
@@ -43,6 +46,7 @@ enum ctl_entry_flags {
 	CTL_NOT_INTERNAL = 4, /* not for events of the `ftrace` system */
 	CTL_PRINT_ONLY = 8,   /* of the `ftrace` system for `print` only */
 	CTL_IF_PROFILE = 32,
+	CTL_IF_PROGRAMS = 64,
 };
 
 struct fathom_fs_entry {
@@ -60,6 +64,16 @@ extern const struct fathom_fs_entry fathom_ctl_event_files[];
 extern const struct fathom_fs_entry fathom_ctl_cpu_files[];
 extern const struct fathom_fs_entry fathom_ctl_option_file; /* options/X: X is `at` */
 extern const struct fathom_fs_entry fathom_ctl_stat_file;   /* trace_stat/functionN */
+
+/* What config.programs points to (trace/programs): control/ never names it, so that a linker takes it only if a port does. */
+struct fathom_programs {
+	const struct fathom_fs_entry *files; /* of a program */
+	int (*list)(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out);
+	int (*alive)(const struct fathom_node *node); /* 0 or -ENOENT */
+	int (*make)(const char *name, size_t len);
+	void (*remove)(const struct fathom_node *node);
+	void (*forget)(void); /* the pool is new */
+};
 
 void fathom_fs_root(struct fathom_node *out);
 

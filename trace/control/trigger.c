@@ -7,7 +7,8 @@
 
 static int trigger_is_late(const struct ctl_trigger *t)
 {
-	return t->kind == CTL_TRIGGER_SNAPSHOT || t->kind == CTL_TRIGGER_STACKTRACE;
+	return t->kind == CTL_TRIGGER_SNAPSHOT || t->kind == CTL_TRIGGER_STACKTRACE ||
+	       t->kind == CTL_TRIGGER_CALL;
 }
 
 /* Switching what is switched already does not use up a run, as in Linux. */
@@ -77,10 +78,12 @@ int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t b
 
 /* A record too large for the scratch is in the ring by now and not here: what needs to look at it does not run. */
 void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
-			      uint32_t cpu, uint32_t context)
+			      uint32_t cpu, uint32_t context, uint64_t time)
 {
 	for (struct ctl_trigger *t = first; t; t = __atomic_load_n(&t->next, __ATOMIC_ACQUIRE)) {
-		if (!trigger_is_late(t))
+		if (t->kind == CTL_TRIGGER_CALL)
+			t->call(t->data, record, bytes, cpu, time);
+		if (!trigger_is_late(t) || t->kind == CTL_TRIGGER_CALL)
 			continue;
 		if (!t->filter || (record && fathom_filter_match(t->filter, record, bytes, cpu)))
 			trigger_fire(t, record, bytes, cpu, context);

@@ -16,11 +16,16 @@ enum ctl_trigger_kind {
 	CTL_TRIGGER_HIST_DISABLE,
 	CTL_TRIGGER_HIST,
 	CTL_TRIGGER_KINDS,
+	CTL_TRIGGER_CALL = CTL_TRIGGER_KINDS, /* fathom_trigger_call(); not in the trigger file */
 };
 
 #define CTL_UNLIMITED 0xffffffffu
 
 struct ctl_hist;
+
+/* `record` NULL: it is not at hand any more. `time` is that of the record, in ticks. */
+typedef void (*ctl_trigger_fn)(void *data, const void *record, uint32_t bytes, uint32_t cpu,
+			       uint64_t time);
 
 /* In a list that the event path walks inside pool_enter/leave; it changes only left, and what it points to. */
 struct ctl_trigger {
@@ -32,13 +37,21 @@ struct ctl_trigger {
 	uint32_t target; /* of enable_event, disable_event */
 	uint32_t left;	 /* runs; CTL_UNLIMITED */
 	uint8_t kind;
+	ctl_trigger_fn call;
+	void *data;
 };
 
 /* Any context, gate held. 1 if some have to run when the record is in the ring. */
 int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes, uint32_t cpu);
 /* `record` NULL: it is not at hand any more. `context` is that of its event. */
 void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
-			      uint32_t cpu, uint32_t context);
+			      uint32_t cpu, uint32_t context, uint64_t time);
+/*
+ * Call a function of a later stage at each of the event's records, recorded or not, until it is uncalled; `data` is then
+ * retired by its owner. 0 or an errno value. Context: task, lock held.
+ */
+int fathom_trigger_call(uint32_t event, ctl_trigger_fn call, void *data);
+void fathom_trigger_uncall(uint32_t event, const void *data);
 
 /* One line of the trigger file: 0 or an errno value. Context: task, lock held. */
 int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len);

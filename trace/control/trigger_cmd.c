@@ -175,10 +175,52 @@ static void trigger_unlink(uint32_t event, struct ctl_trigger **at)
 		fathom_ctl_event_update(target);
 }
 
+static int trigger_link(struct ctl_instance *tr, uint32_t event, struct ctl_trigger *t)
+{
+	struct ctl_event *e = &tr->events[event];
+	int err;
+
+	t->next = e->triggers;
+	if (trigger_has_target(t->kind) && t->kind <= CTL_TRIGGER_DISABLE) {
+		tr->events[t->target].soft++;
+		fathom_ctl_event_update(t->target);
+	}
+	__atomic_store_n(&e->triggers, t, __ATOMIC_RELEASE);
+	err = fathom_ctl_event_update(event);
+	if (err)
+		trigger_unlink(event, &e->triggers);
+	return err;
+}
+
 void fathom_trigger_remove_all(struct ctl_instance *tr, uint32_t event)
 {
 	while (tr->events[event].triggers)
 		trigger_unlink(event, &tr->events[event].triggers);
+}
+
+int fathom_trigger_call(uint32_t event, ctl_trigger_fn call, void *data)
+{
+	struct ctl_trigger *t = fathom_pool_get(sizeof(*t));
+
+	if (!t)
+		return -FATHOM_ENOMEM;
+	*t = (struct ctl_trigger){.tr = &fathom_ctl.top,
+				  .event = event,
+				  .left = CTL_UNLIMITED,
+				  .kind = CTL_TRIGGER_CALL,
+				  .call = call,
+				  .data = data};
+	return trigger_link(&fathom_ctl.top, event, t);
+}
+
+void fathom_trigger_uncall(uint32_t event, const void *data)
+{
+	struct ctl_trigger **at = &fathom_ctl.top.events[event].triggers;
+
+	while (*at && ((*at)->kind != CTL_TRIGGER_CALL || (*at)->data != data))
+		at = &(*at)->next;
+	if (*at)
+		trigger_unlink(event, at);
 }
 
 static void trigger_remove_aimed(struct ctl_instance *tr, uint32_t event, uint32_t target)
@@ -209,23 +251,6 @@ void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event)
 		else
 			at = &(*at)->next;
 	}
-}
-
-static int trigger_link(struct ctl_instance *tr, uint32_t event, struct ctl_trigger *t)
-{
-	struct ctl_event *e = &tr->events[event];
-	int err;
-
-	t->next = e->triggers;
-	if (trigger_has_target(t->kind) && t->kind <= CTL_TRIGGER_DISABLE) {
-		tr->events[t->target].soft++;
-		fathom_ctl_event_update(t->target);
-	}
-	__atomic_store_n(&e->triggers, t, __ATOMIC_RELEASE);
-	err = fathom_ctl_event_update(event);
-	if (err)
-		trigger_unlink(event, &e->triggers);
-	return err;
 }
 
 /* The histogram of a hist trigger: its own, or that of the same name. */

@@ -17,6 +17,7 @@ static const struct fathom_fs_entry *walk_table(uint8_t dir)
 	case CTL_DIR_SYSTEM: return fathom_ctl_system_files;
 	case CTL_DIR_EVENT: return fathom_ctl_event_files;
 	case CTL_DIR_CPU: return fathom_ctl_cpu_files;
+	case CTL_DIR_PROGRAM: return fathom_core.config.programs->files;
 	default: return 0;
 	}
 }
@@ -31,6 +32,7 @@ static const struct {
 	{"instances", CTL_DIR_INSTANCES, CTL_TOP_ONLY},
 	{"options", CTL_DIR_OPTIONS, 0},
 	{"per_cpu", CTL_DIR_PERCPU, 0},
+	{"programs", CTL_DIR_PROGRAMS, CTL_TOP_ONLY | CTL_IF_PROGRAMS},
 	{"trace_stat", CTL_DIR_STAT, CTL_TOP_ONLY | CTL_IF_PROFILE},
 };
 #define WALK_SUBDIRS (sizeof(walk_subdirs) / sizeof(walk_subdirs[0]))
@@ -149,6 +151,9 @@ static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fa
 			out->node.entry = &fathom_ctl_stat_file;
 		return 1;
 	case CTL_DIR_INSTANCES: return walk_instance(index, out);
+	case CTL_DIR_PROGRAMS:
+	case CTL_DIR_PROGRAM:
+	case CTL_DIR_MAPS: return fathom_core.config.programs->list(dir, index, out);
 	default: return 0;
 	}
 }
@@ -187,15 +192,18 @@ int fathom_fs_list(const struct fathom_node *dir, uint32_t index, struct fathom_
 static void walk_up(const struct fathom_node *dir, struct fathom_node *out)
 {
 	static const uint8_t parent[CTL_DIR_KINDS] = {
-		[CTL_DIR_ROOT] = CTL_DIR_ROOT,	   [CTL_DIR_EVENTS] = CTL_DIR_ROOT,
-		[CTL_DIR_SYSTEM] = CTL_DIR_EVENTS, [CTL_DIR_EVENT] = CTL_DIR_SYSTEM,
-		[CTL_DIR_OPTIONS] = CTL_DIR_ROOT,  [CTL_DIR_PERCPU] = CTL_DIR_ROOT,
-		[CTL_DIR_CPU] = CTL_DIR_PERCPU,	   [CTL_DIR_INSTANCES] = CTL_DIR_ROOT,
-		[CTL_DIR_STAT] = CTL_DIR_ROOT,
+		[CTL_DIR_ROOT] = CTL_DIR_ROOT,	      [CTL_DIR_EVENTS] = CTL_DIR_ROOT,
+		[CTL_DIR_SYSTEM] = CTL_DIR_EVENTS,    [CTL_DIR_EVENT] = CTL_DIR_SYSTEM,
+		[CTL_DIR_OPTIONS] = CTL_DIR_ROOT,     [CTL_DIR_PERCPU] = CTL_DIR_ROOT,
+		[CTL_DIR_CPU] = CTL_DIR_PERCPU,	      [CTL_DIR_INSTANCES] = CTL_DIR_ROOT,
+		[CTL_DIR_STAT] = CTL_DIR_ROOT,	      [CTL_DIR_PROGRAMS] = CTL_DIR_ROOT,
+		[CTL_DIR_PROGRAM] = CTL_DIR_PROGRAMS, [CTL_DIR_MAPS] = CTL_DIR_PROGRAM,
 	};
 
 	*out = *dir;
 	out->dir = parent[dir->dir];
+	if (dir->dir == CTL_DIR_MAPS)
+		return; /* the same program */
 	out->at = out->age = 0;
 	if (out->dir == CTL_DIR_SYSTEM) {
 		out->at = fathom_ctl.place[dir->at].system;

@@ -50,14 +50,16 @@ refused:
 	return NULL;
 }
 
-static void emit_copy(struct fathom_emit *e)
+/* The record's time; 0: it is not in the ring. */
+static uint64_t emit_copy(struct fathom_emit *e)
 {
 	void *to = fathom_ring_reserve(e->ring, e->bytes, &e->slot);
 
 	if (!to)
-		return;
+		return 0;
 	wire_copy(to, e->scratch, e->bytes);
 	fathom_ring_commit(e->ring, &e->slot);
+	return e->slot.time;
 }
 
 void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
@@ -66,19 +68,21 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 	const void *record = in_ring ? e->slot.data : e->scratch;
 	uint32_t context = wire_context(record);
 	uint32_t answer = FATHOM_GATE_KEEP;
+	uint64_t time = 0;
 
 	if ((e->state & FATHOM_EVENT_GATE) && fathom_gate.decide)
 		answer = fathom_gate.decide(ev, record, e->bytes);
 	if (!(e->state & FATHOM_EVENT_ON))
 		answer &= ~(uint32_t)FATHOM_GATE_KEEP;
 	if (!in_ring && (answer & FATHOM_GATE_KEEP))
-		emit_copy(e);
+		time = emit_copy(e);
 	else if (in_ring && (answer & FATHOM_GATE_KEEP))
 		fathom_ring_commit(e->ring, &e->slot);
 	else if (in_ring)
 		fathom_ring_discard(e->ring, &e->slot);
 	if ((answer & FATHOM_GATE_AFTER) && fathom_gate.after)
-		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes, context);
+		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes, context,
+				  time ? time : fathom_now());
 	if ((answer & FATHOM_GATE_KEEP) && (e->state & FATHOM_EVENT_STACK) && fathom_gate.stack)
 		fathom_gate.stack(context);
 	if (!in_ring)

@@ -138,7 +138,7 @@ struct function_call {
 /* Who may look at the stack. */
 static int function_wants_frame(uint32_t users)
 {
-	return users & (SITE_STACK | SITE_PROBE | SITE_LISTENER) ||
+	return users & (SITE_STACK | SITE_PROBE | SITE_LISTENER | SITE_PROGRAM) ||
 	       fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_FUNC_STACK;
 }
 
@@ -161,6 +161,17 @@ static void function_find_frame(struct function_call *call)
 
 #define FUNCTION_IRQ \
 	(WIRE_FLAG_HARDIRQ | WIRE_FLAG_SOFTIRQ | WIRE_FLAG_NMI) /* may be on another stack */
+
+/* When the call began: as it is followed, or else now. */
+static uint64_t function_time(uintptr_t ip, uint32_t flags)
+{
+	const struct fathom_task *task = fathom_port_task_state();
+
+	if (flags && task->depth && task->depth <= FATHOM_SHADOW_DEPTH &&
+	    task->shadow[task->depth - 1].func == ip)
+		return task->shadow[task->depth - 1].calltime;
+	return fathom_port_clock();
+}
 
 static void function_serve(struct function_call *call, uint32_t context)
 {
@@ -194,6 +205,8 @@ static void function_serve(struct function_call *call, uint32_t context)
 		fathom_profile_enter((uint32_t)index);
 		flags |= GRAPH_PROFILE;
 	}
+	if (users & SITE_PROGRAM_RETURN)
+		flags |= GRAPH_PROGRAM;
 	if (call->named && users & SITE_RETURNS)
 		fathom_graph_push_named(ip, name, flags, context);
 	else if (flags)
@@ -201,6 +214,9 @@ static void function_serve(struct function_call *call, uint32_t context)
 				  context);
 	else if (users & SITE_RETURNS && !hijack)
 		fathom_port_task_state()->left_out++;
+	if (users & SITE_PROGRAM)
+		fathom_watch.enter((uint32_t)index, ip, parent_ip, call->fp,
+				   function_time(ip, flags), context);
 }
 
 /* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */

@@ -45,8 +45,8 @@ static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip
 	return 1;
 }
 
-/* Record that call `i` returns, and take it off the stack. 0: refused; it is off the stack. The caller holds the guard. */
-static int graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+/* Record that call `i` returns, and take it off the stack. Its time; 0: refused. The caller holds the guard. */
+static uint64_t graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
 	struct fathom_ring *ring = fathom_tracer_ring();
@@ -60,7 +60,7 @@ static int graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t cont
 		fathom_ring_commit(ring, &slot);
 	}
 	fathom_shadow_pop(task, i);
-	return to != 0;
+	return to ? slot.time : 0;
 }
 
 void fathom_graph_record(uintptr_t ip, uint32_t context)
@@ -209,7 +209,7 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 		task->left_out = 0;
 	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, context, &time)) {
 		fathom_counts()->refused += (uint64_t)fathom_tracing_is_on();
-		if (slot && !(flags & GRAPH_PROFILE)) {
+		if (slot && !(flags & (GRAPH_PROFILE | GRAPH_PROGRAM))) {
 			task->left_out += !hijack;
 			return;
 		}
@@ -248,6 +248,7 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t 
 static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
+	struct fathom_left left = {e->func, i, task->overrun, e->calltime, 0};
 	uintptr_t flags = e->flags;
 	uint64_t took = 0;
 
@@ -267,8 +268,12 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 	if (!(flags & GRAPH_RECORD) &&
 	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
 		fathom_shadow_pop(task, i);
-	else if (!graph_record_exit(task, i, context))
+	else if (!(left.rettime = graph_record_exit(task, i, context)))
 		fathom_counts()->cut++;
+	if (flags & GRAPH_PROGRAM) {
+		left.rettime = left.rettime ? left.rettime : fathom_port_clock();
+		fathom_watch.leave(&left, context);
+	}
 }
 
 /*

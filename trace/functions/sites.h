@@ -17,8 +17,11 @@ enum site_user {
 	SITE_STACK = 8,
 	SITE_PROFILE = 16,
 	SITE_LISTENER = 32, /* the function tracer of an instance */
+	SITE_PROGRAM = 64,  /* fathom_watch.enter */
+	SITE_PROGRAM_RETURN = 128,
 };
-#define SITE_RETURNS (SITE_GRAPH | SITE_PROFILE) /* these need to see the function return */
+/* These need to see the function return. */
+#define SITE_RETURNS (SITE_GRAPH | SITE_PROFILE | SITE_PROGRAM_RETURN)
 
 enum site_flag {
 	SITE_HAS_RETURNS = 1, /* it has return sites; else its return address is replaced */

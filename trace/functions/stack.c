@@ -45,8 +45,8 @@ void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t paren
 	}
 }
 
-/* The frame of the function that holds the tracepoint: the library's own lie below it. */
-static uintptr_t stack_event_frame(uintptr_t fp)
+/* The library's own frames lie below it. */
+uintptr_t fathom_stack_event_frame(uintptr_t fp)
 {
 	struct fathom_unwind u;
 
@@ -70,7 +70,7 @@ static void stack_event_record(struct fathom_ring *ring, uintptr_t fp, uint32_t 
 
 	if (guarded)
 		outer = fathom_guard_enter(task, context);
-	fathom_stack_record(ring, 0, 0, stack_event_frame(fp), context);
+	fathom_stack_record(ring, 0, 0, fathom_stack_event_frame(fp), context);
 	if (guarded)
 		fathom_guard_leave(task, outer);
 }

@@ -222,6 +222,24 @@ int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 /* Everything off; fathom_exit() calls it. */
 void fathom_tracer_exit(void);
 
+/*
+ * A later stage that watches functions: trace/programs. Sites lead there while `wants` says so; it is asked with the lock
+ * held, the others in any context, by a caller that is pinned and holds the guard.
+ */
+struct fathom_left { /* a call that returned; times in ticks */
+	uintptr_t func;
+	uint32_t depth, overrun;
+	uint64_t calltime, rettime;
+};
+struct fathom_watch {
+	uint32_t (*wants)(uint32_t site); /* SITE_PROGRAM, SITE_PROGRAM_RETURN */
+	void (*enter)(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint64_t time,
+		      uint32_t context);
+	void (*leave)(const struct fathom_left *left, uint32_t context);
+	uint8_t returns; /* some are wanted: task switches are told, as for function_graph */
+};
+extern struct fathom_watch fathom_watch;
+
 /* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
@@ -241,6 +259,7 @@ enum graph_flag {
 	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
 	/* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
 	GRAPH_IN_IRQ = 64,
+	GRAPH_PROGRAM = 128, /* fathom_watch.leave */
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
@@ -315,5 +334,7 @@ void fathom_stack_record(struct fathom_ring *ring, uintptr_t ip, uintptr_t paren
 /* The stack of an event, in the running CPU's ring or in that of an instance. The caller is pinned; `context` is the event's. */
 void fathom_stack_event(uint32_t context);
 void fathom_stack_event_in(struct fathom_ring *ring, uint32_t context);
+/* The frame of the function that holds the tracepoint, of a walk that begins at `fp`. */
+uintptr_t fathom_stack_event_frame(uintptr_t fp);
 
 #endif

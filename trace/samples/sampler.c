@@ -185,6 +185,7 @@ void fathom_sampler_tick_slow(const struct fathom_sample *s)
 {
 	uint32_t cpu = fathom_port_cpu();
 	uint64_t now = fathom_sampler_now();
+	void (*sample)(uintptr_t ip, uintptr_t fp);
 	struct sampler_cpu *c;
 
 	if (!fathom_sampler.ready || cpu >= fathom_core.nr_cpus)
@@ -205,10 +206,24 @@ void fathom_sampler_tick_slow(const struct fathom_sample *s)
 	c->due = c->due + fathom_sampler.interval > now ? c->due + fathom_sampler.interval
 							: now + fathom_sampler.interval;
 	sampler_take(c, cpu, s, now);
+	sample = fathom_load(&fathom_gate.sample);
+	if (sample)
+		sample(s->ip, s->fp);
 	fathom_sampler_leave(c);
 }
 
 /* ---- control ---- */
+
+/* fathom_gate.sampling */
+static int sampler_begin(uint32_t us)
+{
+	int64_t err = 0;
+
+	if (!fathom_load(&fathom_sampler_on))
+		err = fathom_sampler_control(FATHOM_SAMPLER_SET_INTERVAL | FATHOM_SAMPLER_START,
+					     us);
+	return err < 0 ? (int)err : 0;
+}
 
 int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announce)(void))
 {
@@ -233,6 +248,7 @@ int fathom_sampler_init(void *memory, size_t bytes, uint32_t out, void (*announc
 	fathom_sampler.announce = announce;
 	fathom_sampler.described = 0;
 	fathom_sampler.ready = 1;
+	fathom_gate.sampling = sampler_begin;
 	return 0;
 }
 

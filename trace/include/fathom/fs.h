@@ -91,7 +91,7 @@ int fathom_fs_pread(struct fathom_file *f, void *buf, size_t bytes, uint64_t off
 int fathom_fs_write(struct fathom_file *f, const void *buf, size_t bytes);
 int fathom_fs_poll(struct fathom_file *f);
 
-/* Only in `instances`: 0, -EEXIST, -EPERM (elsewhere), -ENOMEM, -EBUSY (in use). */
+/* Only in `instances` and `programs`: 0, -EEXIST, -EPERM (elsewhere), -ENOMEM, -EBUSY (in use). */
 int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len);
 int fathom_fs_rmdir(const struct fathom_node *node);
 

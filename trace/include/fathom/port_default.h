@@ -368,6 +368,23 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #define FATHOM_SAMPLE_WALK 1024
 #endif
 
+/* ---- sizes, programs ---- */
+
+/*
+ * FATHOM_PROGRAMS_MAX: programs at a time (config.programs), 1 .. 255. Default 16. FATHOM_PROGRAM_BYTES: what the maps of one may
+ * take of config.memory. Default 1 MiB. FATHOM_PROGRAM_BUDGET: instructions of one run, 1 or more, of one to ten nanoseconds each.
+ * Default 20000.
+ */
+#ifndef FATHOM_PROGRAMS_MAX
+#define FATHOM_PROGRAMS_MAX 16
+#endif
+#ifndef FATHOM_PROGRAM_BYTES
+#define FATHOM_PROGRAM_BYTES (1u << 20)
+#endif
+#ifndef FATHOM_PROGRAM_BUDGET
+#define FATHOM_PROGRAM_BUDGET 20000
+#endif
+
 /* ---- what is not kept above is refused here ---- */
 
 #define FATHOM_PORT_POWER(n) (((n) & ((n)-1)) == 0)
@@ -436,6 +453,9 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #if FATHOM_SAMPLE_FRAMES < 4 || FATHOM_SAMPLE_FRAMES > 512 || FATHOM_SAMPLE_FRAMES % 2 || \
 	FATHOM_SAMPLE_WALK < FATHOM_SAMPLE_FRAMES
 #error "FATHOM_SAMPLE_FRAMES: even, 4 .. 512; FATHOM_SAMPLE_WALK: no less"
+#endif
+#if FATHOM_PROGRAMS_MAX < 1 || FATHOM_PROGRAMS_MAX > 255 || FATHOM_PROGRAM_BUDGET < 1
+#error "FATHOM_PROGRAMS_MAX: 1 .. 255; FATHOM_PROGRAM_BUDGET: 1 or more"
 #endif
 
 #endif

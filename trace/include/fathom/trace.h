@@ -11,6 +11,10 @@
 
 typedef void (*fathom_write_fn)(void *arg, const char *text, size_t bytes);
 
+/* eBPF programs inside the kernel, for fathom_config.programs. */
+struct fathom_programs;
+extern const struct fathom_programs fathom_programs;
+
 /*
  * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
  * kernel has: every member but those called required may be 0. Each says what it means, what it must keep, what 0 means, and
@@ -120,6 +124,11 @@ struct fathom_config {
 	void (*sync)(void);
 	/* init_live: 1: other CPUs (a process: threads) may run traced functions during fathom_init(); text then changes with sync. */
 	uint8_t init_live;
+
+	/* ---- level 6 ---- */
+
+	/* programs: &fathom_programs gives the control tree programs/ (docs/PROGRAMS.md). 0: no programs, and none of their code. */
+	const struct fathom_programs *programs;
 };
 
 /*

@@ -86,10 +86,17 @@ enum fathom_gate_answer {
 struct fathom_object;
 struct fathom_gate {
 	uint32_t (*decide)(struct fathom_event *ev, const void *record, uint32_t bytes);
-	/* record NULL: it was too large to be kept beside the ring. `context` is what its common fields say. */
-	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes,
-		      uint32_t context);
+	/*
+	 * record NULL: it was too large to be kept beside the ring. `context` is what its common fields say, `time` that of the
+	 * record in the ring, or now if it is not there, in ticks.
+	 */
+	void (*after)(struct fathom_event *ev, const void *record, uint32_t bytes, uint32_t context,
+		      uint64_t time);
 	void (*stack)(uint32_t context);
+	/* A sample was taken: of kernel code at ip, or of user code (0). NULL: nobody asks. */
+	void (*sample)(uintptr_t ip, uintptr_t fp);
+	/* Not in an event: take samples every so many microseconds, unless some are taken already. NULL: there is no sampler. */
+	int (*sampling)(uint32_t us);
 	/* Around what looks at memory that control/ may give away. Any context; they nest. */
 	void (*enter)(uint32_t cpu);
 	void (*leave)(uint32_t cpu);
