@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # live
+# slow
 """memory.py -- a kernel that hangs with interrupts off on all CPUs: its rings are recovered from images of its memory."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# slow
 """hostile.py -- small files that claim to be large, and text that would run past a record: every command stays within limits."""
 import os
 import resource
