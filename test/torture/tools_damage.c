@@ -139,7 +139,7 @@ static void answer(struct source *s)
 		CHECK(page_write(s, lanes, &t, nowhere, &r) != -ENOMEM);
 		lanes_close(lanes);
 	}
-	export_events(s, &all, EXPORT_CHROME, nowhere);
+	export_chrome(s, &all, nowhere);
 	fclose(nowhere);
 }
 

@@ -141,6 +141,12 @@ void json_decimal(struct json *j, const char *k, double v, int digits)
 	fprintf(j->out, "%.*f", digits, v);
 }
 
+void json_thousandths(struct json *j, const char *k, uint64_t v)
+{
+	key(j, k);
+	fprintf(j->out, "%" PRIu64 ".%03" PRIu64, v / 1000, v % 1000);
+}
+
 void json_null(struct json *j, const char *k)
 {
 	key(j, k);

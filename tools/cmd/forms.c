@@ -56,17 +56,17 @@ static int write_txt(const struct form_job *j, FILE *out)
 
 static int write_jsonl(const struct form_job *j, FILE *out)
 {
-	return export_events(j->source, j->choice, EXPORT_JSONL, out);
+	return export_jsonl(j->source, j->choice, out);
 }
 
 static int write_csv(const struct form_job *j, FILE *out)
 {
-	return export_events(j->source, j->choice, EXPORT_CSV, out);
+	return export_csv(j->source, j->choice, out);
 }
 
 static int write_chrome(const struct form_job *j, FILE *out)
 {
-	return export_events(j->source, j->choice, EXPORT_CHROME, out);
+	return export_chrome(j->source, j->choice, out);
 }
 
 static int write_svg(const struct form_job *j, FILE *out)

@@ -68,7 +68,7 @@ static int print(struct source *s)
 	int err;
 
 	if (as_json)
-		return export_events(s, report.choice, EXPORT_JSONL, stdout);
+		return export_jsonl(s, report.choice, stdout);
 	if (kernel_text)
 		return report_kernel(s, &report);
 	progress_start(&bar, "printing", 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c -- a trace as JSON lines, CSV or Chrome's trace JSON. */
+/* export.c -- a trace as JSON lines or CSV. */
 #include "view/export.h"
-#include "view/chrome.h"
 #include "view/eventline.h"
 
 #include <errno.h>
@@ -17,36 +16,28 @@ static void json_line(struct eventline *line, const struct event *e, FILE *out)
 	json_end(&j);
 }
 
-int export_events(struct source *s, const struct scan_choice *choice, enum export_form form,
-		  FILE *out)
+static int each(struct source *s, const struct scan_choice *choice, FILE *out,
+		void (*put)(struct eventline *line, const struct event *e, FILE *out))
 {
 	struct scan *sc = scan_open(s, choice, NULL);
 	struct eventline *line = eventline_new(s);
-	struct chrome *chrome = NULL;
 	const struct event *e;
-	bool wanted;
 	int err = line && sc ? 0 : -ENOMEM;
 
-	if (!err && form == EXPORT_CHROME && !(chrome = chrome_new(s, line, out)))
-		err = -ENOMEM;
-	if (!err && form == EXPORT_CSV)
-		fputs(eventline_csv_head, out);
-	while (!err && (e = scan_next_any(sc, &wanted))) {
-		if (chrome)
-			chrome_event(chrome, e, scan_number(sc), wanted);
-		if (!wanted)
-			continue;
-		switch (form) {
-		case EXPORT_CSV: eventline_csv(line, e, out); break;
-		case EXPORT_CHROME: break;
-		case EXPORT_JSONL: json_line(line, e, out); break;
-		}
-		if (ferror(out))
-			break; /* who opened it finds out why */
-	}
-	if (chrome && chrome_end(chrome))
-		err = -ENOMEM;
+	while (!err && !ferror(out) && (e = scan_next(sc)))
+		put(line, e, out);
 	eventline_free(line);
 	scan_close(sc);
 	return err;
+}
+
+int export_jsonl(struct source *s, const struct scan_choice *c, FILE *out)
+{
+	return each(s, c, out, json_line);
+}
+
+int export_csv(struct source *s, const struct scan_choice *c, FILE *out)
+{
+	fputs(eventline_csv_head, out);
+	return each(s, c, out, eventline_csv);
 }

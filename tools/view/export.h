@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.h -- a trace as JSON lines, CSV or Chrome's trace JSON. */
+/* export.h -- a trace as JSON lines, CSV or Chrome's trace JSON: the events of a choice in the order of time. */
 #ifndef VIEW_EXPORT_H
 #define VIEW_EXPORT_H
 
@@ -7,13 +7,10 @@
 
 #include "store/scan.h"
 
-enum export_form {
-	EXPORT_JSONL,
-	EXPORT_CSV,
-	EXPORT_CHROME,
-};
-
-/* Write the events of a choice in the order of time. 0 or a negative errno. */
-int export_events(struct source *s, const struct scan_choice *c, enum export_form form, FILE *out);
+/* 0 or a negative errno. Errors of `out` are left for the caller, which opened it, to find. */
+int export_jsonl(struct source *s, const struct scan_choice *c, FILE *out);
+int export_csv(struct source *s, const struct scan_choice *c, FILE *out);
+/* chrome.c: for Perfetto and chrome://tracing. */
+int export_chrome(struct source *s, const struct scan_choice *c, FILE *out);
 
 #endif
