@@ -48,7 +48,7 @@ struct record_options {
  */
 int record_run(const struct record_options *o, struct capture *c, int *status);
 
-/* What a live target has: formats, names, symbols; nothing of it is changed. 0, or -1 with the reason told. */
+/* What a live target has: formats, names, symbols; nothing of it is changed. 0, or -1 with a message. */
 struct tree;
 int record_describe(const char *target, struct tree *t, struct capture *c);
 

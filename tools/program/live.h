@@ -9,7 +9,7 @@
 struct live_tree {
 	void *arg;
 	const char *target; /* for messages */
-	/* A whole file with a NUL behind it, to be freed; NULL with *err set. */
+	/* A whole file with a NUL after it, to be freed; NULL with *err set. */
 	char *(*load)(void *arg, const char *path, int *err);
 	int (*store)(void *arg, const char *path, const void *data, size_t bytes);
 	int (*make)(void *arg, const char *path);
