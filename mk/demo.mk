@@ -24,6 +24,12 @@ DEMO_SITES_riscv64 := -fpatchable-function-entry=4 -falign-functions=4 -fno-ipa-
 # The machine has one UART; the trace line is another one behind PCI.
 DEMO_QEMU_riscv64 := qemu-system-riscv64 -machine virt
 DEMO_LINE_riscv64 := -device pci-serial,addr=1,chardev=trace
+DEMO_ARCH_aarch64 := -mgeneral-regs-only -mno-outline-atomics -mno-omit-leaf-frame-pointer
+DEMO_USER_aarch64 := $(DEMO_ARCH_aarch64)
+DEMO_RAM_aarch64  := 0x40000000
+DEMO_SITES_aarch64 := -fpatchable-function-entry=2 -fno-ipa-ra
+DEMO_LINE_aarch64 := $(DEMO_LINE_riscv64)
+DEMO_QEMU_aarch64 := qemu-system-aarch64 -machine virt,gic-version=3,highmem=off -cpu cortex-a57 -semihosting
 
 DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/arch/$(ARCH)/*.c demo/arch/$(ARCH)/*.S demo/*.c) $(if $(filter-out x86_64,$(ARCH)),$(wildcard demo/arch/virt/*.c)))
 DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(DEMO_CC) -print-file-name=include) -fno-builtin \

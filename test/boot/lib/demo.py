@@ -30,6 +30,8 @@ MACHINES = {
                       "isa-debug-exit,iobase=0xf4,iosize=4"], ["-serial", "chardev:trace"]),
     "riscv64": Machine("qemu-system-riscv64", "qemu-system-misc", ["-machine", "virt"], PCI_LINE, "riscv64-linux-gnu-",
                        0x80000000, 0x3ffffff000, False, r"\bpc +"),
+    "aarch64": Machine("qemu-system-aarch64", "qemu-system-arm", ["-machine", "virt,gic-version=3,highmem=off", "-cpu", "cortex-a57",
+                       "-semihosting"], PCI_LINE, "aarch64-linux-gnu-", 0x40000000, pc=r"\bPC="),
 }
 ARCH = os.environ.get("ARCH", "x86_64")
 MACHINE = MACHINES[ARCH]

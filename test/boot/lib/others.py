@@ -3,6 +3,7 @@ import glob
 import os
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SELF = ("riscv64", "aarch64")
@@ -28,6 +29,7 @@ def run(arch):
         if name in SKIPS:
             print(f"skip {arch}_{name}: {SKIPS[name]}", flush=True)
             continue
+        start = time.monotonic()
         p = subprocess.run([path], env={**os.environ, "ARCH": arch, **SMALL.get(name, {})}, capture_output=True, text=True)
         failed |= p.returncode
         for line in p.stdout.splitlines():
@@ -35,7 +37,8 @@ def run(arch):
                 if line.startswith(kind):
                     line = f"{kind}{arch}_{line[len(kind):]}"
             print(line, flush=True)
-        print(p.stderr, end="", flush=True)
+        print(p.stderr, end="")
+        print(f"# {arch}_{name}: {time.monotonic() - start:.0f} s", flush=True)
         if p.returncode and "not ok" not in p.stdout:
             print(f"not ok {arch}_{name}: exit code {p.returncode}; alone: ARCH={arch} test/boot/{name}.py", flush=True)
     sys.exit(bool(failed))
