@@ -140,13 +140,6 @@ help: ## this list
 
 demo: $(DEMO_TARGET) ## trace the demo and print its report
 
-install: $(B)/fathom $(B)/user/libfathom.a ## the host program, its man pages and completion; the library for programs: PREFIX=/usr/local DESTDIR=
-	install -D -m 755 $(B)/fathom $(DESTDIR)$(PREFIX)/bin/fathom
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -D -m 644 docs/fathom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fathom
-	@ports/user/install $(DESTDIR)$(PREFIX) $(PREFIX) $(B)/user/libfathom.a
-
 check-fast: $(B)/fathom $(CHECK_FAST_DEPS) ## tests that take seconds
 	@test/runner fast
 

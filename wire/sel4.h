@@ -77,7 +77,7 @@ static inline int wire_sel4_is_special(uint32_t word)
 /* The type that a known marker stands for; the caller tells a TIMESTAMP from a TRACEPOINT by its first operand. */
 static inline uint32_t wire_sel4_marker_type(uint32_t word)
 {
-	return word < WIRE_SEL4_MARKER_KNOWN ? WIRE_SEL4_UNKNOWN
+	return word < WIRE_SEL4_MARKER_KNOWN ? (uint32_t)WIRE_SEL4_UNKNOWN
 					     : WIRE_SEL4_SAFE_PTE + (0xfffeu - word) / 2u;
 }
 
@@ -135,10 +135,10 @@ static inline void wire_sel4_entry_pack(const struct wire_sel4_entry *e, uint16_
 static inline struct wire_sel4_entry wire_sel4_entry_unpack(const uint16_t in[3])
 {
 	struct wire_sel4_entry e = {
-		.path = in[0] & 7u,
-		.syscall = in[0] >> 3 & 15u,
-		.cap = in[0] >> 7 & 31u,
-		.fastpath = in[0] >> 12 & 1u,
+		.path = (uint8_t)(in[0] & 7u),
+		.syscall = (uint8_t)(in[0] >> 3 & 15u),
+		.cap = (uint8_t)(in[0] >> 7 & 31u),
+		.fastpath = (uint8_t)(in[0] >> 12 & 1u),
 		.tag = in[1] | (uint32_t)(in[2] & 7u) << 16,
 	};
 

@@ -6,6 +6,19 @@
 #include "fathom/inside/errno.h"
 #include "wire/copy.h"
 
+void fathom_ctl_comm(int32_t pid, char *buf)
+{
+	static const char unknown[] = "<...>", idle[] = "<idle>";
+	const struct fathom_config *c = &fathom_core.config;
+
+	buf[0] = '\0';
+	if (!pid)
+		__builtin_memcpy(buf, idle, sizeof(idle));
+	else if (!c->task_name || c->task_name(pid, buf) < 0 || !buf[0])
+		__builtin_memcpy(buf, unknown, sizeof(unknown));
+	buf[15] = '\0';
+}
+
 static const struct fathom_operand operand_common[] = {
 	{FATHOM_OPERAND_NUMBER, 0, 0, 2, "common_type"},
 	{FATHOM_OPERAND_NUMBER, 0, 2, 1, "common_flags"},

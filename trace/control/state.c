@@ -284,16 +284,3 @@ int fathom_fs_rmdir(const struct fathom_node *node)
 	fathom_unlock();
 	return ret;
 }
-
-void fathom_ctl_comm(int32_t pid, char *buf)
-{
-	static const char unknown[] = "<...>", idle[] = "<idle>";
-	const struct fathom_config *c = &fathom_core.config;
-
-	buf[0] = '\0';
-	if (!pid)
-		__builtin_memcpy(buf, idle, sizeof(idle));
-	else if (!c->task_name || c->task_name(pid, buf) < 0 || !buf[0])
-		__builtin_memcpy(buf, unknown, sizeof(unknown));
-	buf[15] = '\0';
-}

@@ -71,7 +71,7 @@ static uint32_t site_word(uintptr_t at)
 	return half[0] | (uint32_t)half[1] << 16;
 }
 
-static int site_is_nop(uint32_t word)
+static int word_is_nop(uint32_t word)
 {
 	return word == OP_NOP || word == OP_C_NOPS;
 }
@@ -93,8 +93,8 @@ int fathom_arch_site_ok(uintptr_t at)
 {
 	uint32_t fixed = site_word(at - SITE_BYTES), word = site_word(at);
 
-	return !(at % 4) && (site_is_nop(fixed) || (fixed & 0xfff) == OP_AUIPC_T0) &&
-	       (site_is_nop(word) || (word & 0xfffff) == OP_JALR_T0);
+	return !(at % 4) && (word_is_nop(fixed) || (fixed & 0xfff) == OP_AUIPC_T0) &&
+	       (word_is_nop(word) || (word & 0xfffff) == OP_JALR_T0);
 }
 
 size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,

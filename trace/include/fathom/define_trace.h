@@ -56,9 +56,9 @@
 #define TRACE_DEFINE(...)
 
 #undef TP_STRUCT__entry
-#define TP_STRUCT__entry(args...) args
+#define TP_STRUCT__entry(...) __VA_ARGS__
 #undef TP_fast_assign
-#define TP_fast_assign(args...) args
+#define TP_fast_assign(...) __VA_ARGS__
 
 #include "fathom/inside/stages/struct.h"
 #include FATHOM_INCLUDE(TRACE_INCLUDE_FILE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tracepoint.h -- declaring events: the TRACE_EVENT family in Linux's syntax, and TRACE_DEFINE, the short form. */
 /* clang-format off */
+/* GNU's variadic macros and Linux's `;` behind TRACE_EVENT() are no business of a pedantic includer. */
+#pragma GCC system_header
 #ifndef FATHOM_TRACEPOINT_H
 #define FATHOM_TRACEPOINT_H
 
@@ -39,13 +41,13 @@
 #define FATHOM_CALL(name, ...) \
 	(FATHOM_EVENT_IS_ON(name) ? fathom_evcall_##name(__VA_ARGS__) : (void)0)
 
-#define PARAMS(args...)	      args
-#define TP_PROTO(args...)     args
-#define TP_ARGS(args...)      args
-#define TP_CONDITION(args...) args
+#define PARAMS(...)	      __VA_ARGS__
+#define TP_PROTO(...)     __VA_ARGS__
+#define TP_ARGS(...)      __VA_ARGS__
+#define TP_CONDITION(...) __VA_ARGS__
 
-#define FATHOM_STR1(x...) #x
-#define FATHOM_STR(x...)  FATHOM_STR1(x)
+#define FATHOM_STR1(...) #__VA_ARGS__
+#define FATHOM_STR(...)  FATHOM_STR1(__VA_ARGS__)
 
 #define FATHOM_DECLARE(name, proto, args, cond)                                                   \
 	extern struct fathom_event fathom_ev_##name FATHOM_HIDDEN;                             \
@@ -124,5 +126,5 @@
 #define TRACE_DEFINE_ENUM(a)
 #define TRACE_DEFINE_SIZEOF(a)
 #define TRACE_EVENT_FLAGS(event, flag)
-#define TRACE_EVENT_PERF_PERM(event, expr...)
+#define TRACE_EVENT_PERF_PERM(event, ...)
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* exceptions.h -- ready-made events of page faults: Linux's names, fields and text. */
 /* clang-format off */
+/* GNU's variadic macros and Linux's `;` behind TRACE_EVENT() are no business of a pedantic includer. */
+#pragma GCC system_header
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM exceptions
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* raw_syscalls.h -- ready-made events of the system call path: Linux's names, fields and text. */
 /* clang-format off */
+/* GNU's variadic macros and Linux's `;` behind TRACE_EVENT() are no business of a pedantic includer. */
+#pragma GCC system_header
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM raw_syscalls
 

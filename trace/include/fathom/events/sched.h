@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sched.h -- ready-made events of a scheduler: Linux's names, fields and text, plain values as arguments. */
 /* clang-format off */
+/* GNU's variadic macros and Linux's `;` behind TRACE_EVENT() are no business of a pedantic includer. */
+#pragma GCC system_header
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sched
 

@@ -3,6 +3,8 @@
 #ifndef FATHOM_EVENTS_WORDS_H
 #define FATHOM_EVENTS_WORDS_H
 
+#include "fathom/port_default.h"
+
 /* A task's name into a record: cut to 15 characters, the rest zero, so no stale memory is recorded. */
 static inline FATHOM_NOTRACE __attribute__((__unused__)) void fathom_assign_comm(char to[16],
 										 const char *from)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* define.h -- the registry's entries, and TRACE_DEFINE: one list is the arguments, the record, the format and the text. */
 /* clang-format off */
+/* GNU's variadic macros and Linux's `;` behind TRACE_EVENT() are no business of a pedantic includer. */
+#pragma GCC system_header
 #ifndef FATHOM_DEFINE_H
 #define FATHOM_DEFINE_H
 
@@ -112,7 +114,7 @@
 #define FATHOM_EACH9(f, e, a, ...) f a##e FATHOM_EACH8(f, e, ##__VA_ARGS__)
 #define FATHOM_EACH10(f, e, a, ...) f a##e FATHOM_EACH9(f, e, ##__VA_ARGS__)
 /* The list as parameters and as arguments: without the comma it begins with; no parameters are `void`. */
-#define FATHOM_TAIL(x...)	 FATHOM_TAIL1(x)
+#define FATHOM_TAIL(...)	 FATHOM_TAIL1(__VA_ARGS__)
 #define FATHOM_TAIL1(first, ...) __VA_ARGS__
 #define FATHOM_SHORT_PARAMS(e, ...) \
 	FATHOM_CAT(FATHOM_PARAMS, FATHOM_COUNT(, ##__VA_ARGS__))(e, ##__VA_ARGS__)
@@ -236,17 +238,17 @@
 	}
 
 /*
- * Functions attached by register_trace_<event>(). `args` begins with a comma. The acquire pairs with the release in
+ * Functions attached by register_trace_<event>(). The rest begins with a comma. The acquire pairs with the release in
  * fathom_event_hook(); a node that was removed keeps its fn until every walk that may have seen it has left.
  */
-#define FATHOM_HOOKS(event, type, args...)                                                 \
+#define FATHOM_HOOKS(event, type, ...)                                                     \
 	if (fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK) {                  \
 		uint32_t fathom_in = fathom_hooks_enter();                                 \
 		for (struct fathom_hook *fathom_h =                                        \
 			     __atomic_load_n(&fathom_ev_##event.hooks, __ATOMIC_ACQUIRE); \
 		     fathom_h;                                                             \
 		     fathom_h = __atomic_load_n(&fathom_h->next, __ATOMIC_ACQUIRE))        \
-			((type)fathom_h->fn)(fathom_h->data args);                         \
+			((type)fathom_h->fn)(fathom_h->data __VA_ARGS__);                  \
 		fathom_hooks_leave(fathom_in);                                             \
 	}
 

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# amalgamation.sh -- fathom.c for every target, compiler and kind of level: no warning, and an image that uses it has nothing undefined.
+# slow
+# inputs: trace wire ports/template test/port/amalgamation.c test/port/targets.lds gcc clang arm-none-eabi-gcc aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc
+cd "$(dirname "$0")/../.." || exit 1
+out=build/port/amalgamation
+mkdir -p $out
+trace/amalgamate $out/src || { echo "not ok amalgamation: it is not made"; exit 1; }
+flags="-O1 -ffreestanding -nostdinc -isystem trace/include/freestanding -fno-builtin -fno-stack-protector -fno-pic -fno-common -ffunction-sections
+	-Wall -Wextra -Wundef -Wstrict-prototypes -Werror -I$out/src -Iports/template"
+rc=0
+# target NAME COMPILER LINKER FLAGS...: at levels 0, 4 and 6
+target() {
+	local name=$1 cc=$2 ld=$3 level
+	shift 3
+	for need in ${cc%% *} ${ld%% *}; do
+		command -v $need >/dev/null || { echo "skip amalgamation_$name: package of $need missing"; return; }
+	done
+	for level in 0 4 6; do
+		if $cc $flags "$@" -DFATHOM_LEVEL=$level -c $out/src/fathom.c -o $out/$name.o 2>$out/$name.log &&
+			$cc $flags "$@" -DFATHOM_LEVEL=$level -c test/port/amalgamation.c -o $out/$name-main.o 2>>$out/$name.log &&
+			$ld -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-e,start -Wl,-z,noexecstack -Wl,-T,test/port/targets.lds $out/$name.o \
+				$out/$name-main.o -o $out/$name.elf 2>>$out/$name.log; then
+			echo "ok amalgamation_${name}_$level"
+		else
+			echo "not ok amalgamation_${name}_$level: $(grep -m2 -E 'error|warning|undefined' $out/$name.log | tr '\n' ' ')"
+			rc=1
+		fi
+	done
+}
+kernel=(-std=gnu11 -mno-red-zone -mgeneral-regs-only)
+target x86_64 gcc gcc "${kernel[@]}"
+target x86_64_clang clang gcc "${kernel[@]}"
+target i386 "gcc -m32" "gcc -m32" -std=gnu11 -march=i686 -mgeneral-regs-only
+target i386_clang "clang -m32" "gcc -m32" -std=gnu11 -march=i686 -mgeneral-regs-only
+target aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-gcc -std=gnu11 -mno-outline-atomics -mgeneral-regs-only
+target aarch64_clang "clang --target=aarch64-linux-gnu" aarch64-linux-gnu-gcc -std=gnu11 -mno-outline-atomics -mgeneral-regs-only
+target riscv64 riscv64-linux-gnu-gcc "riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64" -std=gnu11 -march=rv64imac -mabi=lp64 -mcmodel=medany
+target riscv64_clang "clang --target=riscv64-linux-gnu" "riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64" -std=gnu11 -march=rv64imac -mabi=lp64 -mcmodel=medany
+target cortex_m3 arm-none-eabi-gcc "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb" -std=gnu11 -mcpu=cortex-m3 -mthumb
+target cortex_m3_clang "clang --target=arm-none-eabi" "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb" -std=gnu11 -mcpu=cortex-m3 -mthumb
+target c99 gcc gcc -std=c99 -mno-red-zone -mgeneral-regs-only
+exit $rc
