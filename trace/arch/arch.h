@@ -80,6 +80,9 @@ static inline int fathom_arch_is_return(uintptr_t at)
 #else
 #define FATHOM_ARCH_DIRECT 0
 #endif
+#if FATHOM_ARCH_DIRECT
+FATHOM_ARCH_SAVES
+#endif
 void fathom_arch_entry_graph(void);
 
 /* What the entries call; probe/ defines them. `slot` is where the function's return address lies. */

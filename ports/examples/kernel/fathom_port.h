@@ -12,8 +12,8 @@
 
 struct fathom_task;
 extern struct fathom_task kernel_task;
-#define fathom_port_task()	  1
-#define fathom_port_context(pin)  ((void)(pin), 0u)
-#define fathom_port_task_state()  (&kernel_task)
+#define fathom_port_task()	 1
+#define fathom_port_context(pin) ((void)(pin), 0u)
+#define fathom_port_task_state() (&kernel_task)
 
 #endif

@@ -21,6 +21,7 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 }
 
 /* One micro-operation with the jump after it; of an atomic load and a compare the compiler makes two. */
+#ifdef __x86_64__
 #define FATHOM_DIFFERS 1
 static inline FATHOM_NOTRACE int fathom_differs(const unsigned long *at, unsigned long v)
 {
@@ -29,6 +30,7 @@ static inline FATHOM_NOTRACE int fathom_differs(const unsigned long *at, unsigne
 	__asm__ volatile("cmp %2, %1" : "=@ccne"(differs) : "m"(*at), "r"(v));
 	return differs;
 }
+#endif
 
 #define FATHOM_SUM 1
 static inline FATHOM_NOTRACE uint32_t fathom_sum(uint32_t a, const uint32_t *at)

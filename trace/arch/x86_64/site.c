@@ -134,12 +134,14 @@ enum far_slot {
 static void (*const far_target[FAR_NR])(void) = {
 	fathom_arch_entry_function,
 #if FATHOM_ARCH_DIRECT
-	fathom_arch_entry_graph,
+	(void (*)(void))fathom_arch_entry_graph, /* another kind of function to clang */
 #else
 	fathom_arch_entry_graph_saved,
 #endif
-	fathom_arch_entry_hijack,   fathom_arch_entry_any,
-	fathom_arch_exit_ret,	    fathom_arch_exit_tail,
+	fathom_arch_entry_hijack,
+	fathom_arch_entry_any,
+	fathom_arch_exit_ret,
+	fathom_arch_exit_tail,
 };
 
 static enum far_slot entry_slot(enum fathom_entry entry)

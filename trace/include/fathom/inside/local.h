@@ -40,10 +40,7 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 
 #ifndef FATHOM_DIFFERS
 /* A relaxed load, and whether the word is another one: compared where it lies if the CPU can. */
-static inline FATHOM_NOTRACE int fathom_differs(const unsigned long *at, unsigned long v)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED) != v;
-}
+#define fathom_differs(at, v) (__atomic_load_n((at), __ATOMIC_RELAXED) != (v))
 #endif
 
 #ifndef FATHOM_SUM
