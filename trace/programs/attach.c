@@ -21,7 +21,8 @@ static struct program_link *link_next(struct program_link *const *at)
 
 /* ---- running ---- */
 
-static void link_event(void *data, const void *record, uint32_t bytes, uint32_t cpu, uint64_t time)
+static void program_event(void *data, const void *record, uint32_t bytes, uint32_t cpu,
+			  uint64_t time)
 {
 	const struct program_link *l = data;
 	const struct wire_common *common = record;
@@ -141,7 +142,7 @@ static int attach_event(struct program_link *l, const char *s, size_t n)
 		return -FATHOM_ENOENT;
 	l->event = (uint16_t)event;
 	l->age = fathom_ctl.place[event].age;
-	return fathom_trigger_call(event, link_event, l);
+	return fathom_trigger_call(event, program_event, l);
 }
 
 static int attach_functions(struct program_link *l, const char *s, size_t n)

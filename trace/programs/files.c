@@ -206,7 +206,7 @@ static void stat_line(struct fathom_text *t, const char *name, const char *of, u
 	fathom_text_char(t, '\n');
 }
 
-static int stats_show(struct fathom_file *f, struct fathom_text *t)
+static int program_stats_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct program *p = program_of(&f->node);
 	uint64_t runs;
@@ -234,7 +234,7 @@ static const struct ctl_file_ops run_ops = {.write = run_write};
 static const struct ctl_file_ops events_ops = {
 	.read = events_read, .poll = events_poll, .stream = 1};
 static const struct ctl_file_ops stacks_ops = {.read = stacks_read, .stream = 1};
-static const struct ctl_file_ops stats_ops = {.show = stats_show};
+static const struct ctl_file_ops stats_ops = {.show = program_stats_show};
 static const struct ctl_file_ops map_ops = {.read = map_read, .write = map_write, .stream = 1};
 
 static const struct fathom_fs_entry files[] = {
