@@ -304,8 +304,6 @@ int main(void)
 	    on <= 1.25 * rows[FLOOR].least);
 	bar("core_event_on_per_veridian", on / rows[VERIDIAN_CPUID].least, "<1.00",
 	    on < rows[VERIDIAN_CPUID].least);
-	bar("core_event_on_per_veridian_with_our_cpu", on / rows[VERIDIAN].least, "<1.00",
-	    on < rows[VERIDIAN].least);
 	if (rows[LTTNG].run)
 		bar("core_lttng_per_event_on", rows[LTTNG].least / on, ">=7.00",
 		    rows[LTTNG].least >= 7 * on);

@@ -145,7 +145,7 @@ def functions(lib):
 
 
 # Instructions, at most: what is reached now. `hundred` is a hundred NOPs, so that the counting itself is tested.
-COUNTS = {"hundred": 100, "off": 8, "pair": 140, "sched_switch": 330, "printk": 250}
+COUNTS = {"hundred": 100, "off": 3, "pair": 110, "sched_switch": 120, "printk": 250}
 
 
 def counts(lib):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* source.c -- opening a trace of any format: map the file, ask every format, keep the tables all formats share. */
+#include "decode/slim.h"
 #include "decode/source.h"
 #include "base/vec.h"
 #include "base/diag.h"
@@ -212,6 +213,8 @@ static int finish(struct source *s)
 {
 	if (s->nr_schemas)
 		qsort(s->schemas, s->nr_schemas, sizeof(*s->schemas), by_schema_id);
+	if (slim_open(s))
+		return -ENOMEM;
 	s->by_id = calloc(SOURCE_ID_FAST, sizeof(*s->by_id));
 	if (!s->by_id)
 		return -ENOMEM;
@@ -412,6 +415,7 @@ static void free_tables(struct source *s)
 	free(s->extras);
 	free(s->stated);
 	free(s->by_id);
+	slim_close(s);
 }
 
 void source_close(struct source *s)

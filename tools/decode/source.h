@@ -197,6 +197,7 @@ struct source {
 
 	const uint8_t *map; /* the file, when it is one regular file */
 	uint64_t map_bytes;
+	struct slim *slim;	     /* scheduler events without names: decode/slim.h; NULL: none */
 	void *lock;		     /* of the tables built on first use */
 	const struct schema **by_id; /* ids < SOURCE_ID_FAST */
 };

@@ -12,6 +12,9 @@ bool pages_copied(const struct source *s, const struct scan_choice *f)
 	if (!s->ops->page || f->from || f->to != UINT64_MAX || f->types || f->filter ||
 	    !s->nr_buffers)
 		return false;
+	/* Records of slim events are longer than what lies in the pages. */
+	if (s->slim)
+		return false;
 	/* trace.dat has one page size; buffers of several are made anew. */
 	for (size_t i = 1; i < s->nr_buffers; i++)
 		if (s->buffers[i].nr_streams &&

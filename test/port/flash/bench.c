@@ -2,7 +2,7 @@
 /* bench.c -- instructions per event on a Cortex-M3: with QEMU's -icount shift=0 a tick of the 25 MHz timer is 40 of them. */
 #include "start.h"
 #define CREATE_TRACE_POINTS
-#include "fathom/events/sched.h"
+#include "fathom/events/sched_slim.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
 
@@ -57,6 +57,6 @@ void flash_main(void)
 	COUNT("off", trace_pair(1, 2));
 	fathom_event_enable("*", 1);
 	COUNT("pair", trace_pair(1, 2));
-	COUNT("sched_switch", trace_sched_switch("flash", 7, 120, 1, "other", 8, 100));
+	COUNT("sched_switch", trace_sched_switch(7, 8, 120, 100, 1));
 	COUNT("printk", trace_printk("a=%d b=%d\n", 1, 2));
 }

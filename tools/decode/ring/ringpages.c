@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ringpages.c -- walk ring pages: bounds-checked, compressed or not, either byte order. */
 #include "decode/ring/ringpages.h"
+#include "decode/slim.h"
 #include "decode/ring/ringchunks.h"
 #include "base/bytes.h"
 #include "wire/ringpage.h"
@@ -32,6 +33,8 @@ struct ring_cursor {
 	uint64_t chunk_number;	    /* 0: none */
 	const uint8_t *kept,
 		*seen; /* the part of the file that was walked and not given back; NULL: nothing yet */
+	uint8_t *slim; /* room for the records of a run that slim_expand() makes */
+	uint32_t nr_slim;
 };
 
 _Static_assert(sizeof(struct ring_cursor) <= RING_CURSOR_BYTES, "ops.cursor_bytes is too small");
@@ -106,6 +109,7 @@ void ring_cursor_fini(struct cursor *c)
 	if (r->kept)
 		give_back(r->kept, r->seen);
 	ring_window_free(r->window);
+	free(r->slim);
 }
 
 /* Make chunk n the cursor's. False: out of memory. */
@@ -373,6 +377,21 @@ static inline __attribute__((always_inline)) uint32_t page_run(struct ring_curso
 	return n;
 }
 
+/* Out of memory the records stay as they are, which the format then says is too short. */
+static __attribute__((noinline)) void expand(struct ring_cursor *r, struct event *e, uint32_t n)
+{
+	if (n > r->nr_slim) {
+		uint8_t *room = realloc(r->slim, (size_t)n * SLIM_BYTES);
+
+		if (!room)
+			return;
+		r->slim = room;
+		r->nr_slim = n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		slim_expand(r->c.source, &e[i], r->slim + (size_t)i * SLIM_BYTES);
+}
+
 uint32_t ring_next_run(struct cursor *c, struct event *e, uint32_t max)
 {
 	struct ring_cursor *r = (struct ring_cursor *)c;
@@ -381,6 +400,8 @@ uint32_t ring_next_run(struct cursor *c, struct event *e, uint32_t max)
 	do
 		n = r->set->big ? page_run(r, e, max, true) : page_run(r, e, max, false);
 	while (!n && next_page(r));
+	if (__builtin_expect(c->source->slim != NULL, 0))
+		expand(r, e, n);
 	return n;
 }
 

@@ -27,7 +27,8 @@ void fathom_emit_refused(void); /* counts an event of a CPU that does not exist 
 #define FATHOM_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define FATHOM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static inline FATHOM_NOTRACE uint32_t fathom_event_state(const struct fathom_event *ev)
+static inline FATHOM_NOTRACE __attribute__((__always_inline__)) uint32_t fathom_event_state(
+	const struct fathom_event *ev)
 {
 	return __atomic_load_n(&ev->state, __ATOMIC_RELAXED);
 }
