@@ -30,7 +30,7 @@ struct big {
 	double p##_mix(double a, double b, int n, ...);       \
 	struct pair p##_pair(long a, long b, long c, long d); \
 	struct big p##_big(long a, long b);                   \
-	double p##_eight(const double *v);                    \
+	double p##_eight(const double *v, const long *w);     \
 	void p##_work(void)
 
 TRACED_FUNCTIONS(ret);
