@@ -4,6 +4,7 @@
 #include "decode/slim.h"
 #include "decode/ring/ringchunks.h"
 #include "base/bytes.h"
+#include "base/vec.h"
 #include "wire/ringpage.h"
 
 #include <errno.h>
@@ -381,11 +382,8 @@ static inline __attribute__((always_inline)) uint32_t page_run(struct ring_curso
 static __attribute__((noinline)) void expand(struct ring_cursor *r, struct event *e, uint32_t n)
 {
 	if (n > r->nr_slim) {
-		uint8_t *room = realloc(r->slim, (size_t)n * SLIM_BYTES);
-
-		if (!room)
+		if (!vec_resize(&r->slim, n, SLIM_BYTES))
 			return;
-		r->slim = room;
 		r->nr_slim = n;
 	}
 	for (uint32_t i = 0; i < n; i++)
