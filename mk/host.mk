@@ -10,8 +10,8 @@ $(B)/test/unit/tools_damage $(B)/test/torture/tools_damage: test/torture/tools_d
 CHECK_FAST_DEPS += $(B)/test/unit/tools_damage
 CHECK_DEPS      += $(B)/test/torture/tools_damage
 
-# A large trace for benchmarks: `build/bench/gen_trace FILE MEGABYTES [CPUS]`.
-$(B)/bench/gen_trace: bench/gen_trace.c $(B)/host/wire/tracedat_write.o $(B)/host/wire/text.o
+# Large traces for benchmarks: `build/bench/gen_trace FILE MEGABYTES [CPUS]`, `build/bench/gen_sched FILE EVENTS [CPUS]`.
+$(B)/bench/gen_%: bench/gen_%.c $(B)/host/wire/tracedat_write.o $(B)/host/wire/text.o
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) $^ -o $@
 

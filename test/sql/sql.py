@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,27 @@ def other_ways(path):
         check("extension_no_file", "No such file" in r.stderr, r.stderr)
 
 
+def as_a_file(path):
+    with tempfile.TemporaryDirectory() as d:
+        out = os.path.join(d, "x.sqlite")
+        rc, _, err = fathom("convert", path, out)
+        db = sqlite3.connect(out)
+        names = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        differ = []
+        for name in names:
+            rows = sql(path, f'SELECT * FROM "{name}"')
+            saved = db.execute(f'SELECT * FROM "{name}"').fetchall()
+            same = len(rows) == len(saved) and sorted(str(v) for r in rows for v in r.values() if isinstance(v, int)) == \
+                sorted(str(v) for r in saved for v in r if isinstance(v, int))
+            if not same:
+                differ.append(name)
+        check("a_database_has_the_same_tables", rc == 0 and {"event", "span", "wakeup", "loss", "sched_switch"} <= set(names) and not differ,
+              (names, differ, err))
+        check("a_field_may_be_called_cpu", "sched_wake_idle_without_ipi" in names and "cpu_2" in sql(path, "SELECT * FROM sched_wake_idle_without_ipi")[0], names)
+        rc, _, err = fathom("convert", path, "/dev/full", "--form", "sqlite")
+        check("a_database_on_a_full_disk", rc == 1 and "No space" in err, err)
+
+
 with Traces() as t:
     path = next(p for p in t.files if os.path.basename(p).startswith("events_v6"))
     rows_are_events(path)
@@ -127,4 +149,5 @@ with Traces() as t:
     model(path)
     wrong(path)
     other_ways(path)
+    as_a_file(path)
 done()

@@ -7,13 +7,14 @@
 #include "cmd/forms.h"
 #include "cmd/options.h"
 #include "decode/source.h"
+#include "view/parquet.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char *form_name, *version, *compression;
-static bool force, per_cpu;
+static bool force, per_cpu, per_type;
 
 static const struct option_spec own[] = {
 	{"form", 0, "FORM", "the form, if the suffix of OUT does not select it", OPTION_STRING,
@@ -23,6 +24,8 @@ static const struct option_spec own[] = {
 	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (default), zlib, none",
 	 OPTION_STRING, &compression, NULL},
 	{"per-cpu", 0, NULL, "backtracer texts: also a file per CPU", OPTION_FLAG, &per_cpu, NULL},
+	{"per-type", 0, NULL, "parquet: OUT is a directory with a file per type of event",
+	 OPTION_FLAG, &per_type, NULL},
 	{"force", 'f', NULL, "overwrite OUT if it exists", OPTION_FLAG, &force, NULL},
 	{0},
 };
@@ -121,6 +124,11 @@ static int convert_own(const struct options *o, struct source *s, const struct s
 	return form->write(s, form, &w) ? EXIT_FAIL : EXIT_OK;
 }
 
+static int convert_types(struct job *j)
+{
+	return parquet_types(j->source, &j->o.choice, j->o.args[1], !force) ? EXIT_FAIL : EXIT_OK;
+}
+
 static int convert_trace(struct job *j, const struct form *form)
 {
 	const struct source_form *own = source_form(j->source, form->name);
@@ -135,7 +143,7 @@ static int convert_trace(struct job *j, const struct form *form)
 	}
 	if (!(form->flags & FORM_TEXT_TOO) && options_only_text(j->source))
 		return EXIT_FAIL;
-	rc = convert(j, form);
+	rc = per_type ? convert_types(j) : convert(j, form);
 	options_tell_missing(j->source);
 	return rc;
 }
@@ -157,6 +165,10 @@ int cmd_convert(int argc, char **argv)
 	}
 	if (form.flags & FORM_ONLY_FILE && !strcmp(j.o.args[1], "-")) {
 		diag_error("convert: %s must go to a file, not to the standard output", name);
+		return EXIT_USAGE;
+	}
+	if (per_type && strcmp(form.name, "parquet")) {
+		diag_error("convert: --per-type is for parquet, not for %s", form.name);
 		return EXIT_USAGE;
 	}
 	own = source_file_form(j.o.args[0], &j.o.source, form.name);

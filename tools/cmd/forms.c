@@ -3,9 +3,11 @@
 #include "cmd/forms.h"
 #include "base/diag.h"
 #include "cmd/options.h"
+#include "sql/sql.h"
 #include "store/writer.h"
 #include "view/export.h"
 #include "view/flame.h"
+#include "view/parquet.h"
 #include "view/report.h"
 
 #include <errno.h>
@@ -69,6 +71,16 @@ static int write_chrome(const struct form_job *j, FILE *out)
 	return export_chrome(j->source, j->choice, out);
 }
 
+static int write_parquet(const struct form_job *j, FILE *out)
+{
+	return parquet_wide(j->source, j->choice, out);
+}
+
+static int write_sqlite(const struct form_job *j, FILE *out)
+{
+	return sql_save(j->source, j->choice, out);
+}
+
 static int write_svg(const struct form_job *j, FILE *out)
 {
 	flame_svg(j->flame, j->style, out);
@@ -108,6 +120,10 @@ static const struct form forms[] = {
 	{"csv", NULL, "csv", "time,cpu,pid,comm,event,text", FORM_EVENTS, 0, write_csv},
 	{"json", "chrome", "json", "Chrome's trace JSON, for Perfetto and chrome://tracing",
 	 FORM_EVENTS, 0, write_chrome},
+	{"parquet", NULL, "parquet", "a table for DuckDB, ClickHouse, Spark: a column per field",
+	 FORM_EVENTS, 0, write_parquet},
+	{"sqlite", "db", "sqlite", "a database with the tables of `fathom sql`", FORM_EVENTS, 0,
+	 write_sqlite},
 	{"svg", NULL, "svg", "a flame graph of its stacks", FORM_STACKS, FORM_DRAWING, write_svg},
 	{"html", NULL, "html", "the same as a page, with search and zoom", FORM_STACKS,
 	 FORM_DRAWING, write_html},

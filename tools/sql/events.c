@@ -48,6 +48,20 @@ static const char *type_text(enum row_kind kind)
 	return kind == ROW_INTEGER ? "INTEGER" : kind == ROW_BYTES ? "BLOB" : "TEXT";
 }
 
+/* SQLite does not tell case apart: the second of a name is NAME_2, as in Parquet. */
+static unsigned same_before(const struct event_table *t, uint32_t field)
+{
+	static const char *const first[] = {"n", "time", "cpu", "common_comm"};
+	const char *name = t->row->fields[field].name;
+	unsigned nr = 0;
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+		nr += !sqlite3_stricmp(first[i], name);
+	for (uint32_t i = 0; i < field; i++)
+		nr += !sqlite3_stricmp(t->row->fields[i].name, name);
+	return nr;
+}
+
 static char *declaration(const struct event_table *t)
 {
 	char *text, *more;
@@ -60,7 +74,12 @@ static char *declaration(const struct event_table *t)
 	text = sqlite3_mprintf(
 		"CREATE TABLE x(n INTEGER, time INTEGER, cpu INTEGER, common_comm TEXT");
 	for (i = 0; i < t->row->nr && text; i++) {
-		more = sqlite3_mprintf("%s, \"%w\" %s", text, t->row->fields[i].name,
+		unsigned same = same_before(t, i);
+		char again[16] = "";
+
+		if (same)
+			sqlite3_snprintf(sizeof(again), again, "_%u", same + 1);
+		more = sqlite3_mprintf("%s, \"%w%s\" %s", text, t->row->fields[i].name, again,
 				       type_text(t->row->fields[i].kind));
 		sqlite3_free(text);
 		text = more;

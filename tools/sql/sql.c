@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const sql_own_tables[SQL_OWN_TABLES] = {"event", "span", "wakeup",	 "task",
+						    "cpu",   "type", "function", "loss"};
+
 struct tables {
 	struct sql q; /* first */
 	struct sql_event_type all;
@@ -30,12 +33,10 @@ static int by_name(const void *x, const void *y)
 
 static bool is_taken(const char *name)
 {
-	static const char *const ours[] = {"event", "span", "wakeup",	"task",
-					   "cpu",   "type", "function", "loss"};
 	size_t i;
 
-	for (i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-		if (!strcmp(ours[i], name))
+	for (i = 0; i < SQL_OWN_TABLES; i++)
+		if (!strcmp(sql_own_tables[i], name))
 			return true;
 	return false;
 }

@@ -11,6 +11,8 @@ SQLITE_EXTENSION_INIT3
 #include <sqlite3.h>
 #endif
 
+#include <stdio.h>
+
 #include "store/scan.h"
 
 /*
@@ -29,6 +31,9 @@ struct sql;
 /* Make the tables known to the connection. NULL: out of memory. The source and the choice must outlive the connection. */
 struct sql *sql_new(sqlite3 *db, struct source *s, const struct scan_choice *c);
 void sql_free(struct sql *q);
+
+/* All tables, of types that have events, as a database file. 0 or a negative errno; of the stream's errors the opener finds out. */
+int sql_save(struct source *s, const struct scan_choice *c, FILE *out);
 
 /* A name that sql_similar() may find: of a column, say. */
 void sql_word(struct sql *q, const char *name);

@@ -41,6 +41,10 @@ bool terms_note(sqlite3_index_info *info, int i, char **text, int *nr);
 /* Narrow a choice by the terms on its time column. False: nothing fits. */
 bool terms_window(const struct term *terms, int nr, int column, struct scan_choice *c);
 
+/* Tables that every trace has: no type of events has their names. */
+#define SQL_OWN_TABLES 8
+extern const char *const sql_own_tables[SQL_OWN_TABLES];
+
 /* The modules. */
 extern const sqlite3_module sql_event_module, sql_span_module, sql_small_module;
 
