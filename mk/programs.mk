@@ -3,3 +3,8 @@ $(B)/program/busy: test/program/busy.c $(B)/user/libfathom.a
 	@mkdir -p $(@D)
 	gcc -O2 -DFATHOM_PATCH=1 -fpatchable-function-entry=5 -fno-ipa-ra -fno-omit-frame-pointer $(USER_INC) $< $(B)/user/libfathom.a -o $@
 CHECK_FAST_DEPS += $(B)/program/busy
+
+# Random programs for the verifier and the interpreter: what is accepted stays inside its memory and its budget.
+.PHONY: programs-random
+programs-random: $(B)/test/unit/tools_bpf ## N=10000000 random eBPF programs under ASan and UBSan
+	@N=$(if $(filter command,$(firstword $(origin N))),$(N),10000000) $<

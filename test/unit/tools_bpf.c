@@ -398,6 +398,139 @@ TEST(hostile_programs_are_refused)
 	}
 }
 
+/* ---- families: the same fault in every place that it can have ---- */
+
+static uint32_t refusals;
+
+static void refused(const char *why, uint32_t at, const struct bpf_insn *code, uint32_t nr)
+{
+	struct bpf_verdict v;
+	int err = verify(code, nr, &v);
+
+	refusals++;
+	if (err != -22 || strcmp(v.why, why) != 0 || v.at != at)
+		TEST_SAY("  refusal %u: %d at %u: %s, want at %u: %s\n", refusals, err, v.at, v.why,
+			 at, why);
+}
+
+#define REFUSED(why, at, ...)                                         \
+	do {                                                          \
+		const struct bpf_insn code[] = {__VA_ARGS__};         \
+		refused(why, at, code, sizeof(code) / sizeof(*code)); \
+	} while (0)
+
+static const uint8_t sizes[] = {BPF_B, BPF_H, BPF_W, BPF_DW};
+static const int size_bytes[] = {1, 2, 4, 8};
+
+TEST(every_access_at_every_edge)
+{
+	for (int k = 0; k < 4; k++) {
+		int n = size_bytes[k];
+		uint8_t z = sizes[k];
+
+		REFUSED("outside the context", 0, LDX(z, 0, 1, (int16_t)(CONTEXT_BYTES - n + 1)),
+			EXIT);
+		REFUSED("outside the context", 0, LDX(z, 0, 1, -n), EXIT);
+		REFUSED("outside the stack", 0, ST(z, 10, (int16_t)(1 - n), 1), RETURN0);
+		REFUSED("outside the stack", 0, ST(z, 10, -(int)STACK_BYTES - 1, 1), RETURN0);
+		REFUSED("outside the stack", 1, MOV(2, 0), STX(z, 10, (int16_t)(1 - n), 2),
+			RETURN0);
+		REFUSED("outside the stack", 0, LDX(z, 0, 10, 0), EXIT);
+		REFUSED("stack is read before it is written", 0, LDX(z, 0, 10, -8), EXIT);
+		REFUSED("the context is read only", 0, ST(z, 1, 0, 1), RETURN0);
+		REFUSED("the context is read only", 1, MOV(2, 0), STX(z, 1, 0, 2), RETURN0);
+		REFUSED("register is not initialised", 0, LDX(z, 0, 5, 0), EXIT);
+		REFUSED("register is not initialised", 0, ST(z, 5, 0, 0), RETURN0);
+		REFUSED("register is not initialised", 0, STX(z, 10, -8, 5), RETURN0);
+		REFUSED("not a pointer", 1, MOV(5, 4096), LDX(z, 0, 5, 0), EXIT);
+		REFUSED("not a pointer", 1, MOV(5, 4096), ST(z, 5, 0, 0), RETURN0);
+		REFUSED("the frame pointer cannot be changed", 0, LDX(z, 10, 1, 0), RETURN0);
+		if (n < 8)
+			REFUSED("a pointer can be kept only on the stack, as a whole", 0,
+				STX(z, 10, -8, 1), RETURN0);
+	}
+}
+
+TEST(every_operation_on_a_pointer)
+{
+	for (int op = BPF_MUL; op <= BPF_ARSH; op += 0x10) {
+		if (op == BPF_NEG || op == BPF_MOV)
+			continue;
+		REFUSED("arithmetic with a pointer", 0, ALU(op, 1, 1), RETURN0);
+		REFUSED("arithmetic with a pointer", 1, MOV(2, 1), ALUX(op, 1, 2), RETURN0);
+		REFUSED("arithmetic with a pointer", 1, MOV(2, 1), ALUX(op, 2, 1), RETURN0);
+		REFUSED("arithmetic with a pointer", 0, ALU32(op, 1, 1), RETURN0);
+		REFUSED("register is not initialised", 0, ALU(op, 2, 1), RETURN0);
+		REFUSED("register is not initialised", 1, MOV(2, 1), ALUX(op, 2, 3), RETURN0);
+		REFUSED("the frame pointer cannot be changed", 0, ALU(op, 10, 1), RETURN0);
+	}
+	for (int op = BPF_JGT; op <= BPF_JSLE; op += 0x10) {
+		if (op == BPF_JNE || op == BPF_CALL || op == BPF_EXIT)
+			continue;
+		REFUSED("a pointer can only be compared with 0", 0, JMP(op, 1, 0, 0), RETURN0);
+		REFUSED("a pointer can only be compared with 0", 0, JMPX(op, 1, 10, 0), RETURN0);
+		REFUSED("register is not initialised", 0, JMP(op, 3, 0, 0), RETURN0);
+		REFUSED("jump out of the program", 1, MOV(2, 0), JMP(op, 2, 0, 100), RETURN0);
+		REFUSED("jump out of the program", 1, MOV(2, 0), JMP(op, 2, 0, -100), RETURN0);
+		REFUSED("loop without may_goto: it cannot be shown to end", 1, MOV(2, 0),
+			JMP(op, 2, 0, -1), RETURN0);
+	}
+}
+
+TEST(every_helper_without_its_arguments)
+{
+	static const uint16_t maps_first[] = {BPF_MAP_LOOKUP, BPF_MAP_UPDATE,  BPF_MAP_DELETE,
+					      BPF_MAP_ADD,    BPF_RING_OUTPUT, BPF_MAP_NOTE,
+					      BPF_MAP_HIST};
+	static const struct {
+		uint16_t helper, map;
+	} unfit[] = {{BPF_MAP_NOTE, 0},	   {BPF_MAP_NOTE, 1},	 {BPF_MAP_NOTE, 2},
+		     {BPF_MAP_HIST, 0},	   {BPF_MAP_HIST, 1},	 {BPF_MAP_HIST, 2},
+		     {BPF_RING_OUTPUT, 0}, {BPF_RING_OUTPUT, 1}, {BPF_RING_OUTPUT, 2}};
+
+	for (uint32_t i = 0; i < sizeof(maps_first) / sizeof(*maps_first); i++) {
+		REFUSED("a helper's argument is not a map", 0, CALL(maps_first[i]), RETURN0);
+		REFUSED("a helper's argument is not a map", 1, MOV(1, 0), CALL(maps_first[i]),
+			RETURN0);
+		if (i < 4)
+			REFUSED("a helper's argument is not initialised", 2, MAPREF(1, 0),
+				CALL(maps_first[i]), RETURN0);
+	}
+	REFUSED("a helper's number of bytes is not a number", 0, CALL(BPF_COMM), RETURN0);
+	REFUSED("a helper's number of bytes is not a number", 0, CALL(BPF_STR_DIFFER), RETURN0);
+	REFUSED("a helper's argument is not a number", 0, CALL(BPF_EMIT), RETURN0);
+	REFUSED("a helper's argument is not initialised", 0, CALL(BPF_STACK_ID), RETURN0);
+	REFUSED("a helper's argument is not initialised", 0, CALL(BPF_FIELD_STR), RETURN0);
+	for (uint32_t i = 0; i < sizeof(unfit) / sizeof(*unfit); i++)
+		REFUSED("the helper does not work on this kind of map", 8, ST(BPF_DW, 10, -8, 0),
+			ST(BPF_DW, 10, -16, 0), MAPREF(1, unfit[i].map), MOVX(2, 10),
+			ALU(BPF_ADD, 2, -16), MOV(3, 8), MOV(4, 0), CALL(unfit[i].helper), RETURN0);
+	for (int32_t helper = 17; helper < 100; helper++)
+		if (helper != BPF_STACK_ID)
+			REFUSED("no such helper", 0, CALL(helper), RETURN0);
+}
+
+TEST(every_atomic_operation)
+{
+	static const int32_t ops[] = {BPF_ADD, BPF_OR, BPF_AND, BPF_XOR, BPF_XCHG};
+
+	for (uint32_t i = 0; i < 5; i++) {
+		REFUSED("an atomic operation is not aligned", 3, ST(BPF_DW, 10, -16, 0),
+			ST(BPF_DW, 10, -8, 0), MOV(2, 1),
+			I(BPF_STX | BPF_ATOMIC | BPF_DW, 10, 2, -12, ops[i]), RETURN0);
+		REFUSED("an atomic operation is not aligned", 2, ST(BPF_DW, 10, -8, 0), MOV(2, 1),
+			I(BPF_STX | BPF_ATOMIC | BPF_W, 10, 2, -7, ops[i]), RETURN0);
+		REFUSED("the context is read only", 1, MOV(2, 1),
+			I(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, ops[i]), RETURN0);
+		REFUSED("stack is read before it is written", 1, MOV(2, 1),
+			I(BPF_STX | BPF_ATOMIC | BPF_DW, 10, 2, -8, ops[i]), RETURN0);
+		REFUSED("atomic operation of an unknown width", 1, MOV(2, 1),
+			I(BPF_STX | BPF_ATOMIC | BPF_B, 10, 2, -8, ops[i]), RETURN0);
+	}
+	printf("  %u refusals\n", refusals);
+	CHECK(refusals >= 300);
+}
+
 /* The result of an earlier turn of the same lookup is not what the test of a later one tells about. */
 TEST(a_lookup_in_a_loop_is_another)
 {
@@ -452,7 +585,6 @@ static uint32_t dice(uint32_t n)
 	return (uint32_t)(seed >> 20) % n;
 }
 
-static const uint8_t sizes[] = {BPF_B, BPF_H, BPF_W, BPF_DW};
 static const int32_t numbers[] = {0,  1,  -1, 7,  8,   15,  16,	 23,	    24,
 				  25, 63, 64, -8, -16, -64, 255, INT32_MIN, INT32_MAX};
 static const uint16_t helper_ids[] = {BPF_MAP_LOOKUP, BPF_MAP_UPDATE, BPF_MAP_DELETE, BPF_KTIME_NS,

@@ -19,7 +19,7 @@ static const char *target;
 static const struct option_spec own[] = {
 	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
 	 &text, NULL},
-	{"threads", 0, "N", "1: use one thread (default: one per CPU where order does not matter)",
+	{"threads", 0, "N", "at most so many (default: one per CPU, where order does not matter)",
 	 OPTION_NUMBER, &threads, NULL},
 	{"target", 0, "TARGET", "run it inside a live target, as in fathom record", OPTION_STRING,
 	 &target, NULL},
@@ -102,7 +102,7 @@ static int run_on(struct options *o, struct program_options *p)
 	p->choice = &o->choice;
 	p->parameters = (char **)o->args + 1;
 	p->nr_parameters = (uint32_t)o->nr_args - 1;
-	p->one_thread = threads == 1;
+	p->threads = threads < UINT32_MAX ? (uint32_t)threads : UINT32_MAX;
 	p->listing = listing;
 	err = program_run(s, p, stdout);
 	if (err && err != -EINVAL)

@@ -13,8 +13,8 @@ struct program_options {
 	char **parameters; /* $1 ... */
 	uint32_t nr_parameters;
 	const struct scan_choice *choice; /* which events there are for it */
-	bool one_thread;
-	bool listing; /* print the compiled program instead of running it */
+	uint32_t threads;		  /* at most; 0: one per CPU */
+	bool listing;			  /* print the compiled program instead of running it */
 };
 
 /* 0; -EINVAL: the program is wrong, which was said; or another negative errno. */

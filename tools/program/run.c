@@ -285,7 +285,7 @@ int runner_run(struct runner *r)
 		r->ticks[i].next = r->machine.started + r->ticks[i].probe->period_ns;
 	run_kind(r, PROBE_BEGIN);
 	if (!r->machine.done)
-		err = !r->o->one_thread && parallel_is_possible(r) ? parallel_run(r) : in_order(r);
+		err = r->o->threads != 1 && parallel_is_possible(r) ? parallel_run(r) : in_order(r);
 	r->machine.done = false;
 	if (!err)
 		run_kind(r, PROBE_END);

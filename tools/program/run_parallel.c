@@ -52,7 +52,7 @@ static int stream(void *arg, struct scan *sc, uint32_t number)
 int parallel_run(struct runner *r)
 {
 	struct share s = {.main = r, .lock = PTHREAD_MUTEX_INITIALIZER};
-	struct scan_options so = {.order = SCAN_BY_STREAM};
+	struct scan_options so = {.order = SCAN_BY_STREAM, .threads = r->o->threads};
 	int err = scan_each(r->source, &r->choice, &so, stream, &s);
 
 	if (s.last > r->machine.now)

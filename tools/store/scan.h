@@ -54,6 +54,7 @@ struct scan_options {
 	bool no_index;	  /* neither read nor write FILE.fidx */
 	bool only_stream; /* with SCAN_BY_STREAM: this one only */
 	uint32_t stream;
+	uint32_t threads; /* of scan_each(), at most; 0: one per CPU */
 	/* Called by one thread now and then, with what is done of all; may be NULL. */
 	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void *arg;

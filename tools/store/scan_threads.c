@@ -62,6 +62,8 @@ int scan_each(struct source *s, const struct scan_choice *c, const struct scan_o
 
 	if (o)
 		crowd.o = *o;
+	if (o && o->threads)
+		cpus = (long)o->threads;
 	if (cpus > THREADS_MAX)
 		cpus = THREADS_MAX;
 	while (nr + 1 < cpus && (size_t)nr + 1 < s->nr_streams &&
