@@ -392,6 +392,19 @@ static void *walks(void *arg)
 	return NULL;
 }
 
+static void names_fault(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	printf("  %.*s", (int)bytes, text);
+}
+
+TEST(port_keeps_its_contract)
+{
+	CHECK_EQ(fathom_user_start("events=user,cpus=2,buffer_kb=64,out="), 0);
+	CHECK_EQ(fathom_port_check(names_fault, NULL), 0);
+	fathom_user_stop();
+}
+
 TEST(stacks_are_walked_to_their_end)
 {
 	uint32_t *n = malloc(sizeof(*n));

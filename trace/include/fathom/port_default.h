@@ -189,8 +189,8 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #endif
 
 /*
- * FATHOM_DEBUG, any level. 1: the library checks that its lock is held where it must be, and fathom_init() calls
- * fathom_port_check(); a violation ends in config.fatal. Default 0.
+ * FATHOM_DEBUG, any level. 1: the library checks that its lock is held where it must be; a violation ends in
+ * config.fatal. Default 0.
  */
 #ifndef FATHOM_DEBUG
 #define FATHOM_DEBUG 0

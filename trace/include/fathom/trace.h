@@ -146,6 +146,13 @@ void fathom_exit(void);
  */
 int fathom_arch_breakpoint(uintptr_t *ip);
 
+/*
+ * Test the port's contract as far as one CPU can see it: CPU number, clock, pin and context, text_map, stop_cpus, names, stack. A line
+ * to `write` for each thing that is broken, which begins with its name; how many there were. What only other CPUs would show (sync,
+ * a task state that changes before the stack) is not tested. Context: task, interrupts on, preemption allowed, after fathom_init().
+ */
+int fathom_port_check(fathom_write_fn write, void *arg);
+
 /* Bytes that fathom_init() needs for this many CPUs and pages per CPU, nothing spare. */
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);
 
