@@ -90,8 +90,15 @@ static void plan_list(struct scan *sc)
 	sc->steps = calloc(sc->store->nr_steps / 64 + 1, sizeof(*sc->steps));
 	for (size_t i = 0; sc->steps && i < sc->choice->nr_types; i++)
 		mark_steps(sc, sc->choice->types[i]);
+}
+
+/* The merge was opened: stand before the first event that can be wanted. */
+static void stand(struct scan *sc)
+{
 	if (sc->steps)
 		merge_skip(sc->merge, skip_blocks, sc);
+	if (sc->choice->from || sc->steps)
+		merge_seek_time(sc->merge, sc->choice->from);
 }
 
 /* ---- the plan ---- */
@@ -148,8 +155,7 @@ static int plan(struct scan *sc)
 	}
 	if (c->types)
 		plan_list(sc);
-	if (c->from || sc->steps)
-		merge_seek_time(sc->merge, c->from);
+	stand(sc);
 	return 0;
 }
 
@@ -164,8 +170,8 @@ static bool open_stream(struct scan *sc, uint32_t from)
 			continue;
 		sc->merge = merge_open(sc->source, keep_one, sc);
 		sc->failed = !sc->merge;
-		if (!sc->failed && sc->choice->from)
-			merge_seek_time(sc->merge, sc->choice->from);
+		if (!sc->failed)
+			stand(sc);
 		return !sc->failed;
 	}
 	return false;
@@ -219,6 +225,8 @@ struct scan *scan_open(struct source *s, const struct scan_choice *c, const stru
 		sc->merge = merge_open(s, scan_keep, (void *)c);
 		err = sc->merge ? plan(sc) : -ENOMEM;
 	} else if (!err) {
+		if (c->types && !sc->o.only_stream)
+			plan_list(sc);
 		begin_streams(sc);
 	}
 	if (!err && !sc->failed)
