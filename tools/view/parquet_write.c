@@ -21,7 +21,7 @@ enum {
 };
 
 #define ZSTD_LEVEL 1
-#define STATISTICS 64 /* bytes: longer words are not told as the least or the greatest */
+#define STATISTICS 64 /* bytes: longer words are not reported as the least or the greatest */
 
 /* A column of a group, while it is written. */
 struct chunk {
