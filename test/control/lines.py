@@ -14,7 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from targets import (FATHOM, OPEN, READ, Checks, Demo, Mount, Process, asleep_in, entries, is_mounted, no_fuse,  # noqa: E402
+from targets import (FATHOM, MACHINE, OPEN, READ, Checks, Demo, Mount, Process, asleep_in, entries, is_mounted, no_fuse,  # noqa: E402
                      read, reader_of, until, write)
 
 check = Checks("line")

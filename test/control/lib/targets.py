@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../boot/lib"))
-from demo import FATHOM, TOP, Checks, Demo, trace_line, until  # noqa: E402,F401
+from demo import FATHOM, MACHINE, TOP, Checks, Demo, trace_line, until  # noqa: E402,F401
 from checks import OPEN, POLL, READ, asleep_in  # noqa: E402,F401
 
 
