@@ -12,7 +12,7 @@
 
 #if LEVEL >= 3 /* who, and in which context */
 #define fathom_port_task()	 (current_task()->pid)
-#define fathom_port_context(pin) port_context() /* the pin shows in neither of them */
+#define fathom_port_context(pin) ((void)(pin), port_context())
 static inline uint32_t port_context(void)
 {
 	const struct cpu *c = this_cpu();
