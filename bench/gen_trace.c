@@ -44,7 +44,7 @@ static const char switch_fields[] = "\tfield:char prev_comm[16];\toffset:8;\tsiz
 
 struct cpu {
 	uint64_t rng, time;
-	int32_t pid;
+	int32_t pid, first;	      /* tasks of a CPU stay on it: none runs on two at once */
 	uint32_t depth, stack[DEPTH]; /* functions that have been entered */
 };
 
@@ -81,7 +81,7 @@ static void put_function(struct cpu *c, uint8_t *p)
 static void put_switch(struct cpu *c, uint8_t *p)
 {
 	struct wire_common head = {SWITCH, 0, 0, c->pid};
-	int32_t next = 100 + (int32_t)(rnd(c) % 50);
+	int32_t next = c->first + (int32_t)(rnd(c) % 50);
 
 	memset(p, 0, 64);
 	memcpy(p, &head, 8);
@@ -173,7 +173,8 @@ int main(int argc, char **argv)
 		bytes[i] = pages * WIRE_PAGE_BYTES;
 	fathom_dat_data(&d, "local", bytes, cpus);
 	for (uint32_t i = 0; i < cpus && !d.err; i++) {
-		struct cpu c = {.rng = i + 1, .time = 1000000000ull, .pid = 100};
+		int32_t first = 100 + 50 * (int32_t)i;
+		struct cpu c = {.rng = i + 1, .time = 1000000000ull, .pid = first, .first = first};
 
 		for (uint64_t k = 0; k < pages && !d.err; k++) {
 			fill_page(&c, page);

@@ -71,7 +71,8 @@ static bool put_tile(const struct asks *a, const char *lanes, uint32_t level, ui
 			tile_put(a->lanes, first, level, index, &b);
 	head[2] = htole32((uint32_t)b.n);
 	fwrite(head, sizeof(head), 1, out);
-	fwrite(b.v, 1, b.n, out);
+	if (b.n)
+		fwrite(b.v, 1, b.n, out);
 	*bytes += b.n;
 	free(b.v);
 	return !b.failed && *bytes < BYTES_MAX;

@@ -70,10 +70,16 @@
 		return null;
 	};
 
-	/* Ask for what is not here: [lane, level, index] each; one request per level and run of tiles. */
+	/* Ask for what is not here: [lane, level, index] each. What one drawing misses is asked together, a request per run of tiles. */
+	let wanted = [];
 	page.want = (list) => {
-		if (page.alone) return;
-		const by = new Map();
+		if (page.alone || !list.length) return;
+		if (!wanted.length) queueMicrotask(request);
+		wanted.push(...list);
+	};
+	function request() {
+		const by = new Map(), list = wanted;
+		wanted = [];
 		for (const [lane, level, index] of list) {
 			const key = `${lane}/${level}/${index}`;
 			if (asked.has(key)) continue;
@@ -96,7 +102,7 @@
 				fetchTiles(a.level, a.index[i], k - i, a.lanes);
 			}
 		}
-	};
+	}
 
 	function runs(lanes) {
 		const out = [];
@@ -122,7 +128,7 @@
 		forget();
 		if (!waiting) waiting = requestAnimationFrame(() => { waiting = null; page.arrived(); });
 	}
-	page.pending = () => pending;
+	page.pending = () => pending + wanted.length;
 	page.gone = (status) => { page.lostServer = status || "no answer"; page.about(); };
 
 	/* A question in JSON. Of a page for itself the answer is null. */

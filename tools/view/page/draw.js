@@ -23,7 +23,7 @@
 		return ctx;
 	};
 
-	/* Loss is hatched and red, what was not recorded is dotted and grey, idle is empty. */
+	/* Loss is hatched and red, what was not recorded or is not known of a task is dotted and grey, idle is empty. */
 	function patterns() {
 		const make = (paint) => {
 			const c = document.createElement("canvas");
@@ -84,7 +84,7 @@
 		if (l.kind === K.CPU && klass === 1) return;
 		g.globalAlpha = faded(l, s.what) ? 0.18 : 1;
 		if (klass === 3) {
-			g.fillStyle = (s.what & page.WHAT) === 0xfffffe && l.kind === K.LOST ? hatch.not : hatch.lost;
+			g.fillStyle = l.kind === K.TASK || (s.what & page.WHAT) === 0xfffffe ? hatch.not : hatch.lost;
 			g.fillRect(x0, y, Math.max(1.5, w), h);
 			if (l.kind === K.LOST && w > 60) {
 				const name = page.nameOf(l, s.what), tw = Math.min(w, textWidth(name) + 8);
@@ -135,7 +135,7 @@
 				if (ready > 0.2) { g.fillStyle = theme["--ready"]; g.fillRect(x, bottom - ready, k, ready); }
 				if (blocked > 0.5 && run < 0.1) { g.fillStyle = theme["--blocked"]; g.fillRect(x, y + h - 5, k, 3); }
 			}
-			if (share(3) > 0.004 && !counts) { g.globalAlpha = 1; g.fillStyle = hatch.lost; g.fillRect(x, y, k, h); }
+			if (share(3) > 0.004 && !counts) { g.globalAlpha = 1; g.fillStyle = l.kind === K.TASK ? hatch.not : hatch.lost; g.fillRect(x, y, k, h); }
 			i += k;
 		}
 		g.globalAlpha = 1;
@@ -151,13 +151,15 @@
 			if (!got) { page.coarse = true; continue; }
 			if (!got.fine && !page.alone) page.coarse = true;
 			if (got.tile.mode !== 0) {
+				done = null;
 				if (page.alone && !got.fine) page.thinned = true;
 				drawParts(l, Math.max(from, i * w), Math.min(to, (i + 1) * w), y, h);
 			} else if (got.tile !== done) {
-				const t = got.tile, first = done ? done.index * page.tileWidth(done.level) + page.tileWidth(done.level) : -Infinity;
+				const t = got.tile, wide = page.tileWidth(t.level), t0 = t.index * wide, again = done && (done.index + 1) * page.tileWidth(done.level) === t0;
 				done = t;
 				for (let k = 0; k < t.nr; k++) {
-					if (t.from[k] > to || t.from[k] + t.len[k] < from || t.from[k] < first - 0.5 && first > from && k === 0 && t.from[k] < from) continue;
+					/* what reaches in from the tile before has been drawn with that one */
+					if (t.from[k] > to || t.from[k] + t.len[k] < from || again && t.from[k] < t0) continue;
 					drawSpan(l, { from: t.from[k], len: t.len[k], what: t.what[k] }, Math.max(left, xOf(t.from[k])),
 						Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), y, h);
 				}

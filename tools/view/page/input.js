@@ -322,6 +322,20 @@
 		page.pick({ row: p.row, strip: p.strip, lane: p.lane, ...next });
 		if (next.from < page.view.from || next.from > page.view.to) { const half = (page.view.to - page.view.from) / 2; page.show(next.from - half, next.from + half); }
 	}
+	/* The span in the middle of the view, in the next row (1) or the previous one (-1): picking without a mouse. */
+	function rowStep(way) {
+		const list = page.shown.filter((r) => !r.heading && r.strips.length), t = page.picked ? page.picked.from + page.picked.len / 2 : centre();
+		let i = page.picked ? list.indexOf(page.picked.row) + way : 0;
+		for (; i >= 0 && i < list.length; i += way || 1) {
+			const row = list[i], strip = row.strips.find((s) => s.kind === K.CPU || s.kind === K.TASK) || row.strips.find((s) => !page.counts(s.kind)) || row.strips[0];
+			const spans = page.counts(strip.kind) ? null : page.spans(strip.lane.index, page.view.from, page.view.to);
+			const away = (s) => Math.max(0, s.from - t, t - s.from - s.len);
+			const best = (spans || []).reduce((a, s) => !a || away(s) < away(a) ? s : a, null);
+			if (!best) continue;
+			page.showRow(row);
+			return page.pick({ row, strip, lane: strip.lane, ...best });
+		}
+	}
 	const setMark = (name) => { page.mark[name] = page.picked ? page.picked.from : page.cursor !== undefined && page.cursor >= page.view.from && page.cursor <= page.view.to ? page.cursor : centre(); page.tellMarks(); page.redraw(); };
 	const keys = [
 		["w", "zoom in", () => zoom(0.5, centre())], ["s", "zoom out", () => zoom(2, centre())],
@@ -332,6 +346,8 @@
 			if (p && !there) page.show(p.from, p.to); else page.show(0, page.meta.span);
 		}],
 		["m", "mark A here, then B; again: anew", () => { if (page.mark.A === null || page.mark.B !== null) { page.mark.B = null; setMark("A"); } else setMark("B"); }],
+		["x", "select the range from A to B", () => { const { A, B } = page.mark; if (A !== null && B !== null) page.choose({ from: Math.min(A, B), to: Math.max(A, B) }); }],
+		["ArrowDown", "pick in the next row", (e) => { e.preventDefault(); rowStep(1); }], ["ArrowUp", "pick in the previous row", (e) => { e.preventDefault(); rowStep(-1); }],
 		["[", "the span before the picked one", () => neighbour(-1)], ["]", "the span after it", () => neighbour(1)],
 		["/", "search", (e) => { e.preventDefault(); $("search").focus(); }], ["n", "the next one found", () => page.step(1)], ["p", "the previous one", () => page.step(-1)],
 		["r", "show only some rows", (e) => { e.preventDefault(); $("rowfilter").focus(); }],
@@ -356,8 +372,8 @@
 		if (d.open) return d.close();
 		const swatch = (style) => make("span", { class: "key", style });
 		const legend = [["background:var(--run)", "a task runs (its own colour)"], ["background:var(--ready)", "it is ready and waits for a CPU"], ["background:var(--blocked)", "it is blocked"],
-			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events were lost: nothing is known"],
-			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded"], ["", "idle"]];
+			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events of this CPU were lost"],
+			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"]];
 		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, k[0])), make("td", {}, k[1]))),
 			...[["wheel", "scroll; with Ctrl: zoom, with Shift: move (zooms where all rows are in view)"], ["drag", "select a range; with Shift or the middle button: move"], ["two fingers", "zoom"], ["double click", "zoom to it"]]
 				.map((k) => make("tr", {}, make("td", {}, k[0]), make("td", {}, k[1])))),

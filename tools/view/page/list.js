@@ -41,6 +41,7 @@
 		let n = 0;
 		for (const l of lanes) {
 			const c = page.columns(l.index, page.view.from, page.view.to, 64);
+			if (!c.fine && !page.alone) return null; /* how many is not known yet */
 			for (let i = 0; i < 64; i++) n += c.share[i * 4];
 		}
 		if (n > limit) return null;

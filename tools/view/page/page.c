@@ -13,7 +13,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#define EVENTS_MAX 20000u /* that a page for itself lists */
+#define EVENTS_MAX   20000u /* that a page for itself lists */
+#define COUNT_LEVELS 5u	    /* of marks: sums of 8,192 parts */
 
 EMBED(page_css, "tools/view/page/page.css");
 EMBED(page_body, "tools/view/page/page.html");
@@ -155,7 +156,7 @@ static bool pack(struct packer *p, const void *bytes, size_t n, int flush)
 static bool pack_begin(struct packer *p)
 {
 	memset(p, 0, sizeof(*p));
-	return deflateInit2(&p->z, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK;
+	return deflateInit2(&p->z, 6, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK;
 }
 
 static void pack_free(struct packer *p)
@@ -188,78 +189,78 @@ static int put_text(const char *id, const char *text, size_t n, uint64_t *room, 
 	return err;
 }
 
-/* One level of the lanes that are wanted; those of which all spans are there need no finer ones. */
+/* Levels of tiles; lanes of which a level has every span need no finer one. */
 struct tiling {
 	const struct lanes *l;
-	bool *fine; /* by lane: a level showed every span */
-	uint64_t open;
+	bool *done, *coarse; /* by lane: needs no finer level; this level has sums of it */
 	struct packer packer;
-	uint64_t *tiles; /* by lane */
 };
 
-static bool put_level(struct tiling *t, uint32_t level, uint64_t max)
+static bool put_tiles_at(struct tiling *t, uint32_t level, uint64_t index, int flush)
 {
-	for (uint64_t i = 0; i < 1ull << level; i++) {
-		struct tile_bytes b = {0};
-		uint32_t head[4] = {htole32(level), htole32((uint32_t)i), 0, 0};
-		bool ok;
+	struct tile_bytes b = {0};
+	uint32_t head[4] = {htole32(level), htole32((uint32_t)index), 0, 0};
+	bool ok;
 
-		for (uint64_t k = 0; k < t->l->nr_lanes; k++)
-			if (!t->fine[k])
-				tile_put(t->l, k, level, i, &b);
-		head[2] = htole32((uint32_t)b.n);
-		ok = !b.failed && pack(&t->packer, head, sizeof(head), Z_NO_FLUSH) &&
-		     pack(&t->packer, b.v, b.n, i + 1 == 1ull << level ? Z_SYNC_FLUSH : Z_NO_FLUSH);
-		free(b.v);
-		if (!ok || t->packer.out.n > max)
-			return false;
+	for (uint64_t k = 0; k < t->l->nr_lanes; k++) {
+		size_t at = b.n;
+
+		if (!t->done[k] && tile_put(t->l, k, level, index, &b) && b.n > at)
+			t->coarse[k] |= b.v[at + 4] != TILE_SPANS;
 	}
-	return true;
+	head[2] = htole32((uint32_t)b.n);
+	ok = !b.failed && pack(&t->packer, head, sizeof(head), Z_NO_FLUSH) &&
+	     pack(&t->packer, b.v, b.n, flush);
+	free(b.v);
+	return ok;
 }
 
-/* Which lanes have more to show than this level has. */
-static void note_fine(struct tiling *t, uint32_t level)
+/* How many lanes need finer levels after this one. Of lanes that count, a few levels are enough. */
+static uint64_t note_done(struct tiling *t, uint32_t level)
 {
-	t->open = 0;
+	uint64_t open = 0;
+
 	for (uint64_t k = 0; k < t->l->nr_lanes; k++) {
-		bool counts = lane_counts(t->l->lane[k].kind);
-
-		for (uint64_t i = 0; !t->fine[k] && i < 1ull << level; i++) {
-			struct tile_bytes b = {0};
-			uint32_t mode;
-
-			tile_put(t->l, k, level, i, &b);
-			mode = b.n >= 8 ? b.v[4] : TILE_SPANS;
-			free(b.v);
-			if (mode != TILE_SPANS)
-				goto coarse;
-		}
-		t->fine[k] = true;
-		continue;
-	coarse:
-		t->open += !counts || level < 5; /* of counts, some levels are enough */
-		t->fine[k] = counts && level >= 5;
+		t->done[k] |=
+			!t->coarse[k] || (lane_counts(t->l->lane[k].kind) && level >= COUNT_LEVELS);
+		t->coarse[k] = false;
+		open += !t->done[k];
 	}
+	return open;
 }
 
 /* Levels until all spans are there or the room is used; a level that does not fit whole is not there at all. */
+static int pack_levels(struct tiling *t, uint64_t room, size_t *kept, struct page_result *r)
+{
+	uint64_t open = 1;
+
+	*kept = 0;
+	for (uint32_t level = 0; open && level <= tile_levels(t->l); level++) {
+		uint64_t n = 1ull << level;
+
+		for (uint64_t i = 0; i < n; i++) {
+			if (!put_tiles_at(t, level, i, i + 1 == n ? Z_SYNC_FLUSH : Z_NO_FLUSH))
+				return -ENOMEM;
+			if (t->packer.out.n > room)
+				return *kept ? 0 : -ENOSPC;
+		}
+		*kept = t->packer.out.n;
+		r->parts = TILE_PARTS << level;
+		open = note_done(t, level);
+	}
+	r->all = !open;
+	return 0;
+}
+
 static int put_tiles(const struct lanes *l, uint64_t *room, FILE *out, struct page_result *r)
 {
-	struct tiling t = {.l = l, .fine = calloc(l->nr_lanes + 1, sizeof(bool)), .open = 1};
-	size_t kept = 0;
-	int err = t.fine && pack_begin(&t.packer) ? 0 : -ENOMEM;
+	struct tiling t = {.l = l,
+			   .done = calloc(l->nr_lanes + 1, sizeof(bool)),
+			   .coarse = calloc(l->nr_lanes + 1, sizeof(bool))};
+	bool begun = t.done && t.coarse && pack_begin(&t.packer);
+	size_t kept;
+	int err = begun ? pack_levels(&t, *room / 4 * 3, &kept, r) : -ENOMEM;
 
-	r->parts = TILE_PARTS;
-	for (uint32_t level = 0; !err && t.open && level <= tile_levels(l); level++) {
-		if (!put_level(&t, level, *room / 4 * 3)) {
-			err = t.packer.out.n > *room / 4 * 3 ? (kept ? 0 : -ENOSPC) : -ENOMEM;
-			break;
-		}
-		kept = t.packer.out.n;
-		r->parts = TILE_PARTS << level;
-		note_fine(&t, level);
-	}
-	r->all = !t.open;
 	if (!err) {
 		memcpy(t.packer.out.v + kept, "\x03",
 		       2); /* an empty last block: the packer was stopped */
@@ -267,9 +268,10 @@ static int put_tiles(const struct lanes *l, uint64_t *room, FILE *out, struct pa
 		put_packed("tiles", &t.packer.out, out);
 		*room -= kept / 3 * 4;
 	}
-	if (t.fine)
+	if (begun)
 		pack_free(&t.packer);
-	free(t.fine);
+	free(t.done);
+	free(t.coarse);
 	return err;
 }
 

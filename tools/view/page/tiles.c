@@ -119,10 +119,26 @@ static void vote(struct votes *v, uint32_t what, uint64_t time)
 	v->time[i] += time;
 }
 
+/* The first item of a chunk that ends after t. */
+static uint32_t item_after(const struct lanes *l, const struct lane_chunk *c, uint64_t t)
+{
+	uint32_t lo = 0, hi = c->nr;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (lane_item(l, c, mid).to <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 static void vote_items(const struct lanes *l, const struct lane_chunk *c, uint64_t from,
 		       uint64_t to, struct votes *v)
 {
-	for (uint32_t i = 0; i < c->nr; i++) {
+	for (uint32_t i = item_after(l, c, from); i < c->nr; i++) {
 		struct lane_span s = lane_item(l, c, i);
 		uint64_t a = s.from > from ? s.from : from, b = s.to < to ? s.to : to;
 
@@ -137,10 +153,11 @@ static uint32_t top_of(const struct lanes *l, const struct lane *k, uint64_t fir
 		       uint64_t to)
 {
 	const struct lane_chunk *c = lane_chunks(l, k);
-	struct votes v = {.nr = 0};
+	struct votes v;
 	uint32_t best = 0;
 	bool rough = lane_counts(k->kind) || (first + 4 < k->nr_chunks && c[first + 4].from < to);
 
+	v.nr = v.what[0] = 0;
 	for (uint64_t i = first; i < k->nr_chunks && c[i].from < to; i++) {
 		if (k->kind == LANE_COUNTER) {
 			if (c[i].to >= from && c[i].top > v.what[0])
