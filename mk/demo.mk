@@ -129,3 +129,7 @@ boot-soak: $(B)/fathom $(B)/demo/L6/kernel.elf ## N=50 boots in a row, traced an
 		SMP=$$smp test/boot/smp.py >$(B)/demo/soak.log || { echo "boot $$i on $$smp CPUs:"; grep -v '^ok' $(B)/demo/soak.log; exit 1; }; \
 		printf '\rboot %d of %d' $$i $(SOAK); \
 	done; echo; echo "$(SOAK) boots passed"
+
+.PHONY: demo-causes
+demo-causes: $(B)/fathom $(B)/demo/L6/kernel.elf ## SEEDS=100 delays whose cause is known: does `fathom why` name it?
+	@SEEDS=$(or $(SEEDS),100) test/boot/causes.py

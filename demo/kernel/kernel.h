@@ -60,6 +60,9 @@ void shell_start(const char *script); /* run the script, then read the console *
 const char *boot_option(const char *name, char *buf,
 			size_t bytes); /* NAME=VALUE of the command line, or NULL */
 
+/* cause.c: what an interrupt of a storm takes, while one is made. */
+void cause_interrupt(void);
+
 /* string.c */
 void *memcpy(void *to, const void *from, size_t n);
 void *memmove(void *to, const void *from, size_t n);

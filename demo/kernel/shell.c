@@ -190,6 +190,7 @@ const struct shell_command shell_commands[] = {
 	 "COUNT [PROGRAM]: switch the function tracers on and off, PROGRAM runs meanwhile",
 	 cmd_toggle},
 	{"delay", "irqs|preempt MICROSECONDS: spin with interrupts, or preemption, off", cmd_delay},
+	{"cause", "SEED: a delay whose cause is known, on one CPU", cmd_cause},
 	{"ps", "the tasks", cmd_ps},
 	{"cpus", "the CPUs and their counters", cmd_cpus},
 	{"mem", "free memory", cmd_mem},

@@ -21,6 +21,11 @@ TRACE_DEFINE(signal, signal_generate, "sig=%d code=%d comm=%s pid=%d", (S32, sig
 
 TRACE_DEFINE(irq, nmi_handler, "ip=0x%llx user=%u", (U64, ip), (U32, user))
 
+/* Delays that cause.c makes: the task that was kept waiting runs; interrupts go off there, and on. */
+TRACE_DEFINE(demo, late, "pid=%d", (S32, pid))
+TRACE_DEFINE(preemptirq, irq_disable, "caller=%pS", (PTR, caller))
+TRACE_DEFINE(preemptirq, irq_enable, "caller=%pS", (PTR, caller))
+
 /* Why an IPC left the fast path. */
 enum slow_reason {
 	SLOW_NO_PARTNER, /* nobody waits at the endpoint: block */

@@ -127,6 +127,7 @@ static void dispatch(uint32_t vector)
 	case VEC_CALL: smp_call_interrupt(); break;
 	case VEC_STORM:
 		this_cpu()->nr_ipis++;
+		cause_interrupt();
 		halt_if_told();
 		break;
 	case VEC_SERIAL1: serial_interrupt(1); break;
