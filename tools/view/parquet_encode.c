@@ -41,7 +41,7 @@ void pbytes_varint(struct pbytes *b, uint64_t v)
 
 static uint64_t zigzag(int64_t v)
 {
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }
 
 /* ---- Thrift ---- */
@@ -153,14 +153,15 @@ void encode_deltas(struct pbytes *b, const uint64_t *v, size_t n)
 
 void encode_indices(struct pbytes *b, const uint32_t *v, size_t n, unsigned width)
 {
+	const uint32_t first = n ? v[0] : 0;
 	size_t i = 0;
 	uint8_t *to;
 
-	while (i < n && v[i] == v[0])
+	while (i < n && v[i] == first)
 		i++;
 	if (i == n) { /* one run */
 		pbytes_varint(b, (uint64_t)n << 1);
-		pbytes_add(b, &(uint32_t){n ? v[0] : 0}, (width + 7) / 8);
+		pbytes_add(b, &first, (width + 7) / 8);
 		return;
 	}
 	pbytes_varint(b, (uint64_t)((n + 7) / 8) << 1 | 1);
