@@ -63,6 +63,9 @@ def constraints(path):
     per = collections.Counter(e["event"] for e in events(path))
     got = {r["name"]: r["c"] for r in sql(path, "select name, count(*) c from event group by name")}
     check("group_by_name", got == dict(per), got)
+    per = collections.Counter(e["event"] for e in events(path) if e["cpu"] == 0)
+    got = {r["name"]: r["c"] for r in sql(path, "select name, count(*) c from event where cpu = 0 group by name")}
+    check("group_by_name_of_one_cpu", got == dict(per), got)
     join = sql(path, "select count(*) c from sched_wakeup w join sched_switch s on s.next_pid = w.pid and s.time > w.time "
                      "and s.time < w.time + 100000")[0]["c"]
     woken = events(path, "sched_wakeup")

@@ -34,6 +34,10 @@ struct event_cursor {
 	/* One type after another: */
 	uint32_t *by_type;
 	size_t nr_by_type, at_type;
+	/* PLAN_COUNTED: this many rows of event `counted` are still to come */
+	struct model_counts *counts;
+	struct event counted;
+	uint64_t left;
 	uint64_t *cpus;
 	struct scan *scan;
 	const struct event *event; /* NULL: the end */
@@ -159,6 +163,7 @@ enum plan {
 	PLAN_NUMBERED = 2,
 	PLAN_BY_TYPE =
 		4, /* GROUP BY name: the rows of a type one after another, so that nothing must be sorted */
+	PLAN_COUNTED = 8, /* and nothing but the type is asked: rows of a type are all equal */
 };
 
 static bool groups_by_type(const struct event_table *t, sqlite3_index_info *info)
@@ -198,6 +203,8 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	if (groups_by_type(t, info)) {
 		info->orderByConsumed = 1;
 		info->idxNum = PLAN_BY_TYPE | (info->idxNum & PLAN_NUMBERED);
+		if (!(info->colUsed & ~(1ull << COLUMN_NAME | 1ull << COLUMN_SYSTEM)))
+			info->idxNum |= PLAN_COUNTED;
 	}
 	return SQLITE_OK;
 }
@@ -225,6 +232,9 @@ static void cursor_end(struct event_cursor *c)
 	free(c->by_type);
 	c->by_type = NULL;
 	c->nr_by_type = c->at_type = 0;
+	free(c->counts);
+	c->counts = NULL;
+	c->left = 0;
 	free(c->cpus);
 	c->cpus = NULL;
 	for (i = 0; i < c->nr_terms; i++)
@@ -283,12 +293,26 @@ static bool fits(const struct event_table *t, const struct event_cursor *c, cons
 	return true;
 }
 
+/* Another row of the type, or the first of the next: no event is read for it. */
+static int next_counted(struct event_cursor *c)
+{
+	while (!c->left && c->at_type < c->nr_by_type) {
+		c->counted.type = c->by_type[c->at_type++];
+		c->left = c->counts->by_type[c->counted.type];
+	}
+	c->event = c->left ? &c->counted : NULL;
+	c->left -= !!c->left;
+	return SQLITE_OK;
+}
+
 static int next(sqlite3_vtab_cursor *base)
 {
 	struct event_cursor *c = (struct event_cursor *)base;
 	const struct event_table *t = (const struct event_table *)base->pVtab;
 
 	c->row++;
+	if (c->counts)
+		return next_counted(c);
 	for (;;) {
 		do {
 			c->event = scan_next(c->scan);
@@ -312,8 +336,13 @@ static int by_name(const void *x, const void *y, void *arg)
 	return d ? d : strcmp(a->system, b->system);
 }
 
-/* The types that there are events of, those of one name together. */
-static bool list_types(struct event_cursor *c, struct source *s)
+static bool chooses_all(const struct scan_choice *c)
+{
+	return !c->cpus && !c->buffer && !c->from && c->to == UINT64_MAX && !c->types && !c->filter;
+}
+
+/* The types that there are events of, those of one name together; with their numbers where these are all that is asked. */
+static bool list_types(struct event_cursor *c, struct source *s, bool counted)
 {
 	struct model_counts *counts = model_count(s);
 	size_t i;
@@ -323,10 +352,17 @@ static bool list_types(struct event_cursor *c, struct source *s)
 		free(counts);
 		return false;
 	}
-	for (i = 0; i < s->nr_schemas; i++)
-		if (s->schemas[i].id >= SOURCE_ID_FAST || counts->by_type[s->schemas[i].id])
-			c->by_type[c->nr_by_type++] = s->schemas[i].id;
-	free(counts);
+	for (i = 0; i < s->nr_schemas; i++) {
+		if (s->schemas[i].id >= SOURCE_ID_FAST)
+			counted = false; /* not counted by type */
+		else if (!counts->by_type[s->schemas[i].id])
+			continue;
+		c->by_type[c->nr_by_type++] = s->schemas[i].id;
+	}
+	if (counted)
+		c->counts = counts;
+	else
+		free(counts);
 	qsort_r(c->by_type, c->nr_by_type, sizeof(*c->by_type), by_name, s);
 	return true;
 }
@@ -372,8 +408,12 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 		if (!c->values[i])
 			return SQLITE_NOMEM;
 	c->choice = t->q->choice;
-	if (plan & PLAN_BY_TYPE && !list_types(c, t->q->source))
+	if (plan & PLAN_BY_TYPE &&
+	    !list_types(c, t->q->source,
+			plan & PLAN_COUNTED && !c->nr_terms && chooses_all(&c->choice)))
 		return SQLITE_NOMEM;
+	if (c->counts)
+		return next(base);
 	if (t->schema || c->nr_by_type) {
 		c->type = t->schema ? t->schema->id : c->by_type[c->at_type++];
 		c->choice.types = &c->type;
