@@ -114,11 +114,7 @@ enum {
 	RECORDS_MAX = 64,
 	RUNS_MAX = 30000000,
 	RUN_SECONDS = 20, /* that 4096 runs may take: a run without end is a finding */
-#ifdef FATHOM_RING_RETRIES
-	HASTY = 1, /* built for writers that give up at once */
-#else
-	HASTY = 0,
-#endif
+	HASTY = FATHOM_RING_RETRIES == 1, /* built for writers that give up at once */
 };
 
 uint64_t ringport_now, ringport_tick = 1;
