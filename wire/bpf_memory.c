@@ -147,7 +147,7 @@ int fathom_bpf_atomic(struct bpf_verifier *v, const struct bpf_insn *i)
 	if (s->kind != BPF_IS_NUMBER ||
 	    (i->imm == BPF_CMPXCHG && v->now->regs[0].kind != BPF_IS_NUMBER))
 		return bpf_refuse(v, "an atomic operation takes numbers");
-	if (r->low != r->high || ((uint64_t)i->off + r->low) % bytes)
+	if (r->low != r->high || ((uint64_t)i->off + r->low) & (bytes - 1))
 		return bpf_refuse(v, "an atomic operation is not aligned");
 	err = fathom_bpf_touch(v, r, i->off, bytes, 0);
 	if (!err)

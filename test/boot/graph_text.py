@@ -126,8 +126,8 @@ with tempfile.TemporaryDirectory() as tmp:
     dat = os.path.join(tmp, "trace.dat")
     p = subprocess.run([FATHOM, "record", "--qemu", NAME, "-t", "60", "-o", dat,
                         "-r", "echo 0 > tracing_on",
-                        "-r", "echo function_graph > current_tracer", "-r", "echo 1 > tracing_on", "-r", "run ipc 20", "-r", "echo 0 > tracing_on"], capture_output=True, text=True)
+                        "-r", "echo function_graph > current_tracer", "-r", "echo 1 > tracing_on", "-r", "run ipc 20", "-r", "sleep 60", "-r", "echo 0 > tracing_on"], capture_output=True, text=True)
     text = subprocess.run([FATHOM, "report", "--trace", dat], capture_output=True, text=True).stdout
     c.check("graph_text_host_arrows", text.count(ARROW_IN) >= 3 and text.count(ARROW_OUT) >= 3 and not arrows_stand_around(text, "interrupt"),
-            p.stderr + text[:300] + arrows_stand_around(text, "interrupt"))
+            f"{text.count(ARROW_IN)} in, {text.count(ARROW_OUT)} out, {arrows_stand_around(text, 'interrupt')} {p.stderr} {text[:300]}")
 c.done()

@@ -9,14 +9,14 @@ trace/amalgamate $out/src || { echo "not ok amalgamation: it is not made"; exit 
 flags="-O1 -ffreestanding -nostdinc -isystem trace/include/freestanding -fno-builtin -fno-stack-protector -fno-pic -fno-common -ffunction-sections
 	-Wall -Wextra -Wundef -Wstrict-prototypes -Werror -I$out/src -Iports/template"
 rc=0
-# target NAME COMPILER LINKER FLAGS...: at levels 0, 4 and 6
+# target NAME COMPILER LINKER FLAGS...: at the levels in $levels
 target() {
 	local name=$1 cc=$2 ld=$3 level
 	shift 3
 	for need in ${cc%% *} ${ld%% *}; do
 		command -v $need >/dev/null || { echo "skip amalgamation_$name: package of $need missing"; return; }
 	done
-	for level in 0 4 6; do
+	for level in $levels; do
 		if $cc $flags "$@" -DFATHOM_LEVEL=$level -c $out/src/fathom.c -o $out/$name.o 2>$out/$name.log &&
 			$cc $flags "$@" -DFATHOM_LEVEL=$level -c test/port/amalgamation.c -o $out/$name-main.o 2>>$out/$name.log &&
 			$ld -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-e,start -Wl,-z,noexecstack -Wl,-T,test/port/targets.lds $out/$name.o \
@@ -28,16 +28,20 @@ target() {
 		fi
 	done
 }
+levels='0 4 6'
 kernel=(-std=gnu11 -mno-red-zone -mgeneral-regs-only)
 target x86_64 gcc gcc "${kernel[@]}"
-target x86_64_clang clang gcc "${kernel[@]}"
+# Which files a level has does not depend on the target: elsewhere the least and the most are enough.
+levels='0 6'
 target i386 "gcc -m32" "gcc -m32" -std=gnu11 -march=i686 -mgeneral-regs-only
-target i386_clang "clang -m32" "gcc -m32" -std=gnu11 -march=i686 -mgeneral-regs-only
 target aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-gcc -std=gnu11 -mno-outline-atomics -mgeneral-regs-only
-target aarch64_clang "clang --target=aarch64-linux-gnu" aarch64-linux-gnu-gcc -std=gnu11 -mno-outline-atomics -mgeneral-regs-only
 target riscv64 riscv64-linux-gnu-gcc "riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64" -std=gnu11 -march=rv64imac -mabi=lp64 -mcmodel=medany
-target riscv64_clang "clang --target=riscv64-linux-gnu" "riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64" -std=gnu11 -march=rv64imac -mabi=lp64 -mcmodel=medany
 target cortex_m3 arm-none-eabi-gcc "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb" -std=gnu11 -mcpu=cortex-m3 -mthumb
-target cortex_m3_clang "clang --target=arm-none-eabi" "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb" -std=gnu11 -mcpu=cortex-m3 -mthumb
+levels=6
+target x86_64_clang clang gcc "${kernel[@]}"
+target i386_clang "clang -m32" "gcc -m32" -std=gnu11 -march=i686 -mgeneral-regs-only
+target aarch64_clang "clang --target=aarch64-linux-gnu" aarch64-linux-gnu-gcc -std=gnu11 -mno-outline-atomics -mgeneral-regs-only
+target riscv64_clang "clang --target=riscv64-linux-gnu" "riscv64-linux-gnu-gcc -march=rv64imac -mabi=lp64" -std=gnu11 -march=rv64imac -mabi=lp64 -mcmodel=medany
+target cortex_m3_clang "clang --target=arm-none-eabi -meabi gnu" "arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb" -std=gnu11 -mcpu=cortex-m3 -mthumb
 target c99 gcc gcc -std=c99 -mno-red-zone -mgeneral-regs-only
 exit $rc

@@ -23,7 +23,7 @@ static const struct option_spec own[] = {
 	 OPTION_NUMBER, &threads, NULL},
 	{"target", 0, "TARGET", "run it inside a live target, as in fathom record", OPTION_STRING,
 	 &target, NULL},
-	{"seconds", 't', "N", "with --target: so long (default: until SIGINT, or exit())",
+	{"seconds", 0, "N", "with --target: so long (default: until SIGINT, or exit())",
 	 OPTION_NUMBER, &seconds, NULL},
 	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
 	{0},

@@ -5,6 +5,7 @@
 #include "fathom/inside/errno.h"
 #include "samples/sampler_buffer.h"
 #include "send/btb_code.h"
+#include "wire/div.h"
 #include "wire/text.h"
 
 /*
@@ -182,7 +183,7 @@ int fathom_btb_export_begin(struct fathom_btb_export *e, void *memory, size_t by
 			    uint32_t percent, uint64_t expect, fathom_write_fn write, void *arg)
 {
 	/* Half of what it would take uncompressed: traces shrink to a third, and more members a group cost nothing. */
-	uint64_t enough = expect / WIRE_BTB_LINE_WORDS / 2 / WIRE_BTB_GROUP_LINES + BTB_GROUPS_MIN;
+	uint64_t enough = expect;
 	uint64_t *w = memory;
 	size_t left;
 
@@ -205,6 +206,8 @@ int fathom_btb_export_begin(struct fathom_btb_export *e, void *memory, size_t by
 		e->groups = 0xffff;
 	if (percent && e->groups < BTB_GROUPS_MIN)
 		return -FATHOM_ENOMEM;
+	wire_div(&enough, WIRE_BTB_LINE_WORDS * 2 * WIRE_BTB_GROUP_LINES);
+	enough += BTB_GROUPS_MIN;
 	if (expect && e->groups > enough)
 		e->groups = (uint32_t)enough;
 	e->block = e->span = 0;
