@@ -91,9 +91,14 @@ def wrong(path):
         ("rest", "no loss at all", "the end of the line"), ("span", "never sched_switch inside nothing", "a span that"),
         ("filter", "count(sched_switch: (1 == ) > 1", "expected"), ("empty", "# nothing\n", "no rule"),
         ("event", "every nosuch has sched_switch within 1s", "no event 'nosuch'"),
+        ("every", "every sched_swich has sched_wakeup within 1s", "did you mean 'sched_switch'?"),
+        ("count", "count(sched_wakup) >= 0", "did you mean 'sched_wakeup'?"),
+        ("never", "span a = sched_wakeup to sched_switch\nnever sched_wakin inside a", ":2: the trace has no event 'sched_wakin'"),
+        ("kind_meant", "wakup max < 1us", "did you mean 'wakeup'?"), ("figure_meant", "wakeup p98 < 1us", "did you mean 'p9"),
+        ("where", "wakeup max < 1s where proi < 3", "did you mean 'prio'?"),
     ):
         rc, out, err = judge(path, text)
-        check("wrong_" + name, rc == 1 and want in err and (name in ("empty", "event") or ":1: " in err and "^" in err), err)
+        check("wrong_" + name, rc == 1 and want in err and (name == "empty" or (":2: " if name == "never" else ":1: ") in err and "^" in err), err)
 
 
 with Traces() as t:

@@ -18,9 +18,6 @@ enum {
 	EXIT_USAGE = 2, /* the command line was wrong */
 };
 
-/* Is the word that was typed likely to mean the name? */
-bool guess_similar(const char *typed, size_t typed_len, const char *name);
-
 /* argv[0] is the subcommand's name. Returns an exit code. */
 #define COMMAND(name, help) int cmd_##name(int argc, char **argv);
 #define GROUP(what)

@@ -2,6 +2,7 @@
 /* main.c -- find the subcommand and run it; help for all of them. */
 #include "cmd/cmd.h"
 #include "base/diag.h"
+#include "base/guess.h"
 #include "base/output.h"
 #include "base/terminal.h"
 

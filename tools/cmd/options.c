@@ -2,6 +2,7 @@
 /* options.c -- the command line of a subcommand: its own options, and those all commands that read a trace share. */
 #include "cmd/options.h"
 #include "base/diag.h"
+#include "base/guess.h"
 #include "cmd/cmd.h"
 #include "query/filter.h"
 

@@ -2,6 +2,7 @@
 /* query.c -- fathom query: events by number, by type, by filter. */
 #include "base/colour.h"
 #include "base/diag.h"
+#include "base/guess.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "view/eventline.h"

@@ -2,6 +2,7 @@
 /* why.c -- fathom why: the chain behind a delay. */
 #include "base/colour.h"
 #include "base/diag.h"
+#include "base/guess.h"
 #include "cmd/answer_options.h"
 #include "view/why.h"
 

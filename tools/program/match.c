@@ -3,6 +3,7 @@
 #include "program/compile.h"
 
 #include "base/diag.h"
+#include "base/guess.h"
 #include "wire/glob.h"
 
 #include <stdio.h>
@@ -152,20 +153,12 @@ static bool period(struct compiler *c, const struct attach *a, struct parts *p, 
 /* The name nearest to what was written, for a message. */
 static const char *similar(struct source *s, const char *event)
 {
-	size_t i, k, best = SIZE_MAX, n = strlen(event);
 	const char *name = NULL;
+	unsigned least = UINT_MAX;
+	size_t i;
 
-	for (i = 0; i < s->nr_schemas; i++) {
-		const char *m = s->schemas[i].name;
-		size_t len = strlen(m), away = len > n ? len - n : n - len;
-
-		for (k = 0; k < len && k < n; k++)
-			away += m[k] != event[k];
-		if (away < best && away * 3 <= n) {
-			best = away;
-			name = m;
-		}
-	}
+	for (i = 0; i < s->nr_schemas; i++)
+		guess_nearer(event, s->schemas[i].name, &least, &name);
 	return name;
 }
 

@@ -254,11 +254,6 @@ static int judge_never(struct judge *j, const struct scan_choice *c, const struc
 	uint64_t nr = 0, first = MODEL_NO_EVENT;
 	struct scan *sc;
 
-	if (!k) {
-		diag_error("%s:%u: the trace has no event '%s'; `fathom stat` lists them",
-			   j->rules->file, r->line, r->event);
-		return -EINVAL;
-	}
 	only.types = &k->id;
 	only.nr_types = 1;
 	sc = scan_open(j->source, &only, &so);
@@ -374,7 +369,9 @@ int rules_judge(struct source *s, const struct scan_choice *c, const struct rule
 		.choice = c, .pairs = r->pairs, .nr_pairs = r->nr_pairs, .numbered = true};
 	struct account a;
 	uint32_t i;
-	int err = j.evidence && pair_texts(&j) ? model_walk(s, &w, &sink, &j.model) : -ENOMEM;
+	int err = !rules_known(s, r)		 ? -EINVAL
+		  : j.evidence && pair_texts(&j) ? model_walk(s, &w, &sink, &j.model)
+						 : -ENOMEM;
 
 	if (!err && j.failed)
 		err = -ENOMEM;

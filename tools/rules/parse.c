@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.c -- the text of rules. */
 #include "rules/rules.h"
-#include "base/vec.h"
 
 #include "base/diag.h"
+#include "base/guess.h"
+#include "base/vec.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,18 +17,42 @@ struct line {
 	uint32_t number;
 };
 
-static void wrong(struct line *l, const char *at, const char *expected)
+void rules_mark(const char *line, const char *at, const char *guess)
 {
 	size_t i;
 
+	fprintf(stderr, "%s\n", line);
+	for (i = 0; line + i < at; i++)
+		fputc(line[i] == '\t' ? '\t' : ' ', stderr);
+	fputs("^\n", stderr);
+	if (guess)
+		fprintf(stderr, "        did you mean '%s'?\n", guess);
+}
+
+/* A word that is none of those it may be; `guess`, or NULL: the nearest of them. */
+static void wrong_word(struct line *l, const char *at, const char *expected, const char *guess)
+{
 	if (l->r->failed)
 		return;
 	l->r->failed = true;
 	diag_error("%s:%u: expected %s", l->r->file, l->number, expected);
-	fprintf(stderr, "%s\n", l->start);
-	for (i = 0; l->start + i < at; i++)
-		fputc(l->start[i] == '\t' ? '\t' : ' ', stderr);
-	fputs("^\n", stderr);
+	rules_mark(l->start, at, guess);
+}
+
+static void wrong(struct line *l, const char *at, const char *expected)
+{
+	wrong_word(l, at, expected, NULL);
+}
+
+static const char *nearest(const char *word, const char *const *names, size_t nr)
+{
+	const char *best = NULL;
+	unsigned least = UINT_MAX;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		guess_nearer(word, names[i], &least, &best);
+	return best;
 }
 
 static void *taken(struct line *l, void *p)
@@ -148,7 +173,7 @@ static uint32_t add_pair(struct line *l, const char *name, const char *begin, co
 	for (i = 0; i < r->nr_pairs; i++) /* the model knows a pair once */
 		if (!strcmp(begin, r->pairs[i].begin) && !strcmp(end, r->pairs[i].end) &&
 		    !strcmp(key ? key : "", r->pairs[i].key ? r->pairs[i].key : "") &&
-		    (!*name || !strcmp(name, r->pair_names[i]))) {
+		    (!*name || !strcmp(name, r->spans[i].name))) {
 			free((char *)begin);
 			free((char *)end);
 			free((char *)key);
@@ -156,12 +181,12 @@ static uint32_t add_pair(struct line *l, const char *name, const char *begin, co
 				free((char *)name);
 			return i;
 		}
-	if (!VEC_MORE(r->pairs, r->nr_pairs) || !VEC_MORE(r->pair_names, r->nr_pairs)) {
+	if (!VEC_MORE(r->pairs, r->nr_pairs) || !VEC_MORE(r->spans, r->nr_pairs)) {
 		taken(l, NULL);
 		return 0;
 	}
 	r->pairs[r->nr_pairs] = (struct model_pair){begin, end, key};
-	r->pair_names[r->nr_pairs] = name;
+	r->spans[r->nr_pairs] = (struct rule_span){name, l->start, l->number};
 	return r->nr_pairs++;
 }
 
@@ -190,7 +215,7 @@ static bool span_named(struct line *l, const char *name, struct rule *out)
 			return true;
 		}
 	for (i = 0; i < l->r->nr_pairs; i++)
-		if (!strcmp(name, l->r->pair_names[i])) {
+		if (!strcmp(name, l->r->spans[i].name)) {
 			out->span = SPAN_PAIR;
 			out->pair = i;
 			return true;
@@ -198,16 +223,35 @@ static bool span_named(struct line *l, const char *name, struct rule *out)
 	return false;
 }
 
+/* What may begin a rule, or name a span. */
+static const char *nearest_span(const struct line *l, const char *word)
+{
+	static const char *const first[] = {"every", "never", "no", "count", "span"};
+	const char *best = nearest(word, first, sizeof(first) / sizeof(*first));
+	unsigned least = best ? guess_distance(word, strlen(word), best) : UINT_MAX;
+	uint32_t i;
+
+	for (i = 0; i < SPAN_KINDS; i++)
+		if (i != SPAN_PAIR && i != SPAN_LOST)
+			guess_nearer(word, span_kind_name((enum span_kind)i), &least, &best);
+	for (i = 0; i < l->r->nr_pairs; i++)
+		guess_nearer(word, l->r->spans[i].name, &least, &best);
+	return best;
+}
+
 /* ---- rules ---- */
+
+static const char *const figures[FIGURES] = {"count", "total", "min",	"mean", "p50",
+					     "p90",   "p99",   "p99.9", "max"};
+
+#define FIGURES_ARE "a figure: count total min mean p50 p90 p99 p99.9 max"
 
 static bool figure_named(const char *w, enum figure *out)
 {
-	static const char *const names[FIGURES] = {"count", "total", "min",   "mean", "p50",
-						   "p90",   "p99",   "p99.9", "max"};
 	int i;
 
 	for (i = 0; i < FIGURES; i++)
-		if (!strcmp(w, names[i])) {
+		if (!strcmp(w, figures[i])) {
 			*out = (enum figure)i;
 			return true;
 		}
@@ -228,7 +272,10 @@ static void condition(struct line *l, struct rule *out)
 	for (i = 0; i < 4 && !is_next(l, names[i]); i++)
 		;
 	if (i == 4) {
-		wrong(l, l->at, "task, pid, cpu or prio");
+		char *begin = l->at, *w = word(l, "<>=!");
+
+		wrong_word(l, begin, "task, pid, cpu or prio", w ? nearest(w, names, 4) : NULL);
+		free(w);
 		return;
 	}
 	c->of = (enum condition_of)i;
@@ -249,22 +296,29 @@ static void figure_rule(struct line *l, struct rule *out)
 	if (!w)
 		return;
 	if (!span_named(l, w, out)) {
-		wrong(l, begin,
-		      "every, never, no, count(), span, or a kind of span: wakeup, running, "
-		      "syscall ...");
+		wrong_word(l, begin,
+			   "every, never, no, count(), span, or a kind of span: wakeup, running, "
+			   "syscall ...",
+			   nearest_span(l, w));
 		free(w);
 		return;
 	}
 	free(w);
 	blanks(l);
 	begin = l->at;
-	w = need_word(l, "<>=!", "a figure: count total min mean p50 p90 p99 p99.9 max");
+	w = need_word(l, "<>=!", FIGURES_ARE);
 	if (w && !figure_named(w, &out->figure)) {
+		char *second = (blanks(l), l->at);
+
 		out->name = w;
-		begin = l->at;
-		w = need_word(l, "<>=!", "a figure: count total min mean p50 p90 p99 p99.9 max");
+		if (*second &&
+		    strchr("<>=!", *second)) { /* the word before it is the figure, then */
+			wrong_word(l, begin, FIGURES_ARE, nearest(w, figures, FIGURES));
+			return;
+		}
+		w = need_word(l, "<>=!", FIGURES_ARE);
 		if (w && !figure_named(w, &out->figure))
-			wrong(l, begin, "a figure: count total min mean p50 p90 p99 p99.9 max");
+			wrong_word(l, second, FIGURES_ARE, nearest(w, figures, FIGURES));
 	}
 	free(w);
 	if (!l->r->failed)
@@ -305,8 +359,9 @@ static void never_rule(struct line *l, struct rule *out)
 	begin = l->at;
 	w = need_word(l, "", "a span that the file names");
 	if (w && (!span_named(l, w, out) || out->span != SPAN_PAIR))
-		wrong(l, begin,
-		      "a span that a line before this one names: span NAME = EVENT to EVENT");
+		wrong_word(l, begin,
+			   "a span that a line before this one names: span NAME = EVENT to EVENT",
+			   nearest_span(l, w));
 	free(w);
 }
 
@@ -443,11 +498,11 @@ void rules_free(struct rules *r)
 		free((char *)r->pairs[i].begin);
 		free((char *)r->pairs[i].end);
 		free((char *)r->pairs[i].key);
-		if (*r->pair_names[i])
-			free((char *)r->pair_names[i]);
+		if (*r->spans[i].name)
+			free((char *)r->spans[i].name);
 	}
 	free(r->pairs);
-	free(r->pair_names);
+	free(r->spans);
 	free(r->v);
 	free(r->text);
 	free(r);

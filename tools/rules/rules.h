@@ -89,12 +89,18 @@ struct rule {
 	const char *from, *to;
 };
 
+struct rule_span {
+	const char *name; /* "" for those of "every" */
+	const char *text; /* the line */
+	uint32_t line;
+};
+
 struct rules {
 	struct rule *v;
 	uint32_t nr;
 	/* Spans that the file names, and those of "every". */
 	struct model_pair *pairs;
-	const char **pair_names; /* "" for those of "every" */
+	struct rule_span *spans; /* of each pair */
 	uint32_t nr_pairs;
 	char *text; /* what the pointers above point into */
 	const char *file;
@@ -104,6 +110,10 @@ struct rules {
 /* NULL with messages: file, line, a mark and what was expected. The text is copied. */
 struct rules *rules_parse(const char *file, const char *text, size_t bytes);
 void rules_free(struct rules *r);
+/* The line, a mark under `at`, and what may have been meant instead (NULL: no idea), to stderr. */
+void rules_mark(const char *line, const char *at, const char *guess);
+/* Does the trace know every event that the rules name? If not, false with messages: a count of what it does not know is not 0. */
+bool rules_known(struct source *s, const struct rules *r);
 
 enum verdict {
 	VERDICT_OK,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c -- the tables of a trace: which there are. */
 #include "sql/table.h"
+
+#include "base/guess.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -122,43 +124,13 @@ void sql_free(struct sql *q)
 	free(q);
 }
 
-/* How many letters to change, drop or add; `most` or more is as good as never. */
-static size_t distance(const char *a, const char *b, size_t most)
-{
-	size_t n = strlen(a), m = strlen(b), row[64], i, k;
-
-	if (n >= 64 || m >= 64 || (n > m ? n - m : m - n) >= most)
-		return most;
-	for (k = 0; k <= m; k++)
-		row[k] = k;
-	for (i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (k = 1; k <= m; k++) {
-			size_t change = diagonal + (a[i - 1] != b[k - 1]);
-
-			diagonal = row[k];
-			if (row[k] + 1 < change)
-				change = row[k] + 1;
-			row[k] = row[k - 1] + 1 < change ? row[k - 1] + 1 : change;
-		}
-	}
-	return row[m];
-}
-
 const char *sql_similar(struct sql *q, const char *word)
 {
 	const char *best = NULL;
-	size_t least = strlen(word) / 3 + 1, i;
+	unsigned least = UINT_MAX;
+	size_t i;
 
-	for (i = 0; i < q->nr_names; i++) {
-		size_t d = distance(word, q->names[i], least);
-
-		if (d < least) {
-			least = d;
-			best = q->names[i];
-		}
-	}
+	for (i = 0; i < q->nr_names; i++)
+		guess_nearer(word, q->names[i], &least, &best);
 	return best;
 }

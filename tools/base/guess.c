@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* guess.c -- what a misspelt word may have meant. */
-#include "cmd/cmd.h"
+#include "base/guess.h"
 
 #include <string.h>
 
-#define WORD_MAX 24u
+#define WORD_MAX 48u
 
 static unsigned least(unsigned a, unsigned b, unsigned c)
 {
@@ -44,12 +44,13 @@ static bool abbreviates(const char *a, size_t an, const char *b, size_t bn)
 	return i == an;
 }
 
-bool guess_similar(const char *typed, size_t typed_len, const char *name)
+unsigned guess_distance(const char *typed, size_t typed_len, const char *name)
 {
 	size_t n = strlen(name);
+	unsigned most = typed_len < 4 ? 1 : typed_len < 12 ? 2 : (unsigned)typed_len / 4, d;
 
 	if (!typed_len || typed_len > WORD_MAX || n > WORD_MAX)
-		return false;
-	return distance(typed, typed_len, name, n) <= (typed_len < 4 ? 1u : 2u) ||
-	       abbreviates(typed, typed_len, name, n);
+		return UINT_MAX;
+	d = distance(typed, typed_len, name, n);
+	return d <= most || abbreviates(typed, typed_len, name, n) ? d : UINT_MAX;
 }
