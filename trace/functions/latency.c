@@ -324,7 +324,9 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip, uint
 		return;
 	if (latency_counts(&criticals, ns)) { /* still, now that nobody else reports */
 		fathom_stack_event_in(latency_ring(&criticals), context);
-		if (!latency_keep(&criticals, cpu)) { /* only this CPU's part belongs to it */
+		/* If another CPU has just switched recording off, its end is missing: it is not shown. */
+		if (latency_is_recording(&criticals) &&
+		    !latency_keep(&criticals, cpu)) { /* only this CPU's part belongs to it */
 			wire_fill(&worst->report, 0, sizeof(worst->report));
 			worst->report.latency_ns = ns;
 			worst->report.start = critical[cpu].start;

@@ -173,7 +173,8 @@ class Checker:
             self.error(f"{len(self.frames)} frames are still allocated, one of them", next(iter(self.frames.values())))
         if self.objects and not self.lossy:
             self.error(f"{len(self.objects)} objects are still allocated, one of them", next(iter(self.objects.values())))
-        if self.durations and self.true_durations < 0.95 * self.durations:
+        # The host may take the CPU away between the clock and the stamp, of many calls if it is busy; never of most.
+        if self.durations and self.true_durations < 0.5 * self.durations:
             self.error("durations", f"only {self.true_durations} of {self.durations} agree with the time stamps")
         if self.touch_pages and not self.lossy:
             want = [r * (self.touch_pages + 1) + i for r in range(3) for i in range(self.touch_pages)]
