@@ -208,7 +208,7 @@ static enum next_result prepare_next(struct fathom_ring *r, unsigned long to)
 			return slot_lap_ahead(slot, to) ? NEXT_STALE : NEXT_READY;
 		unread = 0;
 		if (!(slot & FATHOM_SLOT_FREE)) {
-			if (FATHOM_POS_INDEX(r->commit) == FATHOM_POS_INDEX(to))
+			if (FATHOM_POS_INDEX(fathom_load(&r->commit)) == FATHOM_POS_INDEX(to))
 				return NEXT_LAPPED;
 			unread = slot_unread(r, slot);
 			if (unread && !fathom_load(&r->overwrite))
@@ -246,9 +246,9 @@ static struct stamp stamp_for(struct fathom_ring *r, unsigned long at, unsigned 
 {
 	struct stamp s = {0, 0, 0};
 	unsigned long vague = fathom_load(&r->vague);
-	int outermost = FATHOM_POS_SAME(r->commit, before);
+	int outermost = FATHOM_POS_SAME(fathom_load(&r->commit), before);
 	int known = outermost && !FATHOM_POS_SAME(before, vague);
-	uint64_t last = FATHOM_POS_SAME(r->commit, vague) ? 0 : r->last_time;
+	uint64_t last = FATHOM_POS_SAME(fathom_load(&r->commit), vague) ? 0 : r->last_time;
 
 	/* A nested context may see half of a 64-bit store on a 32-bit target: no looking back there. */
 	if (outermost || sizeof(long) == 8) {
@@ -291,7 +291,7 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 		delta = 0;
 	}
 	/* `here`: the next one may be granted there by the fast path */
-	if (FATHOM_POS_SAME(r->commit, slot->before))
+	if (FATHOM_POS_SAME(fathom_load(&r->commit), slot->before))
 		r->here = slot_data(r, word);
 	else if (sizeof(long) == 8 && slot->time > r->seen_time)
 		r->seen_time = slot->time;
