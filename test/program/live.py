@@ -115,7 +115,7 @@ def ends():
     rc, out, err = fathom("run", "--target", PID, "-e", 'interval:ms:50 { @n++; if (@n == 3) { exit(); } }')
     check("exit", rc == 0 and "@n: 3" in out, (out, err))
     t = time.monotonic()
-    rc, out, err = fathom("run", "--target", PID, "-t", "1", "-e", "tracepoint:busy:turn { @ = count(); }")
+    rc, out, err = fathom("run", "--target", PID, "--seconds", "1", "-e", "tracepoint:busy:turn { @ = count(); }")
     check("seconds", rc == 0 and 0.9 < time.monotonic() - t < 10, (time.monotonic() - t, err))
 
 
@@ -124,7 +124,7 @@ def refused():
                           ("kprobe:nothing_like_it { @ = count(); }", "no such function"),
                           ("tracepoint:busy:turn { @[ustack] = count(); }", "ustack is not known"),
                           ("profile:hz:99 { @ = count(); }", "takes no samples")):
-        rc, out, err = fathom("run", "--target", PID, "-t", "1", "-e", program)
+        rc, out, err = fathom("run", "--target", PID, "--seconds", "1", "-e", program)
         check(f"refused_{want.split()[0]}_{want.split()[-1]}", rc == 1 and want in err, (rc, out, err))
     check("nothing_is_left_after_refusals", fathom("fs", PID, "ls", "programs")[1] == "", "")
 
