@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # amalgamation.sh -- fathom.c for every target, compiler and kind of level: no warning, and an image that uses it has nothing undefined.
 # slow
-# inputs: trace wire ports/template test/port/amalgamation.c test/port/targets.lds gcc clang arm-none-eabi-gcc aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc
+# inputs: trace wire ports/template test/port/targets.c test/port/targets.lds gcc clang arm-none-eabi-gcc aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc
 cd "$(dirname "$0")/../.." || exit 1
 out=build/port/amalgamation
 mkdir -p $out
@@ -18,7 +18,7 @@ target() {
 	done
 	for level in $levels; do
 		if $cc $flags "$@" -DFATHOM_LEVEL=$level -c $out/src/fathom.c -o $out/$name.o 2>$out/$name.log &&
-			$cc $flags "$@" -DFATHOM_LEVEL=$level -c test/port/amalgamation.c -o $out/$name-main.o 2>>$out/$name.log &&
+			$cc $flags "$@" -DFATHOM_LEVEL=$level -c test/port/targets.c -o $out/$name-main.o 2>>$out/$name.log &&
 			$ld -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-e,start -Wl,-z,noexecstack -Wl,-T,test/port/targets.lds $out/$name.o \
 				$out/$name-main.o -o $out/$name.elf 2>>$out/$name.log; then
 			echo "ok amalgamation_${name}_$level"

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.c -- a kernel that uses every stage of the library, for targets.sh to link. It is not run. */
+/* targets.c -- a kernel that uses every stage of the library, for targets.sh to link, and amalgamation.sh (FATHOM_LEVEL). It is not run. */
 #define CREATE_TRACE_POINTS
+#ifdef FATHOM_LEVEL
+#define FATHOM_EVENTS_SCHED
+#define FATHOM_EVENTS_IRQ
+#include "fathom.h"
+#else
 #include "fathom/events/sched.h"
 #include "fathom/events/irq.h"
 #include "fathom/fs.h"
 #include "fathom/link.h"
 #include "fathom/trace.h"
+#endif
 
 TRACE_DEFINE(target, pair, "a=%u s=%s", (U32, a), (STR, s))
 
@@ -29,7 +35,9 @@ void start(void)
 	trace_pair(1, "text");
 	trace_sched_switch("a", 1, 120, 0, "b", 2, 120);
 	trace_printk("n=%d\n", 1);
+#if !defined(FATHOM_LEVEL) || FATHOM_LEVEL >= 6
 	fathom_set("current_tracer", "function_graph");
+#endif
 	fathom_link_init(&line, line_send, 0);
 	fathom_link_input(&line, &byte, 1);
 	fathom_dump(0);

@@ -123,4 +123,20 @@ static inline const char *reader_str(struct reader *r)
 	return reader_bytes(r, (uint64_t)(end - (r->base + r->at)) + 1);
 }
 
+/* Eight bytes at a time; not cryptographic: against accidents, not attackers. */
+static inline uint64_t bytes_hash(uint64_t h, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint64_t w;
+
+	for (; n >= 8; n -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	w = n;
+	memcpy(&w, p, n);
+	return (h ^ w ^ (uint64_t)n << 56) * 0x9e3779b97f4a7c15ull;
+}
+
 #endif

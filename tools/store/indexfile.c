@@ -2,6 +2,7 @@
 /* indexfile.c -- FILE.fidx: save the tables, load them if they are whole and of this very trace. */
 #include "store/indexfile.h"
 #include "store/store.h"
+#include "base/bytes.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -18,22 +19,6 @@ static const size_t entry_bytes[INDEX_TABLES] = {
 	sizeof(struct store_posting), sizeof(struct store_pid),	 sizeof(struct loss),
 };
 
-/* Eight bytes at a time; not cryptographic: against accidents, not attackers. */
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-	uint64_t w;
-
-	for (; n >= 8; n -= 8, p += 8) {
-		memcpy(&w, p, 8);
-		h = (h ^ w) * 0x9e3779b97f4a7c15ull;
-		h ^= h >> 29;
-	}
-	w = n;
-	memcpy(&w, p, n);
-	return (h ^ w ^ (uint64_t)n << 56) * 0x9e3779b97f4a7c15ull;
-}
-
 #define SAMPLE_EDGE 65536u
 #define SAMPLE_SPOT 4096u
 #define SAMPLES	    14u
@@ -41,14 +26,14 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 /* Both ends whole and some spots between: a trace that was written anew has other times everywhere. */
 static uint64_t sample(const struct source *s)
 {
-	uint64_t n = s->map_bytes, h = hash(1, &n, sizeof(n));
+	uint64_t n = s->map_bytes, h = bytes_hash(1, &n, sizeof(n));
 
 	if (n <= 2 * SAMPLE_EDGE + SAMPLES * SAMPLE_SPOT)
-		return hash(h, s->map, n);
-	h = hash(h, s->map, SAMPLE_EDGE);
-	h = hash(h, s->map + n - SAMPLE_EDGE, SAMPLE_EDGE);
+		return bytes_hash(h, s->map, n);
+	h = bytes_hash(h, s->map, SAMPLE_EDGE);
+	h = bytes_hash(h, s->map + n - SAMPLE_EDGE, SAMPLE_EDGE);
 	for (uint64_t i = 1; i <= SAMPLES; i++)
-		h = hash(h, s->map + n / (SAMPLES + 1) * i, SAMPLE_SPOT);
+		h = bytes_hash(h, s->map + n / (SAMPLES + 1) * i, SAMPLE_SPOT);
 	return h;
 }
 
@@ -179,9 +164,9 @@ static bool whole(struct store *st, const uint8_t *map, size_t bytes, struct ind
 	/* Everything up to the sample says which trace and which layout. */
 	if (memcmp(h, &want, offsetof(struct index_header, nr_events)) != 0)
 		return false;
-	if (h->head_check != hash(2, h, offsetof(struct index_header, head_check)) ||
+	if (h->head_check != bytes_hash(2, h, offsetof(struct index_header, head_check)) ||
 	    !place_tables(st, h, map, bytes, end) || !ends_right(h, *end, bytes) ||
-	    h->check != hash(3, map + sizeof(*h), *end - sizeof(*h)))
+	    h->check != bytes_hash(3, map + sizeof(*h), *end - sizeof(*h)))
 		return false;
 	return store_valid(st);
 }
@@ -201,7 +186,8 @@ static void lend_symbols(struct store *st, int fd, const struct index_header *h,
 		return;
 	p = (struct symbols_packed){map, h->nr_symbols, h->symbol_bytes / h->nr_symbols,
 				    (char *)map + h->symbol_bytes, h->string_bytes};
-	if (hash(4, map, bytes) == h->symbols_check && !symbols_borrow(s->symbols, &p, map, bytes))
+	if (bytes_hash(4, map, bytes) == h->symbols_check &&
+	    !symbols_borrow(s->symbols, &p, map, bytes))
 		s->have_symbols = true;
 	else
 		munmap(map, bytes);
@@ -268,9 +254,9 @@ void indexfile_seal(void *file, size_t bytes)
 								: end + h->nr[i] * entry_bytes[i];
 	if (end > bytes)
 		end = bytes;
-	h->check = hash(3, (uint8_t *)file + sizeof(*h), end - sizeof(*h));
-	h->symbols_check = kept ? hash(4, (uint8_t *)file + bytes - kept, kept) : 0;
-	h->head_check = hash(2, h, offsetof(struct index_header, head_check));
+	h->check = bytes_hash(3, (uint8_t *)file + sizeof(*h), end - sizeof(*h));
+	h->symbols_check = kept ? bytes_hash(4, (uint8_t *)file + bytes - kept, kept) : 0;
+	h->head_check = bytes_hash(2, h, offsetof(struct index_header, head_check));
 }
 
 /* The hash runs over the tables as one piece, and they are in several: so it is made from the written file. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lanes.c -- lanes of a trace: from the file beside it if that fits, else built, and kept there if it is worth it. */
 #include "view/page/lanes.h"
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/output.h"
 
@@ -16,29 +17,14 @@
 #define VERSION 1u
 #define ORDER	0x01020304u
 
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-	uint64_t word;
-
-	for (; n >= 8; n -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-		h ^= h >> 29;
-	}
-	for (; n; n--, p++)
-		h = (h ^ *p) * 0x100000001b3ull;
-	return h;
-}
-
 static uint64_t head_check(const struct lanes_header *h)
 {
-	return hash(1, h, offsetof(struct lanes_header, head_check));
+	return bytes_hash(1, h, offsetof(struct lanes_header, head_check));
 }
 
 static uint64_t tables_check(const struct lanes_header *h, const uint8_t *map, uint64_t bytes)
 {
-	return hash(1, map + h->chunks_at, bytes - h->chunks_at);
+	return bytes_hash(1, map + h->chunks_at, bytes - h->chunks_at);
 }
 
 /* ---- a file that may be anything ---- */
