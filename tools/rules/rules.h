@@ -12,7 +12,7 @@
  * A file of rules has one a line; # begins a comment.
  *
  *   KIND [NAME] FIGURE OP AMOUNT [where CONDITION [and CONDITION]...]
- *        KIND    wakeup ready running blocked irq softirq syscall fault ipc call, or a span named by the file
+ *        KIND    wakeup ready running blocked irq softirq syscall fault ipc function, or a span named by the file
  *        NAME    of a system call, an interrupt, a function: only these
  *        FIGURE  count total min mean p50 p90 p99 p99.9 max
  *        AMOUNT  a number, with ns us ms s for times
