@@ -9,12 +9,17 @@
 
 /*
  * QEMU enters at the lowest address of the image: a0 is the hart, a1 the device tree. The MMU is off and the image lies at
- * RAM_BASE + 2 MiB; addresses that are made from the pc are physical until `high`.
+ * RAM_BASE + 2 MiB; addresses that are made from the pc are physical until `high`. Only the first hart to come boots: OpenSBI
+ * 1.1 marks a hart as started before it stores where to, so one that smp.c starts early may be sent here instead of ap_boot.
  */
 	.section .boot, "ax"
 	.globl boot, ap_boot
 boot:
 	csrw	sie, zero
+	la	t0, boot_taken
+	li	t1, 1
+	amoswap.w.aqrl	t1, t1, (t0)
+	bnez	t1, ap_boot
 	la	t0, boot_hart
 	sd	a0, (t0)
 	la	t0, kernel_pd			/* the one entry that the assembler cannot make */
@@ -81,6 +86,8 @@ kernel_pd:
 
 	.globl boot_hart
 boot_hart:
+	.quad	0
+boot_taken:
 	.quad	0
 
 	.bss
