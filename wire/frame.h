@@ -52,7 +52,8 @@ struct wire_hello {
 
 /* Counters of one ring, as struct fathom_ring_stats means them. */
 struct wire_stats {
-	uint64_t written, read, overwritten, full, nested, too_big, disabled, discarded, entries;
+	uint64_t written, read, overwritten, full, nested, too_big, disabled, discarded, entries,
+		cleared;
 };
 
 /* A frame that arrived whole; payload points into the receiver's buffer until its next call. */

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, TOP, Checks, fathom, need  # noqa: E402
+from checks import FATHOM, TOP, Checks, fathom, need, until  # noqa: E402
 
 check = Checks("record")
 ticker = subprocess.Popen([os.path.join(TOP, "build/control/ticker"), "3"], stdout=subprocess.PIPE, text=True)
@@ -114,6 +114,21 @@ def another_reader(d):
     check("another_reader_is_counted", said["lost"] >= gap and "another program read them" in err and " 0 lost" not in text, f"{gap} {said['lost']} {err} {text}")
 
 
+def cleared(d):
+    """What a write to `trace` throws away before it was read is counted exactly, as a loss of its own."""
+    out = d + "/e.dat"
+    p = subprocess.Popen([FATHOM, "record", "--target", PID, "-e", "tick:tick", "-o", out, "-t", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: os.path.exists(out) and os.path.getsize(out) > 400000)  # every thread is in it
+    for _ in range(30):
+        put("trace", "")
+    text, err = p.communicate(timeout=30)
+    gap = missing(out)
+    said = json.loads(fathom("stat", "--json", out)[1])
+    check("clearing_took_some", gap, text)
+    check("clearing_is_counted", said["lost"] == gap and {c["cause"] for c in said["lost_by_cause"]} == {"cleared by the target"}, f"{gap} {said}")
+    check("clearing_is_reported", "buffer was cleared" in err and f" {gap} lost" in text, err + text)
+
+
 FORMAT = """name: tick
 ID: 7
 format:
@@ -160,6 +175,7 @@ try:
         command(d)
         two_at_once(d)
         another_reader(d)
+        cleared(d)
 finally:
     ticker.kill()
     ticker.wait()

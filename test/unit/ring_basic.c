@@ -175,7 +175,9 @@ TEST(ring_modes_switch)
 	CHECK_EQ(stats().disabled, 1);
 	fathom_ring_enable(r, 1);
 	CHECK(put(r, 3, 100));
+	uint64_t unread = stats().entries + stats().overwritten + stats().full;
 	fathom_ring_reset(r);
+	CHECK_EQ(stats().cleared, unread);
 	CHECK_EQ(fathom_ring_consume(r, &rec), 0);
 	CHECK_EQ(stats().written + stats().overwritten + stats().full + stats().disabled, 0);
 	CHECK(put(r, 4, 100));

@@ -109,6 +109,7 @@ void capture_read_stats(const char *text, struct wire_stats *to)
 	to->nested = capture_number(text, "commit overrun: ");
 	to->full = capture_number(text, "dropped events: ");
 	to->read = capture_number(text, "read events: ");
+	to->cleared = capture_number(text, "cleared events: ");
 	to->written = to->entries + to->read + to->overwritten;
 }
 

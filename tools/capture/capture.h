@@ -31,8 +31,11 @@ struct capture_cpu {
 	struct wire_stats stats;
 	char *stats_text; /* per_cpu/cpuN/stats as the target says it; NULL: made from `stats` */
 	bool counted;	  /* `stats` are the target's */
-	uint64_t read_before; /* stats.read when the recording began */
-	uint64_t taken;	      /* events that another reader of the target got */
+	/* stats.read and stats.cleared when the recording began */
+	uint64_t read_before, cleared_before;
+	uint64_t taken;	  /* events that another reader of the target got */
+	uint64_t cleared; /* events that the target threw away unread ... */
+	bool cleared_unknown; /* ... and how many is not known */
 	/* in the file: capture_count() */
 	uint64_t events, missed;
 	bool missed_unknown; /* events are missing, and nobody knows how many */

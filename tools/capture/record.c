@@ -19,22 +19,43 @@ static int take(const struct record_options *o, struct capture *c, struct record
 	return record_tree(o, c, r, status);
 }
 
-/* What the target gave away must be in the file. Another reader of its rings may have got some of it. */
+/*
+ * What the target gave away must be in the file. Another reader of its rings may have got some of it. And a change of the
+ * tracer, or a write to `trace`, empties the rings: Linux does not count what goes then, but its count of what was read begins anew.
+ */
+static void check_cpu(struct capture_cpu *p)
+{
+	uint64_t given = p->stats.read - p->read_before;
+
+	p->cleared = p->stats.cleared - p->cleared_before;
+	if (p->stats.read >= p->read_before && given > p->events)
+		p->taken = given - p->events;
+	else
+		p->cleared_unknown = given != p->events && !p->cleared;
+}
+
 static void check_all_arrived(const struct record_options *o, struct capture *c)
 {
-	uint64_t taken = 0;
+	uint64_t taken = 0, cleared = 0;
+	bool some = false;
 
 	for (uint32_t cpu = 0; cpu < c->nr_cpus && !o->image && !o->by_memory; cpu++) {
 		struct capture_cpu *p = &c->cpus[cpu];
-		uint64_t given = p->stats.read - p->read_before;
 
-		if (p->counted && given > p->events)
-			p->taken = given - p->events;
+		if (!p->counted)
+			continue;
+		check_cpu(p);
 		taken += p->taken;
+		cleared += p->cleared;
+		some |= p->cleared_unknown;
 	}
 	if (taken)
 		diag_warn("%s: %llu events are missing: another program read them from the target",
 			  o->output, (unsigned long long)taken);
+	if (cleared || some)
+		diag_warn("%s: %llu%s events are missing: the target's buffer was cleared before "
+			  "they were read",
+			  o->output, (unsigned long long)cleared, some ? " or more" : "");
 }
 
 /* Is there such a program? Better asked before everything else than after. */

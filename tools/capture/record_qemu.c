@@ -18,6 +18,8 @@
 
 #define HURRY_MS \
 	2000 /* for the pages that are left when a signal ends the recording, and for the names after them */
+#define BETWEEN_MS \
+	1000 /* for the pages that one command left, before the next may clear the rings */
 
 struct session {
 	const struct record_options *o;
@@ -250,17 +252,37 @@ static int start(struct session *s)
 	return enable(s, 1) ? fail(s, "could not switch tracing on") : 0;
 }
 
+/* Most of what the rings hold: a command in the background may fill them as fast as they are read. */
+static int catch_up(struct session *s)
+{
+	int64_t end = io_now_ms() + BETWEEN_MS;
+	int came;
+
+	do {
+		came = link_pages(&s->l, s->r, s->c->nr_cpus);
+	} while (came > 0 && io_now_ms() < end);
+	return came < 0 ? line_failed(s, came) : 0;
+}
+
+/* One command, until the shell prompts again. */
+static int run_command(struct session *s, const char *line)
+{
+	size_t from = s->q.text.len;
+	int err = s->o->by_memory ? 0 : catch_up(s);
+
+	if (err)
+		return err;
+	if (qemu_type(&s->q, line))
+		return fail(s, "the kernel's shell cannot be reached any more");
+	return wait_prompt(s, from, !s->o->by_memory);
+}
+
 static int steer(struct session *s)
 {
 	int err = start(s);
 
-	for (unsigned i = 0; i < s->o->nr_run && !err; i++) {
-		size_t from = s->q.text.len;
-
-		err = qemu_type(&s->q, s->o->run[i])
-			      ? fail(s, "the kernel's shell cannot be reached any more")
-			      : wait_prompt(s, from, !s->o->by_memory);
-	}
+	for (unsigned i = 0; i < s->o->nr_run && !err; i++)
+		err = run_command(s, s->o->run[i]);
 	if (err)
 		return err;
 	snprintf(s->c->ended, sizeof(s->c->ended), "the commands ended");

@@ -369,6 +369,7 @@ static void note_read_before(struct session *s)
 		char *text = load_stats(s, cpu);
 
 		s->c->cpus[cpu].read_before = capture_number(text, "read events: ");
+		s->c->cpus[cpu].cleared_before = capture_number(text, "cleared events: ");
 		free(text);
 	}
 }

@@ -325,6 +325,11 @@ static void add_stats(const struct recording *r, const struct capture *c, struct
 		if (c->cpus[cpu].taken)
 			bytes_text(&text, "taken by another reader: %llu\n",
 				   (unsigned long long)c->cpus[cpu].taken);
+		if (c->cpus[cpu].cleared_unknown)
+			bytes_text(&text, "cleared while recording: ?\n");
+		else if (c->cpus[cpu].cleared)
+			bytes_text(&text, "cleared while recording: %llu\n",
+				   (unsigned long long)c->cpus[cpu].cleared);
 		if (cpu + 1 == c->nr_cpus && c->calls_lost)
 			bytes_text(&text, "CPU: *\ncalls not followed: %llu\n",
 				   (unsigned long long)c->calls_lost);

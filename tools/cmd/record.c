@@ -263,6 +263,7 @@ static void print_json(const struct capture *c)
 		json_u64(&j, "too_big", p->stats.too_big);
 		json_u64(&j, "entries", p->stats.entries);
 		json_u64(&j, "taken", p->taken);
+		json_u64(&j, "cleared", p->cleared);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -278,11 +279,13 @@ static void print_summary(const struct capture *c)
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
 		const struct wire_stats *s = &c->cpus[i].stats;
 		uint64_t counted =
-			s->overwritten + s->full + s->nested + s->too_big + c->cpus[i].taken;
+			s->overwritten + s->full + s->nested + s->too_big + c->cpus[i].taken +
+			c->cpus[i].cleared;
 
 		events += c->cpus[i].events;
 		lost += counted > c->cpus[i].missed ? counted : c->cpus[i].missed;
-		uncounted |= !c->cpus[i].counted || c->cpus[i].missed_unknown;
+		uncounted |= !c->cpus[i].counted || c->cpus[i].missed_unknown ||
+			     c->cpus[i].cleared_unknown;
 	}
 	/* To stderr where the trace itself goes to stdout. */
 	fprintf(strcmp(o.output, "-") ? stdout : stderr,

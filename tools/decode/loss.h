@@ -27,7 +27,8 @@ enum loss_cause {
 	LOSS_OMITTED, /* recorded, and not part of this dump */
 	LOSS_LINE,    /* sent, and damaged on the line */
 	LOSS_CALLS, /* calls that function_graph did not follow, its stack of returns being full; not events */
-	LOSS_TAKEN, /* recorded, and read by another program than the recorder */
+	LOSS_TAKEN,   /* recorded, and read by another program than the recorder */
+	LOSS_CLEARED, /* recorded, and gone before it was read: the target emptied its buffer */
 	LOSS_CAUSES,
 };
 

@@ -183,6 +183,7 @@ void fathom_ring_stats(const struct fathom_ring *r, struct fathom_ring_stats *st
 	st->clock_back = fathom_load(&r->clock_back) - r->base.clock_back;
 	st->corrupt = fathom_load(&r->corrupt);
 	st->entries = st->written - st->read - st->overwritten;
+	st->cleared = r->reader.cleared;
 	count_bytes(r, st);
 }
 
@@ -195,10 +196,11 @@ void fathom_ring_reset(struct fathom_ring *r)
 		if (!fathom_ring_peek(r, &rec))
 			break;
 		r->reader.read += r->reader.left;
+		r->reader.cleared += r->reader.left + r->reader.lost;
+		r->reader.lost = 0;
 		r->reader.left = 0;
 		r->reader.at = r->reader.end;
 	}
-	r->reader.lost = 0;
 	r->base.read = r->reader.read;
 	r->base.overwritten = fathom_load(&r->overwritten);
 	r->base.written = r->base.read + r->base.overwritten;

@@ -89,6 +89,7 @@ static int32_t link_stats(struct fathom_link *l, uint32_t cpu, uint32_t *bytes)
 		.disabled = st.disabled,
 		.discarded = st.discarded,
 		.entries = st.entries,
+		.cleared = st.cleared,
 	};
 	__builtin_memcpy(link_payload(l), &out, sizeof(out));
 	*bytes = sizeof(out);

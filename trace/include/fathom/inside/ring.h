@@ -99,6 +99,7 @@ struct fathom_reader {
 	uint32_t part_at; /* how far the page that bears part_mark was read ... */
 	uint64_t part_time;
 	uint64_t read;		 /* records handed out */
+	uint64_t cleared;	 /* records that a reset took away unread; never goes back */
 	unsigned long part_mark; /* ... the word of its slot; 0: none */
 };
 
@@ -160,6 +161,7 @@ struct fathom_ring_stats {
 	uint64_t disabled;  /* refused: recording was off */
 	uint64_t discarded; /* given back by the writer */
 	uint64_t entries;   /* in the ring now, the reader's page included */
+	uint64_t cleared;   /* since the ring was made: taken away unread, or missed before, by resets */
 	uint64_t bytes;	    /* data bytes in the ring now */
 	uint32_t pages;	    /* pages of the ring that hold records now */
 	uint64_t oldest;    /* time of the oldest page, 0 if empty */
