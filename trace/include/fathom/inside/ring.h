@@ -161,10 +161,11 @@ struct fathom_ring_stats {
 	uint64_t disabled;  /* refused: recording was off */
 	uint64_t discarded; /* given back by the writer */
 	uint64_t entries;   /* in the ring now, the reader's page included */
-	uint64_t cleared;   /* since the ring was made: taken away unread, or missed before, by resets */
-	uint64_t bytes;	    /* data bytes in the ring now */
-	uint32_t pages;	    /* pages of the ring that hold records now */
-	uint64_t oldest;    /* time of the oldest page, 0 if empty */
+	uint64_t
+		cleared; /* since the ring was made: taken away unread, or missed before, by resets */
+	uint64_t bytes;	 /* data bytes in the ring now */
+	uint32_t pages;	 /* pages of the ring that hold records now */
+	uint64_t oldest; /* time of the oldest page, 0 if empty */
 	/* times the clock went back: the record got the time of the one before, or a stamp */
 	uint64_t clock_back;
 	uint64_t corrupt; /* FATHOM_PARANOID builds: pages found broken */
