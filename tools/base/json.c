@@ -141,6 +141,18 @@ void json_decimal(struct json *j, const char *k, double v, int digits)
 	fprintf(j->out, "%.*f", digits, v);
 }
 
+void json_double(struct json *j, const char *k, double v)
+{
+	char text[40];
+
+	key(j, k);
+	snprintf(text, sizeof(text), "%.15g", v);
+	if (v - v != 0)
+		fputs("null", j->out);
+	else
+		fprintf(j->out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
 void json_thousandths(struct json *j, const char *k, uint64_t v)
 {
 	key(j, k);

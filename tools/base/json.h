@@ -26,6 +26,8 @@ void json_s64(struct json *j, const char *key, int64_t v);
 void json_bool(struct json *j, const char *key, bool v);
 /* A number with so many digits after the point. */
 void json_decimal(struct json *j, const char *key, double v, int digits);
+/* As precise as SQLite writes it; null if it is infinite or not a number. */
+void json_double(struct json *j, const char *key, double v);
 /* v / 1000 with three digits after the point. */
 void json_thousandths(struct json *j, const char *key, uint64_t v);
 void json_null(struct json *j, const char *key);

@@ -136,7 +136,7 @@ static void csv_row(sqlite3_stmt *st, bool names)
 	}
 }
 
-static void json_row(sqlite3_stmt *st)
+static void json_row(sqlite3_stmt *st, sqlite3_stmt *named)
 {
 	int i, nr = sqlite3_column_count(st);
 	struct json j;
@@ -144,11 +144,11 @@ static void json_row(sqlite3_stmt *st)
 	json_init(&j, stdout, false);
 	json_open(&j, NULL, '{');
 	for (i = 0; i < nr; i++) {
-		const char *key = sqlite3_column_name(st, i);
+		const char *key = sqlite3_column_name(named, i);
 
 		switch (sqlite3_column_type(st, i)) {
 		case SQLITE_INTEGER: json_s64(&j, key, sqlite3_column_int64(st, i)); break;
-		case SQLITE_FLOAT: json_decimal(&j, key, sqlite3_column_double(st, i), 6); break;
+		case SQLITE_FLOAT: json_double(&j, key, sqlite3_column_double(st, i)); break;
 		case SQLITE_NULL: json_null(&j, key); break;
 		default:
 			json_bytes(&j, key, (const char *)sqlite3_column_text(st, i),
@@ -201,24 +201,24 @@ static void complain(sqlite3 *db, struct sql *q, const char *text)
 	fputs("^\n", stderr);
 }
 
-static int print_rows(sqlite3_stmt *st)
+/* Rows of `st` under the names of `named`; the first step was taken, and gave `rc`. */
+static int print_rows(sqlite3_stmt *st, sqlite3_stmt *named, int rc)
 {
 	struct sheet t = {.columns = sqlite3_column_count(st)};
 	size_t columns = (size_t)t.columns + 1;
-	int rc;
 
 	t.cells = calloc(columns * ROWS_KEPT, sizeof(*t.cells));
 	t.widths = calloc(columns, sizeof(*t.widths));
 	t.right = calloc(columns, sizeof(*t.right));
 	if (!no_header && !as_json && t.columns) {
 		if (as_csv)
-			csv_row(st, true);
+			csv_row(named, true);
 		else
-			add_cells(&t, st, true);
+			add_cells(&t, named, true);
 	}
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+	for (; rc == SQLITE_ROW; rc = sqlite3_step(st)) {
 		if (as_json)
-			json_row(st);
+			json_row(st, named);
 		else if (as_csv)
 			csv_row(st, false);
 		else
@@ -229,6 +229,21 @@ static int print_rows(sqlite3_stmt *st)
 	free(t.widths);
 	free(t.right);
 	return rc;
+}
+
+/* By groups if that can be done, else as it was written. */
+static int run_statement(struct sql *q, sqlite3_stmt *st, const char *text, const char *end)
+{
+	sqlite3_stmt *grouped = sql_grouped(q, text, end);
+	int rc = grouped ? sqlite3_step(grouped) : SQLITE_ERROR;
+
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
+		rc = print_rows(grouped, st, rc);
+		sqlite3_finalize(grouped);
+		return rc;
+	}
+	sqlite3_finalize(grouped);
+	return print_rows(st, st, sqlite3_step(st));
 }
 
 /* Every statement of the text. */
@@ -242,7 +257,7 @@ static int run(sqlite3 *db, struct sql *q, const char *text)
 			complain(db, q, text);
 			return EXIT_FAIL;
 		}
-		if (st && print_rows(st) != SQLITE_DONE) {
+		if (st && run_statement(q, st, text, rest) != SQLITE_DONE) {
 			fflush(stdout);
 			diag_error("%s", sqlite3_errmsg(db));
 			sqlite3_finalize(st);

@@ -6,27 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const sql_small_names[SMALL_KINDS] = {
-	[SMALL_TASK] = "task",	       [SMALL_CPU] = "cpu",   [SMALL_TYPE] = "type",
-	[SMALL_FUNCTION] = "function", [SMALL_LOSS] = "loss",
+enum small {
+	SMALL_TASK,
+	SMALL_CPU,
+	SMALL_TYPE,
+	SMALL_FUNCTION,
+	SMALL_LOSS,
 };
 
-static const char *const declarations[SMALL_KINDS] = {
-	[SMALL_TASK] = "CREATE TABLE x(pid INTEGER, comm TEXT, tgid INTEGER, events INTEGER)",
-	[SMALL_CPU] = "CREATE TABLE x(cpu INTEGER, buffer TEXT, events INTEGER, lost INTEGER)",
-	[SMALL_TYPE] = "CREATE TABLE x(id INTEGER, system TEXT, name TEXT, events INTEGER)",
-	[SMALL_FUNCTION] = "CREATE TABLE x(address INTEGER, name TEXT, module TEXT, size INTEGER)",
-	[SMALL_LOSS] = "CREATE TABLE x(cause TEXT, cpu INTEGER, time INTEGER, \"end\" INTEGER, "
-		       "lost INTEGER)",
+struct small_table {
+	enum small which;
+	const char *name, *columns;
 };
 
-struct small_vtab {
-	sqlite3_vtab base;
-	struct sql *q;
-	enum small_kind kind;
+static const struct small_table tables[] = {
+	{SMALL_TASK, "task", "pid INTEGER, comm TEXT, tgid INTEGER, events INTEGER"},
+	{SMALL_CPU, "cpu", "cpu INTEGER, buffer TEXT, events INTEGER, lost INTEGER"},
+	{SMALL_TYPE, "type", "id INTEGER, system TEXT, name TEXT, events INTEGER"},
+	{SMALL_FUNCTION, "function", "address INTEGER, name TEXT, module TEXT, size INTEGER"},
+	{SMALL_LOSS, "loss",
+	 "cause TEXT, cpu INTEGER, time INTEGER, \"end\" INTEGER, lost INTEGER"},
 };
 
-/* Up to four values a row; texts belong to the source, or to `owned`. */
+/* A value of a row. */
 struct cell {
 	enum {
 		CELL_NULL,
@@ -40,37 +42,22 @@ struct cell {
 #define CELLS 5
 
 struct small_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor base;
 	struct cell (*rows)[CELLS];
 	size_t nr, cap, at;
 	bool failed;
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		   char **error)
+static char *declare(struct sql_table *t, char **error)
 {
-	struct small_table *of = aux;
-	struct small_vtab *t = sqlite3_malloc(sizeof(*t));
-
-	(void)argc;
-	(void)argv;
 	(void)error;
-	if (!t)
-		return SQLITE_NOMEM;
-	*t = (struct small_vtab){.q = of->q, .kind = of->kind};
-	*out = &t->base;
-	return sqlite3_declare_vtab(db, declarations[of->kind]);
+	return sqlite3_mprintf("CREATE TABLE x(%s)",
+			       ((const struct small_table *)t->what)->columns);
 }
 
-static int disconnect(sqlite3_vtab *base)
+static int best(struct sql_table *t, sqlite3_index_info *info)
 {
-	sqlite3_free(base);
-	return SQLITE_OK;
-}
-
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-	(void)base;
+	(void)t;
 	info->estimatedCost = 1000;
 	info->estimatedRows = 1000;
 	return SQLITE_OK;
@@ -239,14 +226,14 @@ static void fill_functions(struct small_cursor *c, struct source *s)
 	}
 }
 
-static bool fill(struct small_cursor *c, struct source *s, enum small_kind kind)
+static bool fill(struct small_cursor *c, struct source *s, enum small which)
 {
 	struct task_fill task = {c, s};
 	struct contents in;
 	struct account a;
 	bool ok = true;
 
-	if (kind == SMALL_FUNCTION) {
+	if (which == SMALL_FUNCTION) {
 		fill_functions(c, s);
 		return !c->failed;
 	}
@@ -254,7 +241,7 @@ static bool fill(struct small_cursor *c, struct source *s, enum small_kind kind)
 		forget(&in);
 		return false;
 	}
-	switch (kind) {
+	switch (which) {
 	case SMALL_TASK: pid_counts_each(in.pids, fill_task, &task); break;
 	case SMALL_CPU:
 		ok = !account_make(&a, s, losses_nr(in.losses) ? losses_at(in.losses, 0) : NULL,
@@ -273,67 +260,46 @@ static bool fill(struct small_cursor *c, struct source *s, enum small_kind kind)
 
 /* ---- the cursor ---- */
 
-static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-	struct small_cursor *c = sqlite3_malloc(sizeof(*c));
-
-	(void)base;
-	if (!c)
-		return SQLITE_NOMEM;
-	memset(c, 0, sizeof(*c));
-	*out = &c->base;
-	return SQLITE_OK;
-}
-
-static void cursor_end(struct small_cursor *c)
-{
-	size_t i, k;
-
-	for (i = 0; i < c->nr; i++)
-		for (k = 0; k < CELLS; k++)
-			free(c->rows[i][k].text);
-	free(c->rows);
-	c->rows = NULL;
-	c->nr = c->cap = c->at = 0;
-}
-
-static int close_cursor(sqlite3_vtab_cursor *base)
-{
-	cursor_end((struct small_cursor *)base);
-	sqlite3_free(base);
-	return SQLITE_OK;
-}
-
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *idx, int argc,
-		  sqlite3_value **argv)
+static void empty(struct sql_cursor *base)
 {
 	struct small_cursor *c = (struct small_cursor *)base;
-	const struct small_vtab *t = (const struct small_vtab *)base->pVtab;
 
-	(void)plan;
-	(void)idx;
-	(void)argc;
-	(void)argv;
-	cursor_end(c);
-	return fill(c, t->q->source, t->kind) ? SQLITE_OK : SQLITE_NOMEM;
+	for (size_t i = 0; i < c->nr; i++)
+		for (int k = 0; k < CELLS; k++)
+			free(c->rows[i][k].text);
+	free(c->rows);
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int begin(struct sql_cursor *base, int plan, const char *text, int argc,
+		 sqlite3_value **argv)
+{
+	const struct sql_table *t = table_of(base);
+	const struct small_table *of = t->what;
+
+	(void)plan;
+	(void)text;
+	(void)argc;
+	(void)argv;
+	return fill((struct small_cursor *)base, t->q->source, of->which) ? SQLITE_OK
+									  : SQLITE_NOMEM;
+}
+
+static int next(struct sql_cursor *base)
 {
 	((struct small_cursor *)base)->at++;
 	return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static bool at_end(const struct sql_cursor *base)
 {
-	struct small_cursor *c = (struct small_cursor *)base;
+	const struct small_cursor *c = (const struct small_cursor *)base;
 
 	return c->at >= c->nr;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int n)
+static void column(struct sql_cursor *base, sqlite3_context *ctx, int n)
 {
-	struct small_cursor *c = (struct small_cursor *)base;
+	const struct small_cursor *c = (const struct small_cursor *)base;
 	const struct cell *v = &c->rows[c->at][n];
 
 	if (v->kind == CELL_NUMBER)
@@ -342,26 +308,24 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int n)
 		sqlite3_result_text(ctx, v->text, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_null(ctx);
-	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = (sqlite3_int64)((struct small_cursor *)base)->at;
-	return SQLITE_OK;
-}
-
-const sqlite3_module sql_small_module = {
-	.iVersion = 1,
-	.xConnect = connect,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+static const struct sql_table_kind small_kind = {
+	.table_size = sizeof(struct sql_table),
+	.cursor_size = sizeof(struct small_cursor),
+	.declare = declare,
+	.best = best,
+	.begin = begin,
+	.next = next,
+	.at_end = at_end,
+	.column = column,
+	.empty = empty,
 };
+
+void sql_add_small(struct sql *q)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		sql_add(q, tables[i].name, &small_kind, &tables[i]);
+		sql_word(q, tables[i].name);
+	}
+}

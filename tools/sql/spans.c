@@ -38,74 +38,52 @@ enum edge_column {
 	EDGE_COLUMN_RUN_EVENT,
 };
 
-struct span_vtab {
-	sqlite3_vtab base;
-	struct sql *q;
-	bool edges;
-};
+/* Which table: the module's `what`. */
+static const char span_columns[] =
+	"CREATE TABLE x(kind TEXT, name TEXT, time INTEGER, \"end\" INTEGER, duration INTEGER, "
+	"self INTEGER, pid INTEGER, comm TEXT, cpu INTEGER, prio INTEGER, depth INTEGER, whole "
+	"INTEGER, "
+	"begin_event INTEGER, end_event INTEGER)";
+static const char edge_columns[] =
+	"CREATE TABLE x(time INTEGER, run INTEGER, latency INTEGER, pid INTEGER, comm TEXT, "
+	"cpu INTEGER, waker_pid INTEGER, waker_comm TEXT, waker_cpu INTEGER, wake_event INTEGER, "
+	"run_event INTEGER)";
 
 /* What came out of the model and was not asked for yet. */
 struct queue {
-	union {
-		struct span span;
-		struct edge edge;
+	struct made {
+		union {
+			struct span span;
+			struct edge edge;
+		};
+		sqlite3_int64 number; /* of all that the model made */
 	} * v;
 	size_t nr, at, cap;
 	bool failed;
 };
 
 struct span_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor base;
 	struct scan *scan;
 	struct model_counts *counts;
 	struct model *model;
 	struct queue queue;
 	bool ended;
 	int only; /* a kind of span; -1: all */
-	sqlite3_int64 row;
+	sqlite3_int64 made;
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-		   char **error)
+static char *declare(struct sql_table *t, char **error)
 {
-	struct span_table *of = aux;
-	struct span_vtab *t = sqlite3_malloc(sizeof(*t));
-	int rc;
-
-	(void)argc;
-	(void)argv;
 	(void)error;
-	if (!t)
-		return SQLITE_NOMEM;
-	*t = (struct span_vtab){.q = of->q, .edges = of->edges};
-	rc = sqlite3_declare_vtab(
-		db, of->edges
-			    ? "CREATE TABLE x(time INTEGER, run INTEGER, latency INTEGER, pid "
-			      "INTEGER, comm TEXT, "
-			      "cpu INTEGER, waker_pid INTEGER, waker_comm TEXT, waker_cpu INTEGER, "
-			      "wake_event INTEGER, run_event INTEGER)"
-			    : "CREATE TABLE x(kind TEXT, name TEXT, time INTEGER, \"end\" INTEGER, "
-			      "duration INTEGER, "
-			      "self INTEGER, pid INTEGER, comm TEXT, cpu INTEGER, prio INTEGER, "
-			      "depth INTEGER, "
-			      "whole INTEGER, begin_event INTEGER, end_event INTEGER)");
-	*out = &t->base;
-	return rc;
-}
-
-static int disconnect(sqlite3_vtab *base)
-{
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return sqlite3_mprintf("%s", (const char *)t->what);
 }
 
 /* kind = 'wakeup': the others need not be followed. SQLite compares once more. */
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int best(struct sql_table *t, sqlite3_index_info *info)
 {
-	int i;
-
 	info->estimatedCost = 1e7;
-	for (i = 0; i < info->nConstraint && !((struct span_vtab *)base)->edges; i++)
+	for (int i = 0; i < info->nConstraint && t->what == span_columns; i++)
 		if (info->aConstraint[i].usable &&
 		    info->aConstraint[i].iColumn == SPAN_COLUMN_KIND &&
 		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
@@ -118,7 +96,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- the queue ---- */
 
-static void *queue_room(struct queue *q)
+static struct made *queue_room(struct queue *q)
 {
 	if (q->at == q->nr)
 		q->at = q->nr = 0;
@@ -132,33 +110,35 @@ static void *queue_room(struct queue *q)
 static void take_span(void *arg, const struct span *s)
 {
 	struct span_cursor *c = arg;
-	struct span *to;
+	struct made *to;
 
+	c->made++;
 	if (c->only >= 0 && (int)s->kind != c->only)
 		return;
 	to = queue_room(&c->queue);
-	if (to)
-		*to = *s;
+	if (to) {
+		to->span = *s;
+		to->number = c->made;
+	}
 }
 
 static void take_edge(void *arg, const struct edge *e)
 {
-	struct edge *to;
+	struct made *to;
 
 	if (e->kind != EDGE_WAKEUP)
 		return;
 	to = queue_room(&((struct span_cursor *)arg)->queue);
 	if (to)
-		*to = *e;
+		to->edge = *e;
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int next(struct sql_cursor *base)
 {
 	struct span_cursor *c = (struct span_cursor *)base;
 	const struct event *e;
 	bool wanted;
 
-	c->row++;
 	c->queue.at += c->queue.at < c->queue.nr;
 	while (c->queue.at == c->queue.nr && !c->ended && !c->queue.failed) {
 		e = scan_next_any(c->scan, &wanted);
@@ -174,37 +154,15 @@ static int next(sqlite3_vtab_cursor *base)
 
 /* ---- the cursor ---- */
 
-static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+static void empty(struct sql_cursor *base)
 {
-	struct span_cursor *c = sqlite3_malloc(sizeof(*c));
+	struct span_cursor *c = (struct span_cursor *)base;
 
-	(void)base;
-	if (!c)
-		return SQLITE_NOMEM;
-	memset(c, 0, sizeof(*c));
-	*out = &c->base;
-	return SQLITE_OK;
-}
-
-static void cursor_end(struct span_cursor *c)
-{
 	scan_close(c->scan);
 	if (c->model)
 		model_free(c->model);
 	free(c->counts);
 	free(c->queue.v);
-	c->scan = NULL;
-	c->model = NULL;
-	c->counts = NULL;
-	c->queue = (struct queue){0};
-	c->ended = false;
-}
-
-static int close_cursor(sqlite3_vtab_cursor *base)
-{
-	cursor_end((struct span_cursor *)base);
-	sqlite3_free(base);
-	return SQLITE_OK;
 }
 
 static int kind_named(sqlite3_value *v)
@@ -218,20 +176,19 @@ static int kind_named(sqlite3_value *v)
 	return SPAN_KINDS; /* none has it */
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-		  sqlite3_value **argv)
+static int begin(struct sql_cursor *base, int plan, const char *text, int argc,
+		 sqlite3_value **argv)
 {
 	struct span_cursor *c = (struct span_cursor *)base;
-	const struct span_vtab *t = (const struct span_vtab *)base->pVtab;
+	const struct sql_table *t = table_of(base);
 	struct scan_options so = {.numbered = true};
 	struct model_options mo = {.from = t->q->choice.from, .to = t->q->choice.to};
 	struct model_sink sink = {.arg = c};
 
 	(void)plan;
 	(void)text;
-	cursor_end(c);
 	c->only = argc ? kind_named(argv[0]) : -1;
-	if (t->edges)
+	if (t->what == edge_columns)
 		sink.edge = take_edge;
 	else
 		sink.span = take_span;
@@ -242,9 +199,16 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	return c->model ? next(base) : SQLITE_NOMEM;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static sqlite3_int64 rowid(const struct sql_cursor *base)
 {
-	struct span_cursor *c = (struct span_cursor *)base;
+	const struct span_cursor *c = (const struct span_cursor *)base;
+
+	return table_of(base)->what == edge_columns ? base->row : c->queue.v[c->queue.at].number;
+}
+
+static bool at_end(const struct sql_cursor *base)
+{
+	const struct span_cursor *c = (const struct span_cursor *)base;
 
 	return c->ended && c->queue.at == c->queue.nr;
 }
@@ -319,34 +283,33 @@ static void edge_column(sqlite3_context *ctx, struct span_cursor *c, const struc
 	}
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int n)
+static void column(struct sql_cursor *base, sqlite3_context *ctx, int n)
 {
 	struct span_cursor *c = (struct span_cursor *)base;
 
-	if (((struct span_vtab *)base->pVtab)->edges)
+	if (table_of(base)->what == edge_columns)
 		edge_column(ctx, c, &c->queue.v[c->queue.at].edge, n);
 	else
 		span_column(ctx, c, &c->queue.v[c->queue.at].span, n);
-	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = ((struct span_cursor *)base)->row;
-	return SQLITE_OK;
-}
-
-const sqlite3_module sql_span_module = {
-	.iVersion = 1,
-	.xConnect = connect,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+static const struct sql_table_kind span_kind = {
+	.table_size = sizeof(struct sql_table),
+	.cursor_size = sizeof(struct span_cursor),
+	.declare = declare,
+	.best = best,
+	.begin = begin,
+	.next = next,
+	.at_end = at_end,
+	.column = column,
+	.empty = empty,
+	.rowid = rowid,
 };
+
+void sql_add_spans(struct sql *q)
+{
+	sql_add(q, "span", &span_kind, span_columns);
+	sql_add(q, "wakeup", &span_kind, edge_columns);
+	sql_word(q, "span");
+	sql_word(q, "wakeup");
+}

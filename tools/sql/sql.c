@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c -- the tables of a trace: which there are. */
-#include "sql/table.h"
+#include "sql/groups.h"
 
 #include "base/guess.h"
 #include "base/vec.h"
@@ -10,13 +10,6 @@
 
 const char *const sql_own_tables[SQL_OWN_TABLES] = {"event", "span", "wakeup",	 "task",
 						    "cpu",   "type", "function", "loss"};
-
-struct tables {
-	struct sql q; /* first */
-	struct sql_event_type all;
-	struct span_table spans, wakeups;
-	struct small_table small[SMALL_KINDS];
-};
 
 void sql_word(struct sql *q, const char *name)
 {
@@ -45,18 +38,12 @@ static bool is_taken(const char *name)
 
 static void add_type(struct sql *q, const struct schema *s, bool alone)
 {
-	struct sql_event_type *t = &q->types[q->nr_types++];
 	char *full = sqlite3_mprintf("%s_%s", s->system, s->name);
 
-	*t = (struct sql_event_type){q, s};
-	if (alone && !is_taken(s->name)) {
-		sqlite3_create_module(q->db, s->name, &sql_event_module, t);
-		sql_word(q, s->name);
-	}
-	if (full) {
-		sqlite3_create_module(q->db, full, &sql_event_module, t);
-		sql_word(q, full);
-	}
+	if (alone && !is_taken(s->name))
+		sql_add_events(q, s->name, s);
+	if (full)
+		sql_add_events(q, full, s);
 	sqlite3_free(full);
 }
 
@@ -65,11 +52,8 @@ static bool add_types(struct sql *q)
 	size_t nr = q->source->nr_schemas, i;
 	const struct schema **sorted = malloc(sizeof(*sorted) * (nr + 1));
 
-	q->types = calloc(nr + 1, sizeof(*q->types));
-	if (!sorted || !q->types) {
-		free(sorted);
+	if (!sorted)
 		return false;
-	}
 	for (i = 0; i < nr; i++)
 		sorted[i] = &q->source->schemas[i];
 	qsort(sorted, nr, sizeof(*sorted), by_name);
@@ -85,30 +69,19 @@ static bool add_types(struct sql *q)
 
 struct sql *sql_new(sqlite3 *db, struct source *s, const struct scan_choice *c)
 {
-	struct tables *t = calloc(1, sizeof(*t));
-	int i;
+	struct sql *q = calloc(1, sizeof(*q));
 
-	if (!t)
+	if (!q)
 		return NULL;
-	t->q = (struct sql){.db = db, .source = s, .choice = *c};
-	if (!add_types(&t->q)) {
-		sql_free(&t->q);
+	*q = (struct sql){.db = db, .source = s, .choice = *c};
+	if (!add_types(q)) {
+		sql_free(q);
 		return NULL;
 	}
-	t->all.q = t->spans.q = t->wakeups.q = &t->q;
-	t->wakeups.edges = true;
-	sqlite3_create_module(db, "event", &sql_event_module, &t->all);
-	sqlite3_create_module(db, "span", &sql_span_module, &t->spans);
-	sqlite3_create_module(db, "wakeup", &sql_span_module, &t->wakeups);
-	for (i = 0; i < SMALL_KINDS; i++) {
-		t->small[i] = (struct small_table){&t->q, (enum small_kind)i};
-		sqlite3_create_module(db, sql_small_names[i], &sql_small_module, &t->small[i]);
-		sql_word(&t->q, sql_small_names[i]);
-	}
-	sql_word(&t->q, "event");
-	sql_word(&t->q, "span");
-	sql_word(&t->q, "wakeup");
-	return &t->q;
+	sql_add_events(q, "event", NULL);
+	sql_add_spans(q);
+	sql_add_small(q);
+	return q;
 }
 
 void sql_free(struct sql *q)
@@ -120,7 +93,7 @@ void sql_free(struct sql *q)
 	for (i = 0; i < q->nr_names; i++)
 		free(q->names[i]);
 	free(q->names);
-	free(q->types);
+	grouping_free(q->grouping);
 	free(q);
 }
 

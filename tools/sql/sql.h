@@ -32,6 +32,13 @@ struct sql;
 struct sql *sql_new(sqlite3 *db, struct source *s, const struct scan_choice *c);
 void sql_free(struct sql *q);
 
+/*
+ * The statement from `text` to `end`, made to read sums of groups instead of events, where that gives the same rows. NULL: it
+ * cannot be, or need not be. One at a time: finalize it before the next is asked for. If its first step fails, what was
+ * written must be run instead: there may be too many groups.
+ */
+sqlite3_stmt *sql_grouped(struct sql *q, const char *text, const char *end);
+
 /* All tables, of types that have events, as a database file. 0 or a negative errno; of the stream's errors the opener finds out. */
 int sql_save(struct source *s, const struct scan_choice *c, FILE *out);
 

@@ -3,26 +3,70 @@
 #ifndef SQL_TABLE_H
 #define SQL_TABLE_H
 
-#include "model/row.h"
 #include "sql/sql.h"
+
+/* ---- the frame: one sqlite3_module serves every table (frame.c) ---- */
+
+struct sql_table {
+	sqlite3_vtab base;
+	struct sql *q;
+	const struct sql_table_kind *kind;
+	const void *what; /* what sql_add() was given */
+};
+
+struct sql_cursor {
+	sqlite3_vtab_cursor base;
+	sqlite3_int64 row;
+};
+
+/* How a table is made and walked. Functions return SQLite's codes; those marked may be NULL. */
+struct sql_table_kind {
+	size_t table_size, cursor_size; /* of structs that begin with those above */
+	/* CREATE TABLE as text of sqlite3_mprintf(); NULL with a message, or without one when memory is out. */
+	char *(*declare)(struct sql_table *t, char **error);
+	void (*forget)(struct sql_table *t); /* may be NULL */
+	int (*best)(struct sql_table *t, sqlite3_index_info *info);
+	/* Stand on the first row. The cursor is zeroed, or was emptied. */
+	int (*begin)(struct sql_cursor *c, int plan, const char *text, int argc,
+		     sqlite3_value **argv);
+	int (*next)(struct sql_cursor *c);
+	bool (*at_end)(const struct sql_cursor *c);
+	void (*column)(struct sql_cursor *c, sqlite3_context *ctx, int n);
+	void (*empty)(struct sql_cursor *c); /* free what begin() took */
+	/* The same for a row whatever constraints it was found with: SQLite looks up with it what `a OR b` has given
+	 * already. NULL: begin() gives all rows always. */
+	sqlite3_int64 (*rowid)(const struct sql_cursor *c);
+};
+
+static inline struct sql_table *table_of(const struct sql_cursor *c)
+{
+	return (struct sql_table *)c->base.pVtab;
+}
 
 struct sql {
 	sqlite3 *db;
 	struct source *source;
 	struct scan_choice choice;
-	struct sql_event_type *types; /* of event tables */
-	size_t nr_types;
 	char **names; /* of tables and columns, for sql_similar() */
 	size_t nr_names;
+	struct grouping *grouping; /* of the statement that sql_grouped() made last */
 };
 
-/* An event type's table; its module's pAux. */
-struct sql_event_type {
-	struct sql *q;
-	const struct schema *schema; /* NULL: the table of all events */
-};
+/* A table is there under this name from now on, instead of one that was. `what` must outlive it. */
+void sql_add(struct sql *q, const char *name, const struct sql_table_kind *kind, const void *what);
 
-/* A constraint that the walk answers, with what SQLite compares with. */
+/* Spans and wakeups; tasks, CPUs, types, functions, losses; events of one type, or with NULL all. */
+void sql_add_spans(struct sql *q);
+void sql_add_small(struct sql *q);
+void sql_add_events(struct sql *q, const char *name, const struct schema *s);
+
+/* Tables that every trace has: no type of events has their names. */
+#define SQL_OWN_TABLES 8
+extern const char *const sql_own_tables[SQL_OWN_TABLES];
+
+/* ---- constraints that the walk answers (terms.c) ---- */
+
+/* A constraint, with what SQLite compares with. */
 struct term {
 	int column, op;
 	sqlite3_value *value;
@@ -40,33 +84,5 @@ int terms_read(const char *text, int argc, sqlite3_value **argv, struct term *te
 bool terms_note(sqlite3_index_info *info, int i, char **text, int *nr);
 /* Narrow a choice by the terms on its time column. False: nothing fits. */
 bool terms_window(const struct term *terms, int nr, int column, struct scan_choice *c);
-
-/* Tables that every trace has: no type of events has their names. */
-#define SQL_OWN_TABLES 8
-extern const char *const sql_own_tables[SQL_OWN_TABLES];
-
-/* The modules. */
-extern const sqlite3_module sql_event_module, sql_span_module, sql_small_module;
-
-/* Tables that are made at once: which one is the module's pAux. */
-enum small_kind {
-	SMALL_TASK,
-	SMALL_CPU,
-	SMALL_TYPE,
-	SMALL_FUNCTION,
-	SMALL_LOSS,
-	SMALL_KINDS,
-};
-extern const char *const sql_small_names[SMALL_KINDS];
-
-struct small_table {
-	struct sql *q;
-	enum small_kind kind;
-};
-
-struct span_table {
-	struct sql *q;
-	bool edges; /* wakeups instead of spans */
-};
 
 #endif
