@@ -3,7 +3,9 @@
 #include "model/parts.h"
 #include "base/vec.h"
 #include "decode/names/elf.h"
+#include "store/scan.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -471,31 +473,46 @@ static uint8_t has(const struct source *s, const uint64_t *by_type)
 	return out;
 }
 
-struct model_counts *model_count(struct source *s)
+struct counting {
+	struct source *s;
+	struct model_counts *n;
+};
+
+/* One stream, in a thread of its own; `by_type` belongs to all of them. */
+static int count_stream(void *arg, struct scan *sc, uint32_t i)
 {
-	struct model_counts *n = calloc(1, sizeof(*n) + s->nr_streams);
+	struct counting *all = arg;
+	struct source *s = all->s;
 	struct tally scan = {.by_type = calloc(SOURCE_ID_FAST, sizeof(uint64_t)),
 			     .losses = losses_new()};
+	struct cursor *c = s->streams[i].nr_blocks ? cursor_open(s, i) : NULL;
+	int err = scan.by_type && scan.losses ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; n && scan.by_type && scan.losses && i < s->nr_streams; i++) {
-		struct cursor *c = s->streams[i].nr_blocks ? cursor_open(s, i) : NULL;
-
-		for (uint64_t b = 0; c && b < s->streams[i].nr_blocks; b++)
-			cursor_tally(c, b, &scan);
-		cursor_close(c);
-		if (!c)
-			continue;
-		n->has[i] = has(s, scan.by_type);
+	(void)sc;
+	for (uint64_t b = 0; !err && c && b < s->streams[i].nr_blocks; b++)
+		cursor_tally(c, b, &scan);
+	cursor_close(c);
+	if (!err) {
+		all->n->has[i] = has(s, scan.by_type);
 		for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
-			n->by_type[t] += scan.by_type[t];
-		memset(scan.by_type, 0, SOURCE_ID_FAST * sizeof(uint64_t));
-	}
-	if (!scan.by_type || !scan.losses) {
-		free(n);
-		n = NULL;
+			if (scan.by_type[t])
+				__atomic_fetch_add(&all->n->by_type[t], scan.by_type[t],
+						   __ATOMIC_RELAXED);
 	}
 	free(scan.by_type);
 	if (scan.losses)
 		losses_free(scan.losses);
-	return n;
+	return err;
+}
+
+struct model_counts *model_count(struct source *s)
+{
+	struct scan_choice c = SCAN_ALL;
+	struct counting all = {s, calloc(1, sizeof(*all.n) + s->nr_streams)};
+
+	if (all.n && scan_each(s, &c, NULL, count_stream, &all)) {
+		free(all.n);
+		return NULL;
+	}
+	return all.n;
 }

@@ -234,6 +234,7 @@ static bool calculate(struct groups *t, const struct sum_expr *x, const struct e
 	bool known = true;
 	int n = 0;
 
+	stack[0] = 0;
 	for (int i = 0; i < x->nr; i++) {
 		const struct sum_step *s = &x->step[i];
 

@@ -199,12 +199,18 @@ static double two_sided(double z)
 }
 
 /* Mann-Whitney: how likely so different ranks are if both come from one distribution. Equal values share their ranks. */
-static double rank_test(const struct dist *a, const struct dist *b)
+static double rank_test(struct dist *a, struct dist *b)
 {
-	size_t n = a->nr_small + a->nr_big, m = b->nr_small + b->nr_big, i, k;
-	struct ranked *all = n && m ? malloc((n + m) * sizeof(*all)) : NULL;
-	double ranks = 0, ties = 0, total = (double)(n + m), mean, variance;
+	size_t n, m, i, k;
+	struct ranked *all;
+	double ranks = 0, ties = 0, total, mean, variance;
 
+	dist_settle(a);
+	dist_settle(b);
+	n = a->nr_small + a->nr_big;
+	m = b->nr_small + b->nr_big;
+	total = (double)(n + m);
+	all = n && m ? malloc((n + m) * sizeof(*all)) : NULL;
 	if (!all)
 		return 1;
 	values(a, 0, all);

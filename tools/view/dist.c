@@ -6,26 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool grow(void **v, size_t *cap, size_t nr, size_t bytes)
+void dist_settle(struct dist *d)
 {
-	return vec_room(v, nr, cap, bytes);
+	uint32_t nr = d->nr_recent;
+
+	d->nr_recent = 0;
+	if (!nr)
+		return;
+	if (!VEC_ROOM(d->small, d->nr_small + nr, d->cap_small)) {
+		d->failed = true;
+		return;
+	}
+	memcpy(d->small + d->nr_small, d->recent, nr * sizeof(*d->small));
+	d->nr_small += nr;
+	d->ranked = 0;
 }
 
 static void keep(struct dist *d, uint64_t v)
 {
-	void *list = v <= UINT32_MAX ? (void *)d->small : (void *)d->big;
-
-	if (v <= UINT32_MAX) {
-		d->failed |= !grow(&list, &d->cap_small, d->nr_small, sizeof(*d->small));
-		d->small = list;
-		if (d->nr_small < d->cap_small)
-			d->small[d->nr_small++] = (uint32_t)v;
-	} else {
-		d->failed |= !grow(&list, &d->cap_big, d->nr_big, sizeof(*d->big));
-		d->big = list;
-		if (d->nr_big < d->cap_big)
+	if (v > UINT32_MAX) {
+		if (VEC_ROOM(d->big, d->nr_big, d->cap_big))
 			d->big[d->nr_big++] = v;
+		else
+			d->failed = true;
+		return;
 	}
+	d->recent[d->nr_recent++] = (uint32_t)v;
+	if (d->nr_recent == DIST_RECENT)
+		dist_settle(d);
 }
 
 void dist_add(struct dist *d, struct dist_budget *b, uint64_t v)
@@ -46,13 +54,16 @@ void dist_add(struct dist *d, struct dist_budget *b, uint64_t v)
 
 void dist_thin(struct dist *d, struct dist_budget *b)
 {
-	size_t before = d->nr_small + d->nr_big;
+	size_t before;
 
+	dist_settle(d);
+	before = d->nr_small + d->nr_big;
 	for (size_t i = 0; i < d->nr_small / 2; i++)
 		d->small[i] = d->small[2 * i + 1];
 	for (size_t i = 0; i < d->nr_big / 2; i++)
 		d->big[i] = d->big[2 * i + 1];
 	d->nr_small /= 2;
+	d->ranked = 0;
 	d->nr_big /= 2;
 	d->step = d->step ? d->step * 2 : 2;
 	b->values -= before - d->nr_small - d->nr_big;
@@ -81,12 +92,14 @@ void dist_join(struct dist *to, const struct dist *from)
 		keep(to, from->small[i]);
 	for (size_t i = 0; i < from->nr_big; i++)
 		keep(to, from->big[i]);
+	for (uint32_t i = 0; i < from->nr_recent; i++)
+		keep(to, from->recent[i]);
 }
 
-/* The value that would stand at `k` if they were sorted; smaller ones come to stand before it. */
-static uint32_t select_small(uint32_t *v, size_t n, size_t k)
+/* The value that would stand at `k` if they were sorted; smaller ones come to stand before it. Those before `lo` do. */
+static uint32_t select_small(uint32_t *v, size_t lo, size_t n, size_t k)
 {
-	size_t lo = 0, hi = n - 1;
+	size_t hi = n - 1;
 
 	while (lo < hi) {
 		uint32_t pivot = v[lo + (hi - lo) / 2];
@@ -121,13 +134,20 @@ static int by_value(const void *a, const void *b)
 
 uint64_t dist_percentile(struct dist *d, uint32_t per_mille)
 {
-	uint64_t n = d->nr_small + d->nr_big, rank = (n * per_mille + 999) / 1000;
+	uint64_t n, rank;
+	size_t from;
 
+	dist_settle(d);
+	n = d->nr_small + d->nr_big;
 	if (!n)
 		return 0;
+	rank = (n * per_mille + 999) / 1000;
 	rank = rank ? rank - 1 : 0;
-	if (rank < d->nr_small)
-		return select_small(d->small, d->nr_small, (size_t)rank);
+	if (rank < d->nr_small) {
+		from = rank >= d->ranked ? d->ranked : 0;
+		d->ranked = (size_t)rank;
+		return select_small(d->small, from, d->nr_small, (size_t)rank);
+	}
 	qsort(d->big, d->nr_big, sizeof(*d->big), by_value);
 	return d->big[rank - d->nr_small];
 }
@@ -139,6 +159,8 @@ void dist_histogram(const struct dist *d, uint64_t out[64])
 	memset(out, 0, 64 * sizeof(*out));
 	for (size_t i = 0; i < d->nr_small; i++)
 		out[d->small[i] ? 31 - __builtin_clz(d->small[i]) : 0] += step;
+	for (uint32_t i = 0; i < d->nr_recent; i++)
+		out[d->recent[i] ? 31 - __builtin_clz(d->recent[i]) : 0] += step;
 	for (size_t i = 0; i < d->nr_big; i++)
 		out[63 - __builtin_clzll(d->big[i])] += step;
 }

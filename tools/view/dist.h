@@ -19,18 +19,25 @@ struct dist_budget {
 	bool full; /* the owner must call dist_thin() on all */
 };
 
+#define DIST_RECENT 5
+
 struct dist {
+	/* What every value touches is one cache line; `small` gets them by handfuls. */
 	uint64_t count, total, min, max;
+	uint32_t step, skipped; /* step 0 is 1 */
+	uint32_t nr_recent, recent[DIST_RECENT];
 	uint32_t *small; /* less than 2^32 */
 	uint64_t *big;
 	size_t nr_small, cap_small, nr_big, cap_big;
-	uint32_t step, skipped; /* step 0 is 1 */
+	size_t ranked; /* so many of `small` are no greater than the others */
 	bool failed;
 };
 
 void dist_add(struct dist *d, struct dist_budget *b, uint64_t v);
 void dist_thin(struct dist *d, struct dist_budget *b);
 void dist_free(struct dist *d);
+/* No more values come: a copy of the struct may be asked too. */
+void dist_settle(struct dist *d);
 /* Add all of another: to sum up groups. */
 void dist_join(struct dist *to, const struct dist *from);
 /* Of 1000: 500 is the median. Puts the values in another order. 0 if there are none. */

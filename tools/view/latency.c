@@ -6,6 +6,7 @@
 #include "base/idmap.h"
 #include "view/amount.h"
 #include "view/dist.h"
+#include "view/relay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,10 +15,10 @@
 
 /* Spans of one kind that have the same name, task, CPU or priority. */
 struct group {
+	struct dist dist; /* first: its first line is the one that is written to */
+	uint64_t unsure;
 	char *name;	   /* made at the end: a task may get another */
 	struct span first; /* one of them */
-	struct dist dist;
-	uint64_t unsure;
 };
 
 struct kind {
@@ -35,6 +36,7 @@ struct latency {
 	const struct latency_options *o;
 	struct model *model;
 	struct dist_budget budget;
+	struct relay *relay; /* kinds and budget belong to its thread until it ends */
 	struct kind kinds[SPAN_KINDS];
 	bool failed;
 };
@@ -92,11 +94,11 @@ static struct group *group_of(struct latency *l, struct kind *k, const struct sp
 		return g;
 	if (!VEC_ROOM(k->v, k->nr, k->cap))
 		return NULL;
-	g = calloc(1, sizeof(*g));
-	if (g)
+	g = aligned_alloc(64, (sizeof(*g) + 63) & ~(size_t)63);
+	if (g) {
+		*g = (struct group){.first = *s};
 		k->v[k->nr++] = *at = g;
-	if (g)
-		g->first = *s;
+	}
 	return g;
 }
 
@@ -141,15 +143,13 @@ static void thin(struct latency *l)
 	l->budget.full = false;
 }
 
-static void span(void *arg, const struct span *s)
+static void take(void *arg, const void *item)
 {
+	const struct span *s = item;
 	struct latency *l = arg;
 	struct kind *k = &l->kinds[s->kind];
 	struct group *g;
 
-	if (!(l->o->kinds >> s->kind & 1) || !scan_cpu(l->o->walk.choice, s->cpu) ||
-	    (s->kind == SPAN_RUNNING && !s->pid) || (s->kind == SPAN_CALL && !s->key))
-		return;
 	if (!SPAN_WHOLE(s->flags)) {
 		k->cut += (s->flags & SPAN_CUT) != 0;
 		k->open += !(s->flags & (SPAN_CUT | SPAN_GUESS));
@@ -167,6 +167,16 @@ static void span(void *arg, const struct span *s)
 	note_worst(l, k, s);
 	if (l->budget.full)
 		thin(l);
+}
+
+static void span(void *arg, const struct span *s)
+{
+	struct latency *l = arg;
+
+	if (!(l->o->kinds >> s->kind & 1) || !scan_cpu(l->o->walk.choice, s->cpu) ||
+	    (s->kind == SPAN_RUNNING && !s->pid) || (s->kind == SPAN_CALL && !s->key))
+		return;
+	relay_put(l->relay, s);
 }
 
 /* ---- text ---- */
@@ -449,8 +459,10 @@ static int sum_up(struct latency *l)
 			qsort(k->v, k->nr, sizeof(struct group *), by_total);
 		if (k->nr_worst)
 			qsort(k->worst, k->nr_worst, sizeof(*k->worst), by_time);
-		if (k->nr == 1)
+		if (k->nr == 1) {
+			dist_settle(&k->v[0]->dist);
 			k->all = k->v[0]->dist;
+		}
 		for (size_t g = 0; k->nr > 1 && g < k->nr; g++)
 			dist_join(&k->all, &k->v[g]->dist);
 		any |= k->nr || k->cut || k->open;
@@ -487,7 +499,9 @@ int latency_print(struct source *s, const struct latency_options *o, FILE *out)
 		return -ENOMEM;
 	l->s = s;
 	l->o = o;
-	err = model_walk(s, &o->walk, &sink, &l->model);
+	l->relay = relay_new(sizeof(struct span), take, l);
+	err = l->relay ? model_walk(s, &o->walk, &sink, &l->model) : -ENOMEM;
+	relay_end(l->relay);
 	if (!err && l->failed)
 		err = -ENOMEM;
 	if (!err)
