@@ -28,10 +28,25 @@ static void put_safe(const char *text)
 
 volatile sig_atomic_t diag_is_speaking;
 
+static char *kept; /* where messages go instead; NULL: to stderr */
+static size_t kept_bytes;
+
+void diag_keep(char *last, size_t bytes)
+{
+	pthread_mutex_lock(&diag_lock);
+	kept = last;
+	kept_bytes = bytes;
+	pthread_mutex_unlock(&diag_lock);
+}
+
 static void vsay(const char *kind, const char *where, const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
+	if (kept) {
+		vsnprintf(kept, kept_bytes, fmt, ap);
+		return;
+	}
 	fflush(stdout);
 	diag_is_speaking = 1;
 	fputs("fathom: ", stderr);

@@ -4,6 +4,7 @@
 #define BASE_DIAG_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* All go to stderr as `fathom: ...` (or the name set); never mixed into a command's output. */
@@ -14,6 +15,8 @@ void diag_at(const char *file, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A message is being written: for the handler of SIGPIPE. */
 extern volatile sig_atomic_t diag_is_speaking;
+/* From here on messages are kept, each in place of the one before, and not printed: the terminal is in use. NULL: printed again. */
+void diag_keep(char *last, size_t bytes);
 /* Print "N more" for what diag_at() held back. */
 void diag_flush(void);
 

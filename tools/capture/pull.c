@@ -18,6 +18,7 @@
 
 #define IDLE_MS	    20 /* between two looks at empty rings, where they cannot be polled */
 #define IDLE_MAX_MS 200
+#define LIVE_MS	    50 /* the same where somebody watches: each look may cost a page of the file */
 #define FALSE_ALARMS \
 	2 /* polls that say there is a page when there is none, before poll() is not believed */
 
@@ -31,6 +32,8 @@ static int open_ways(struct pull *p)
 	p->page = malloc(p->c->page_bytes);
 	if (!p->page)
 		return -ENOMEM;
+	if (p->live)
+		return 0;
 	if (tree_is_local(s->t) && pipe2(p->pipe, O_CLOEXEC | O_NONBLOCK))
 		p->pipe[0] = p->pipe[1] = -1;
 	if (p->c->nr_cpus && p->raw[0].fd < 0)
@@ -145,6 +148,19 @@ static int move_pages(struct pull *p, uint32_t cpu)
 	return err ? err : 1;
 }
 
+/* The ring was read: those who watch may read the file so far. */
+static void tell_live(struct pull *p, uint32_t cpu, bool came)
+{
+	struct record_live *l = p->live;
+
+	if (!l || !p->r->nr_pages)
+		return;
+	if (!came)
+		__atomic_store_n(&l->empty[cpu], p->r->at, __ATOMIC_RELAXED);
+	else /* pairs with the acquire in live_look() */
+		__atomic_store_n(&l->whole, p->r->at, __ATOMIC_RELEASE);
+}
+
 /* A turn over all CPUs. Did any have something? */
 static int pull_all(struct pull *p, bool rest)
 {
@@ -158,6 +174,7 @@ static int pull_all(struct pull *p, bool rest)
 		came |= n;
 		if (p->unanswered)
 			break;
+		tell_live(p, cpu, n);
 	}
 	return came;
 }
@@ -203,7 +220,9 @@ static void wait_for_pages(struct pull *p)
 		if (poll(p->polled, p->c->nr_cpus + 1, left_ms(p, -1)) > 0)
 			p->empty++;
 	} else {
-		int ms = p->polled ? IDLE_MS << (p->empty - FALSE_ALARMS) : IDLE_MS;
+		int ms = p->live     ? LIVE_MS
+			 : p->polled ? IDLE_MS << (p->empty - FALSE_ALARMS)
+				     : IDLE_MS;
 
 		poll(&stop, 1, left_ms(p, ms));
 		if (ms < IDLE_MAX_MS)

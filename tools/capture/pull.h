@@ -4,6 +4,7 @@
 #define CAPTURE_PULL_H
 
 #include <sys/types.h>
+#include "capture/record.h"
 #include "capture/recording.h"
 #include "capture/steer.h"
 
@@ -21,6 +22,8 @@ struct pull {
 	int64_t end_ms;	 /* INT64_MAX: none */
 	bool unanswered; /* the last call was given up: the target may not answer any more */
 	unsigned empty;	 /* turns since a page came */
+	struct record_live
+		*live; /* somebody watches: pages are taken before they are full; NULL: nobody */
 };
 
 /* Open the files of all CPUs. 0, or -1 with a message. */

@@ -36,6 +36,7 @@ static void check_cpu(struct capture_cpu *p)
 
 static void check_all_arrived(const struct record_options *o, struct capture *c)
 {
+	const char *name = o->output ? o->output : o->target;
 	uint64_t taken = 0, cleared = 0;
 	bool some = false;
 
@@ -49,13 +50,16 @@ static void check_all_arrived(const struct record_options *o, struct capture *c)
 		cleared += p->cleared;
 		some |= p->cleared_unknown;
 	}
-	if (taken)
+	if (taken && o->live && o->live->cuts)
+		diag_warn("%s: %llu events are missing: they were on the line when it was cut",
+			  o->target, (unsigned long long)taken);
+	else if (taken)
 		diag_warn("%s: %llu events are missing: another program read them from the target",
-			  o->output, (unsigned long long)taken);
+			  name, (unsigned long long)taken);
 	if (cleared || some)
 		diag_warn("%s: %llu%s events are missing: the target's buffer was cleared before "
 			  "they were read",
-			  o->output, (unsigned long long)cleared, some ? " or more" : "");
+			  name, (unsigned long long)cleared, some ? " or more" : "");
 }
 
 /* Is there such a program? Better asked before everything else than after. */
@@ -89,6 +93,10 @@ int record_run(const struct record_options *o, struct capture *c, int *status)
 		return -1;
 	stop_watch();
 	err = take(o, c, &r, status);
+	if (o->live) { /* pairs with the acquire in live_look() */
+		__atomic_store_n(&o->live->whole, r.nr_pages ? r.at : 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&o->live->over, true, __ATOMIC_RELEASE);
+	}
 	if (r.begun && !r.err && !capture_count(c, recording_file(&r, file)))
 		check_all_arrived(o, c);
 	if (r.begun) {

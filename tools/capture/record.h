@@ -40,6 +40,22 @@ struct record_options {
 	unsigned seconds;
 	bool json, help;
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
+	struct record_live *live; /* somebody watches; NULL: nobody */
+};
+
+/*
+ * A recording that is watched while it is made: pages are taken before they are full, and a target that goes away is waited for. The
+ * recorder writes, others read; all of it at any time.
+ */
+struct record_live {
+	uint64_t whole; /* bytes of the file */
+	uint64_t *
+		empty; /* by CPU: bytes of the file when its ring was last found empty; nr_cpus, once `whole` is not 0 */
+	uint32_t nr_cpus;
+	uint32_t cuts; /* how often the target went away */
+	bool away;     /* it is away */
+	bool over;     /* nothing comes any more */
+	char file[32]; /* what can be opened */
 };
 
 /*

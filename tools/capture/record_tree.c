@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #define SUSPECT_MS  1000 /* ... and it left the last call unanswered */
 #define RESTORE_MS  10000
 #define FLUSH_MS    500
+#define AGAIN_MS    300 /* between two tries to reach a target that went away */
 
 struct session {
 	const struct record_options *o;
@@ -320,12 +322,17 @@ static bool told_to_stop(void)
 	return stop_signal() || io_now_ms() >= deadline;
 }
 
+static bool is_gone(const struct session *s, int err)
+{
+	return err == -EIO || err == -ENOTCONN || err == -ENODEV || tree_is_dead(s->steer.t);
+}
+
 /* Reading failed: the target is gone, or the file is full, which is reported with the file. */
 static int broke(struct session *s, int err)
 {
 	if (s->r->err)
 		return -1;
-	if (err == -EIO || err == -ENOTCONN || err == -ENODEV || tree_is_dead(s->steer.t))
+	if (is_gone(s, err))
 		snprintf(s->c->ended, sizeof(s->c->ended), "the target went away");
 	else
 		snprintf(s->c->ended, sizeof(s->c->ended), "trace_pipe_raw: %s", strerror(-err));
@@ -403,13 +410,89 @@ static void finish(struct session *s)
 	take_text(s, "printk_formats", &s->c->printks);
 }
 
+/* ---- a line that is cut ---- */
+
+/* One try. The target must be as it was left: one that was started anew is another trace. 0, -EAGAIN, or -1. */
+static int try_again(struct session *s)
+{
+	char unsaid[256], path[512], *on;
+	struct tree *t;
+	int err;
+
+	diag_keep(unsaid, sizeof(unsaid));
+	t = tree_open(s->o->target);
+	diag_keep(NULL, 0);
+	if (!t)
+		return -EAGAIN;
+	tree_close(s->steer.t);
+	s->steer.t = t;
+	tree_stop_when(t, told_to_stop);
+	tree_patience(t, PATIENCE_MS, FLUSH_MS);
+	tree_claim(t);
+	on = tree_load(t, steer_path(&s->steer, "tracing_on", path), TEXT_MAX, NULL, &err);
+	if (on && on[0] != '1') {
+		snprintf(s->c->ended, sizeof(s->c->ended), "the target was started anew");
+		err = -1;
+	} else {
+		err = on && !pull_open(&s->pull) ? 0 : -EAGAIN;
+	}
+	free(on);
+	return err;
+}
+
+/* The target went away while somebody watches: wait until it is there again. Its rings keep what they can meanwhile, and count the rest. */
+static int wait_for_target(struct session *s)
+{
+	struct record_live *l = s->o->live;
+	struct pollfd stop = {.fd = stop_fd(), .events = POLLIN};
+	int err = -EAGAIN;
+
+	pull_close(&s->pull);
+	__atomic_add_fetch(&l->cuts, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->away, true, __ATOMIC_RELAXED);
+	diag_warn("%s: went away; waiting for it to come back", s->o->target);
+	while (err == -EAGAIN && !told_to_stop()) {
+		poll(&stop, 1, AGAIN_MS);
+		err = try_again(s);
+	}
+	if (!err) {
+		__atomic_store_n(&l->away, false, __ATOMIC_RELAXED);
+		diag_warn("%s: is back", s->o->target);
+	}
+	return err;
+}
+
+static int pull_pages(struct session *s)
+{
+	int err = pull_run(&s->pull);
+
+	while (err < 0 && s->o->live && !s->r->err && is_gone(s, err)) {
+		if (wait_for_target(s))
+			break;
+		err = pull_run(&s->pull);
+	}
+	return err < 0 && !s->c->ended[0] ? broke(s, err) : err < 0 ? -1 : 0;
+}
+
+static int begin_live(struct session *s)
+{
+	struct record_live *l = s->o->live;
+
+	if (!l)
+		return 0;
+	l->empty = calloc(s->c->nr_cpus, sizeof(*l->empty));
+	l->nr_cpus = s->c->nr_cpus;
+	recording_file(s->r, l->file);
+	return l->empty ? 0 : -1;
+}
+
 static int record(struct session *s)
 {
 	int err = 0, go = -1, report = -1;
 
 	take_clock(s);
 	note_read_before(s);
-	if (recording_begin(s->r, s->c) || pull_open(&s->pull))
+	if (recording_begin(s->r, s->c) || begin_live(s) || pull_open(&s->pull))
 		return -1;
 	if ((s->o->command && prepare_command(s, &go, &report)) ||
 	    setup_pids(&s->steer, s->o, s->o->only_command ? s->pull.child : 0))
@@ -421,8 +504,8 @@ static int record(struct session *s)
 	if (steer_set(&s->steer, "tracing_on", "1") ||
 	    (s->o->command && start_command(s, go, report)))
 		err = -1;
-	if (!err && (err = pull_run(&s->pull)) < 0)
-		err = broke(s, err);
+	if (!err)
+		err = pull_pages(s);
 	finish(s);
 	end_command(&s->pull);
 	return err;
@@ -454,7 +537,8 @@ int record_tree(const struct record_options *o, struct capture *c, struct record
 	s.steer.t = tree_open(o->target);
 	if (!s.steer.t)
 		return -1;
-	s.pull = (struct pull){.steer = &s.steer, .c = c, .r = r, .pipe = {-1, -1}};
+	s.pull =
+		(struct pull){.steer = &s.steer, .c = c, .r = r, .pipe = {-1, -1}, .live = o->live};
 	tree_stop_when(s.steer.t, told_to_stop);
 	deadline = INT64_MAX;
 	if (!take_all(&s) && !claim(&s) && !set_up(&s))

@@ -255,8 +255,9 @@ int recording_open(struct recording *r, const char *path)
 	struct stat st;
 	int err = 0;
 
-	*r = (struct recording){.path = path, .fd = -1};
-	r->is_file = strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
+	*r = (struct recording){
+		.path = path ? path : "the recording", .fd = -1, .is_kept = path != NULL};
+	r->is_file = path && strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
 	if (r->is_file) {
 		err = output_open(&r->out, path, false);
 	} else {
@@ -266,7 +267,7 @@ int recording_open(struct recording *r, const char *path)
 			err = -errno;
 	}
 	if (err)
-		return output_error(path, err);
+		return output_error(r->path, err);
 	r->fd = fileno(r->out.f);
 	return 0;
 }
@@ -429,7 +430,7 @@ int recording_close(struct recording *r)
 	if (r->fd < 0)
 		return 0;
 	if (r->begun) {
-		err = r->err ? 0 : settle(r);
+		err = r->err || !r->is_kept ? 0 : settle(r);
 		if (err)
 			diag_warn("%s: stays in the form of a recording, which fathom reads and "
 				  "trace-cmd does not: %s",

@@ -23,6 +23,7 @@ struct recording {
 	struct output out; /* while it is recorded */
 	int fd;		   /* -1: not open */
 	bool begun, is_file;
+	bool is_kept; /* else nothing is left of it */
 	bool big;
 	uint32_t page_bytes;
 	uint64_t at;	  /* where the next record goes */
@@ -34,6 +35,7 @@ struct recording {
 	struct bytes unsaved;
 };
 
+/* `path` NULL: it is only looked at while it is recorded. */
 int recording_open(struct recording *r, const char *path);
 int recording_begin(struct recording *r, const struct capture *c);
 /* Whole pages of one CPU. */

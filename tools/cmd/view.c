@@ -2,6 +2,7 @@
 /* view.c -- fathom view: a trace over time in a browser, at any zoom, served by this program. */
 #include "base/diag.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "cmd/options.h"
 #include "view/page/server.h"
 
@@ -23,18 +24,23 @@ static const struct option_spec own[] = {
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &title, NULL},
 	{"port", 0, "N", "to listen on; without it, one that is free", OPTION_NUMBER, &port, NULL},
 	{"no-browser", 0, NULL, "only print the address", OPTION_FLAG, &no_browser, NULL},
+	LIVE_OPTIONS,
 	{0},
 };
 
 static const struct command_spec spec = {
 	.name = "view",
-	.args = "FILE",
+	.args = "FILE|TARGET",
 	.about = "Show a trace over time in a browser, at any zoom and of any size: the page of "
 		 "`fathom timeline`,\nwith every span, all events, searches over the whole trace, "
-		 "and the chain behind a wait. It is served\nto this machine only, until Ctrl-C.",
+		 "and the chain behind a wait. It is served\nto this machine only, until Ctrl-C.\n"
+		 "A TARGET, as `fathom record --target` takes them, is recorded meanwhile, and the "
+		 "page grows with it.",
 	.more = "examples:\n"
 		"  fathom view trace.dat\n"
-		"  fathom view trace.dat --no-browser --port 8000",
+		"  fathom view trace.dat --no-browser --port 8000\n"
+		"  fathom view 4711 -o trace.dat          a process with the user port, live\n"
+		"  fathom view /sys/kernel/tracing -e sched",
 	.own = own,
 	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
@@ -56,6 +62,28 @@ static bool open_browser(const char *url)
 	return waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+/* NULL with a message. */
+static struct server *start(struct asks *a)
+{
+	struct server *s = server_start(a, (uint16_t)port);
+
+	if (!s && errno == ELIBACC)
+		diag_error(
+			"view: libmicrohttpd.so.12 is not there (Debian: libmicrohttpd12); `fathom "
+			"timeline` needs no server");
+	else if (!s)
+		diag_error("view: cannot listen on 127.0.0.1, port %" PRIu64
+			   ": %s; --port names another",
+			   port, strerror(errno));
+	if (!s)
+		return NULL;
+	printf("%s\n", server_url(s));
+	fflush(stdout);
+	if (!open_browser(server_url(s)))
+		fprintf(stderr, "fathom: open this address in a browser; Ctrl-C ends it\n");
+	return s;
+}
+
 static int serve(struct asks *a)
 {
 	sigset_t ends;
@@ -67,23 +95,9 @@ static int serve(struct asks *a)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL); /* the server's threads have it so too */
-	s = server_start(a, (uint16_t)port);
-	if (!s && errno == ELIBACC) {
-		diag_error(
-			"view: libmicrohttpd.so.12 is not there (Debian: libmicrohttpd12); `fathom "
-			"timeline` needs no server");
+	s = start(a);
+	if (!s)
 		return EXIT_FAIL;
-	}
-	if (!s) {
-		diag_error("view: cannot listen on 127.0.0.1, port %" PRIu64
-			   ": %s; --port names another",
-			   port, strerror(errno));
-		return EXIT_FAIL;
-	}
-	printf("%s\n", server_url(s));
-	fflush(stdout);
-	if (!open_browser(server_url(s)))
-		fprintf(stderr, "fathom: open this address in a browser; Ctrl-C ends it\n");
 	sigwait(&ends, &got);
 	server_stop(s);
 	return EXIT_OK;
@@ -119,6 +133,66 @@ static int view_file(struct source *s, struct options *o)
 	return rc;
 }
 
+/* ---- a target ---- */
+
+#define STEP_MS 100
+
+static void tell_state(void *arg, struct ask_state *out)
+{
+	const struct record_live *s = arg;
+
+	out->cuts = __atomic_load_n(&s->cuts, __ATOMIC_RELAXED);
+	out->away = __atomic_load_n(&s->away, __ATOMIC_RELAXED);
+	out->over = __atomic_load_n(&s->over, __ATOMIC_RELAXED);
+}
+
+/* Until a signal comes; a recording that is over can still be looked at. */
+static int watch(struct asks *a, struct follow *f)
+{
+	struct server *s = NULL;
+	int err = 0;
+
+	while (!err && live_wait(STEP_MS)) {
+		if (!follow_ended(f))
+			err = lanes_live_step(a->live);
+		if (!err && !s && a->lanes->nr_events && !(s = start(a)))
+			return EXIT_FAIL;
+	}
+	if (err)
+		diag_error("view: %s", strerror(-err));
+	if (s)
+		server_stop(s);
+	return err ? EXIT_FAIL : EXIT_OK;
+}
+
+static int view_target(const char *target, const struct options *o)
+{
+	struct live l = {0};
+	struct asks a = {
+		.choice = &o->choice, .no_index = true, .state = tell_state, .state_arg = &l.state};
+	struct follow *f;
+	int err, rc = EXIT_FAIL;
+
+	if (live_start(&l, target))
+		return EXIT_FAIL;
+	f = live_follow(&l);
+	if (f) {
+		a.s = follow_source(f);
+		a.title = title ? title : target;
+		pthread_mutex_init(&a.walking, NULL);
+		err = lanes_live_open(f, &o->choice, &a.live);
+		a.lanes = err ? NULL : lanes_live_lanes(a.live);
+		if (err)
+			diag_error("%s: %s", target, strerror(-err));
+		else
+			rc = watch(&a, f);
+		lanes_live_close(a.live);
+		pthread_mutex_destroy(&a.walking);
+		follow_close(f);
+	}
+	return live_stop(&l) ? EXIT_FAIL : rc;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	struct options o;
@@ -131,6 +205,19 @@ int cmd_view(int argc, char **argv)
 		diag_error("view: --port takes 0 to 65535, not %" PRIu64, port);
 		options_close(&o);
 		return EXIT_USAGE;
+	}
+	if (live_is_target(o.args[0])) {
+		o.choice = SCAN_ALL;
+		if (o.cpu_list || o.from_text || o.to_text || o.filter_text || o.buffer) {
+			diag_error(
+				"view: --cpu, --from, --to, --filter and --buffer are for a trace; "
+				"of a target --event says what is recorded");
+			rc = EXIT_USAGE;
+		} else {
+			rc = view_target(o.args[0], &o);
+		}
+		options_close(&o);
+		return rc;
 	}
 	s = options_open(&o);
 	rc = s ? view_file(s, &o) : EXIT_FAIL;

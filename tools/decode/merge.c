@@ -109,7 +109,7 @@ struct merge *merge_open(struct source *s,
 		return NULL;
 	}
 	for (uint32_t i = 0; i < s->nr_streams; i++) {
-		if (!s->streams[i].nr_blocks || (keep && !keep(s, i, arg)))
+		if ((!s->streams[i].nr_blocks && !s->map_room) || (keep && !keep(s, i, arg)))
 			continue;
 		m->cursors[m->nr] = cursor_open(s, i);
 		if (!m->cursors[m->nr]) {
@@ -145,6 +145,25 @@ void merge_restart(struct merge *m)
 			continue;
 		m->keys[i] = m->runs[i].at->time;
 		m->heap[m->nr_heap++] = i;
+	}
+	for (uint32_t i = m->nr_heap / 2; i-- > 0;)
+		sift_down(m, i);
+	set_bound(m);
+}
+
+void merge_resume(struct merge *m)
+{
+	uint32_t had = m->nr_heap;
+
+	for (uint32_t slot = 0; slot < m->nr; slot++) {
+		uint32_t i = 0;
+
+		while (i < had && m->heap[i] != slot)
+			i++;
+		if (i < had || !refill(m, slot))
+			continue;
+		m->keys[slot] = m->runs[slot].at->time;
+		m->heap[m->nr_heap++] = slot;
 	}
 	for (uint32_t i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);

@@ -29,6 +29,7 @@ static const struct source_ops *const formats[] = {
 };
 
 #define PROBE_BYTES (64u << 10)
+#define GROWS_TO    (1ull << 40) /* a recording of so many bytes can be followed */
 
 const char *source_suffix(const char *path)
 {
@@ -107,12 +108,14 @@ static int map_file(struct source *s, const struct source_options *o)
 	} else if (!st.st_size) {
 		err = complain(o, ENODATA, s->path, "the file is empty");
 	} else {
-		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		s->map_room = o->grows ? GROWS_TO : 0;
+		p = mmap(NULL, s->map_room ? s->map_room : (size_t)st.st_size, PROT_READ,
+			 o->grows ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE, fd, 0);
 		if (p == MAP_FAILED) {
 			err = complain(o, errno, s->path, strerror(errno));
 		} else {
 			s->map = p;
-			s->map_bytes = (uint64_t)st.st_size;
+			s->map_bytes = o->grows ? o->grows : (uint64_t)st.st_size;
 		}
 	}
 	close(fd);
@@ -316,6 +319,18 @@ int source_open(const char *path, const struct source_options *o, struct source 
 	return 0;
 }
 
+int source_grow(struct source *s, uint64_t bytes)
+{
+	if (!s->map_room || !s->ops->grow)
+		return -EINVAL;
+	if (bytes > s->map_room)
+		return -EFBIG;
+	if (bytes <= s->map_bytes)
+		return 0;
+	s->map_bytes = bytes;
+	return s->ops->grow(s);
+}
+
 /* What the file at a path is taken for, without opening it as a trace. */
 static const struct source_ops *look(const char *path, const struct source_options *o, int *sure)
 {
@@ -436,7 +451,7 @@ void source_close(struct source *s)
 	free(s->info.options);
 	free(s->info.compression);
 	if (s->map)
-		munmap((void *)s->map, s->map_bytes);
+		munmap((void *)s->map, s->map_room ? s->map_room : s->map_bytes);
 	if (s->lock)
 		pthread_mutex_destroy(s->lock);
 	free(s->lock);

@@ -197,8 +197,9 @@ struct source {
 
 	const uint8_t *map; /* the file, when it is one regular file */
 	uint64_t map_bytes;
-	struct slim *slim;	     /* scheduler events without names: decode/slim.h; NULL: none */
-	void *lock;		     /* of the tables built on first use */
+	uint64_t map_room; /* of a file that grows: address space that is kept for it; else 0 */
+	struct slim *slim; /* scheduler events without names: decode/slim.h; NULL: none */
+	void *lock;	   /* of the tables built on first use */
 	const struct schema **by_id; /* ids < SOURCE_ID_FAST */
 };
 
@@ -216,6 +217,8 @@ struct source_options {
 	uint32_t run;	     /* of a log with several: 1 + its number; 0 is all of them */
 	bool inlines, lines; /* frames: functions that were inlined; file:line after each name */
 	bool quiet; /* no message when the file cannot be opened: the return value says why */
+	uint64_t
+		grows; /* it is still being recorded, and so many bytes of it are whole; 0: it is not */
 };
 
 /* What probe() sees: the first bytes of a file, or only a path if it is a directory. */
@@ -371,6 +374,8 @@ struct source_ops {
 	 * none.
 	 */
 	bool (*ahead)(struct cursor *c, unsigned distance, bool expect);
+	/* Take in what the file has beyond what was read of it; map_bytes is the new size. 0 or -ENOMEM. */
+	int (*grow)(struct source *s);
 	/* A block as the ring page it is, to be copied as it is; NULL: there is none. Valid until the next call on the cursor. */
 	const uint8_t *(*page)(struct cursor *c, uint64_t block, uint32_t *bytes);
 	const struct source_own *own;
@@ -394,6 +399,11 @@ struct cursor {
 
 /* 0, or a negative errno with a message printed: missing, a directory, empty, unknown format. `o` may be NULL. */
 int source_open(const char *path, const struct source_options *o, struct source **out);
+/*
+ * Of a source that was opened with `grows`: the file is whole up to `bytes` by now. Streams get more blocks; cursors that were at
+ * their end go on. No other thread may use the source meanwhile. 0 or a negative errno.
+ */
+int source_grow(struct source *s, uint64_t bytes);
 void source_close(struct source *s);
 /* How sure the most likely format is of the file, 0 to 100, as probe() says. 0 for streams, which are not read for this. */
 int source_likely(const char *path, const struct source_options *o);
@@ -562,6 +572,8 @@ bool merge_help(struct merge *m);
 bool merge_prepare(struct merge *m);
 /* The cursors were moved (cursor_seek ...): read the heads anew. */
 void merge_restart(struct merge *m);
+/* The source has grown: streams that were at their end may have more. */
+void merge_resume(struct merge *m);
 /* Read only blocks that `skip` names: it gives the next one to read of a stream that is not before `block`. Seek afterwards. */
 void merge_skip(struct merge *m, uint64_t (*skip)(void *arg, uint32_t stream, uint64_t block),
 		void *arg);

@@ -268,6 +268,13 @@ void model_end(struct model *m)
 	not_recorded(m);
 }
 
+void model_peek(struct model *m)
+{
+	m->show = true;
+	m->number = MODEL_NO_EVENT;
+	sched_peek(m);
+}
+
 /* ---- making it ---- */
 
 struct role *model_add_role(struct model *m, uint32_t type)
@@ -318,10 +325,14 @@ static int place_streams(struct model *m)
 	return 0;
 }
 
-/* Which streams tell who runs; a CPU that never switched has switches if others of its recording have. */
+/* Which streams tell who runs; a CPU that never switched has switches if others of its recording have. If nobody knows what will come,
+ * the first switch tells: sched_begin(). */
 static void place_switches(struct model *m, const struct model_counts *n)
 {
-	for (uint32_t i = 0; i < m->s->nr_streams; i++) {
+	for (uint32_t i = 0; i < m->s->nr_streams && !n; i++)
+		m->sched[i] = true;
+	m->wakeups = !n;
+	for (uint32_t i = 0; i < m->s->nr_streams && n; i++) {
 		const struct cpu *c = &m->cpus[m->cpu_of[i]];
 
 		m->sched[i] = n->has[i] & MODEL_HAS_SCHED;
@@ -353,7 +364,8 @@ struct model *model_new(struct source *s, const struct model_options *o,
 	}
 	place_switches(m, o->counts);
 	for (size_t i = 0; i < s->nr_schemas; i++) {
-		if (!o->counts->by_type[s->schemas[i].id < SOURCE_ID_FAST ? s->schemas[i].id : 0])
+		if (o->counts &&
+		    !o->counts->by_type[s->schemas[i].id < SOURCE_ID_FAST ? s->schemas[i].id : 0])
 			continue;
 		sched_roles(m, &s->schemas[i]);
 		pairs_roles(m, &s->schemas[i]);

@@ -154,8 +154,9 @@ struct model_options {
 	uint64_t from, to; /* the window; 0 and UINT64_MAX: all */
 	const struct model_pair *pairs;
 	size_t nr_pairs;
-	const struct model_counts *counts; /* of the trace: model_count() */
-	uint32_t without;		   /* 1 << kind: not wanted, need not be followed */
+	const struct model_counts
+		*counts;  /* of the trace: model_count(); NULL: nobody knows what will come */
+	uint32_t without; /* 1 << kind: not wanted, need not be followed */
 };
 
 struct model;
@@ -168,6 +169,8 @@ struct model *model_new(struct source *s, const struct model_options *o,
 void model_event(struct model *m, const struct event *e, uint64_t number, bool show);
 /* The window is over: what is open is given with SPAN_NO_END. */
 void model_end(struct model *m);
+/* What tasks do at this moment, given as if the window ended here. Nothing changes by it. */
+void model_peek(struct model *m);
 void model_free(struct model *m);
 
 /* The stack whose last frame the call is that span() was just given. */

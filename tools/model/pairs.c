@@ -371,8 +371,8 @@ static void syscall_roles(struct model *m, const struct schema *k)
 	struct role *r;
 
 	/* The same call is not reported twice. */
-	if (!raw &&
-	    (!own || (other && other->id < SOURCE_ID_FAST && m->o.counts->by_type[other->id])))
+	if (!raw && (!own || (other && other->id < SOURCE_ID_FAST &&
+			      (!m->o.counts || m->o.counts->by_type[other->id]))))
 		return;
 	r = add(m, k, enter ? syscall_enter : syscall_exit, SPAN_SYSCALL, raw ? "id" : "");
 	if (!r)

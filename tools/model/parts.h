@@ -148,6 +148,7 @@ void sched_missed(struct model *m, struct cpu *c,
 		  const struct event *e); /* an event of another task than the one that runs */
 void sched_gap(struct model *m, struct cpu *c, uint64_t from, const struct event *e);
 void sched_end(struct model *m);
+void sched_peek(struct model *m);
 void pairs_roles(struct model *m, const struct schema *k);
 bool pairs_named(struct model *m);
 void pairs_gap(struct model *m, struct cpu *c, uint64_t from);

@@ -291,6 +291,23 @@ static void switch_to(struct model *m, struct cpu *c, struct task *t, uint64_t n
 	c->running = t;
 }
 
+/* The first switch of a trace of which nobody knew that it has any: what was guessed until now ends here. */
+static void sched_begin(struct model *m, uint64_t now)
+{
+	for (uint32_t i = 0; i < m->nr_cpus; i++) {
+		struct cpu *c = &m->cpus[i];
+
+		if (c->running) {
+			leave(m, c->running, now, SPAN_GUESS);
+			c->running->state = TASK_UNSEEN;
+			c->running = NULL;
+		}
+		c->switches = true;
+		c->any = false;
+		c->from = now;
+	}
+}
+
 static void switched(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
 {
 	struct task *prev = model_task(m, c, (int32_t)row_get(&r->a, e)),
@@ -300,6 +317,8 @@ static void switched(struct model *m, const struct role *r, struct cpu *c, const
 
 	if (!prev || !next)
 		return;
+	if (!c->switches)
+		sched_begin(m, e->time);
 	if (prev->pid)
 		c->same_pids = prev->pid == e->pid;
 	text = model_text(r, r->text, e, &n);
@@ -478,6 +497,19 @@ void sched_roles(struct model *m, const struct schema *k)
 static uint64_t end_of(const struct model *m, const struct cpu *c)
 {
 	return c->to < m->finish ? c->to : m->finish;
+}
+
+void sched_peek(struct model *m)
+{
+	for (uint32_t i = 0; i < m->nr_cpus; i++)
+		if (m->cpus[i].running && !m->cpus[i].running->pid)
+			leave(m, m->cpus[i].running, end_of(m, &m->cpus[i]), SPAN_NO_END);
+	for (size_t i = 0; i < m->tasks.cap; i++) {
+		struct task *t = m->tasks.slots[i].value;
+
+		if (t)
+			leave(m, t, end_of(m, t->home), SPAN_NO_END);
+	}
 }
 
 void sched_end(struct model *m)

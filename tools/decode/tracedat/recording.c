@@ -13,7 +13,7 @@
 
 static const char killed[] = "the recorder was killed";
 
-struct walk {
+struct tracedat_walk {
 	struct source *s;
 	uint32_t first, nr_cpus; /* streams */
 	uint32_t page_bytes;
@@ -23,7 +23,7 @@ struct walk {
 	uint64_t last_at, last_bytes;
 };
 
-static struct wire_recording_head head_at(const struct walk *w, uint64_t at)
+static struct wire_recording_head head_at(const struct tracedat_walk *w, uint64_t at)
 {
 	const uint8_t *p = w->s->map + at;
 	bool big = w->s->big_endian;
@@ -32,7 +32,7 @@ static struct wire_recording_head head_at(const struct walk *w, uint64_t at)
 					    get_u32(p + 8, big), get_u32(p + 12, big)};
 }
 
-static bool add_place(struct walk *w, uint32_t cpu, uint64_t place)
+static bool add_place(struct tracedat_walk *w, uint32_t cpu, uint64_t place)
 {
 	struct tracedat *t = w->s->priv;
 	struct ring_stream *n = &t->ring.streams[w->first + cpu];
@@ -48,7 +48,7 @@ static bool add_place(struct walk *w, uint32_t cpu, uint64_t place)
 }
 
 /* The pages of a record. What is there of a page that the recorder did not finish is damage. */
-static bool add_pages(struct walk *w, uint32_t cpu, uint64_t at, uint64_t bytes)
+static bool add_pages(struct tracedat_walk *w, uint32_t cpu, uint64_t at, uint64_t bytes)
 {
 	if (bytes && cpu >= w->nr_cpus) {
 		source_damage(w->s, at, bytes, "pages of cpu %u, there are %u CPUs", cpu,
@@ -69,7 +69,8 @@ static void take_text(const struct source *s, struct blob *b, uint64_t at, uint6
 	*b = (struct blob){.text = (const char *)s->map + at, .bytes = bytes};
 }
 
-static bool take_record(struct walk *w, const struct wire_recording_head *h, uint64_t bytes)
+static bool take_record(struct tracedat_walk *w, const struct wire_recording_head *h,
+			uint64_t bytes)
 {
 	struct tracedat *t = w->s->priv;
 	uint64_t at = w->at + HEAD;
@@ -95,7 +96,7 @@ static bool take_record(struct walk *w, const struct wire_recording_head *h, uin
 }
 
 /* No record begins here: the next place where one does. */
-static uint64_t resume(const struct walk *w)
+static uint64_t resume(const struct tracedat_walk *w)
 {
 	uint64_t at = w->at;
 
@@ -107,7 +108,7 @@ static uint64_t resume(const struct walk *w)
 	return at;
 }
 
-static bool walk_records(struct walk *w)
+static bool walk_records(struct tracedat_walk *w)
 {
 	struct tracedat *t = w->s->priv;
 
@@ -136,11 +137,11 @@ int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus)
 {
 	struct tracedat *t = s->priv;
 	uint64_t align = WIRE_RECORDING_ALIGN - 1;
-	struct walk w = {.s = s,
-			 .first = (uint32_t)s->nr_streams,
-			 .nr_cpus = cpus,
-			 .page_bytes = t->page_bytes,
-			 .at = (from + align) & ~align};
+	struct tracedat_walk w = {.s = s,
+				  .first = (uint32_t)s->nr_streams,
+				  .nr_cpus = cpus,
+				  .page_bytes = t->page_bytes,
+				  .at = (from + align) & ~align};
 
 	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
 		struct ring_stream *n = tracedat_new_stream(s, cpu);
@@ -153,7 +154,20 @@ int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus)
 	s->buffers[s->nr_buffers - 1].page_bytes = t->page_bytes;
 	if (!walk_records(&w) || !add_pages(&w, w.last_cpu, w.last_at, w.last_bytes))
 		return -ENOMEM;
-	if (!s->info.ended[0])
+	if (s->map_room) {
+		t->walk = malloc(sizeof(w));
+		if (!t->walk)
+			return -ENOMEM;
+		*t->walk = w;
+	} else if (!s->info.ended[0]) {
 		tracedat_option(s, OPT_END, (const uint8_t *)killed, sizeof(killed), from);
+	}
 	return 0;
+}
+
+int tracedat_grow(struct source *s)
+{
+	struct tracedat *t = s->priv;
+
+	return !t->walk ? -EINVAL : walk_records(t->walk) ? 0 : -ENOMEM;
 }

@@ -47,6 +47,7 @@ static void tracedat_close(struct source *s)
 	idmap_free(&t->seen);
 	tracedat_claims_free(t);
 	free(t->clock);
+	free(t->walk);
 	free(t);
 	s->priv = NULL;
 }
@@ -324,4 +325,5 @@ const struct source_ops source_tracedat = {
 	.close = tracedat_close,
 	RING_OPS,
 	.names = tracedat_names,
+	.grow = tracedat_grow,
 };

@@ -63,11 +63,12 @@ struct tracedat {
 	size_t nr_pending;
 	void **owned; /* decompressed sections */
 	size_t nr_owned;
-	uint64_t unpacked; /* bytes in them, all in all */
-	struct idmap seen; /* version 7: sections that an option led to */
-	void *claims;	   /* ranges of the file that are pages of a CPU: ranges.c */
-	uint64_t searched; /* bytes looked through for lost chunks */
-	size_t walked;	   /* of the headers of chunks: file_map_walked() */
+	uint64_t unpacked;	    /* bytes in them, all in all */
+	struct idmap seen;	    /* version 7: sections that an option led to */
+	void *claims;		    /* ranges of the file that are pages of a CPU: ranges.c */
+	uint64_t searched;	    /* bytes looked through for lost chunks */
+	size_t walked;		    /* of the headers of chunks: file_map_walked() */
+	struct tracedat_walk *walk; /* of a recording that grows: where it stands; else NULL */
 	char *clock;
 	uint64_t header_end; /* version 6: the first byte after the header, for verify */
 };
@@ -88,6 +89,7 @@ int tracedat_open_v6(struct source *s, struct reader *r);
 int tracedat_open_v7(struct source *s, struct reader *r);
 /* recording.c: the records after the clock, which ends at `from`. */
 int tracedat_open_recording(struct source *s, uint64_t from, uint32_t cpus);
+int tracedat_grow(struct source *s);
 /* Version 7: the bytes of a section, decompressed if need be; false with the damage noted. */
 bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* asks.c -- what the page asks: its parameters, tiles and events. */
 #include "view/page/asks.h"
+#include "base/json.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -63,7 +64,8 @@ static bool put_tile(const struct asks *a, const char *lanes, uint32_t level, ui
 		     FILE *out, uint64_t *bytes)
 {
 	struct tile_bytes b = {0};
-	uint32_t head[4] = {htole32(level), htole32((uint32_t)index), 0, 0};
+	uint32_t head[4] = {htole32(level), htole32((uint32_t)index), 0,
+			    htole32((uint32_t)(index >> 32))};
 	uint64_t first, last;
 
 	while (next_run(&lanes, &first, &last) && b.n < BYTES_MAX)
@@ -84,7 +86,7 @@ static int ask_tiles(const struct asks *a, const struct asked *q, FILE *out)
 	uint64_t level, first, n = 1, bytes = 0;
 
 	if (!lanes || !ask_number(q, "level", 63, &level) ||
-	    !ask_number(q, "first", UINT32_MAX, &first) || level > tile_levels(a->lanes))
+	    !ask_number(q, "first", 1ull << 52, &first) || level > tile_levels(a->lanes))
 		return -EINVAL;
 	ask_number(q, "n", TILES_MAX, &n);
 	while (n-- && put_tile(a, lanes, (uint32_t)level, first, out, &bytes))
@@ -142,10 +144,52 @@ static int ask_events(const struct asks *a, const struct asked *q, FILE *out, ch
 	return err;
 }
 
+/* ---- what is new ---- */
+
+/* Of a recording that grows: how long it is, new lanes and names, sums of lanes that have changed since a time. */
+static int ask_news(const struct asks *a, const struct asked *q, FILE *out)
+{
+	uint64_t lane, name, since;
+	struct ask_state state;
+	struct json j;
+
+	if (!a->live || !ask_number(q, "lanes", UINT32_MAX, &lane) ||
+	    !ask_number(q, "names", UINT32_MAX, &name) ||
+	    !ask_number(q, "since", UINT64_MAX / 2, &since))
+		return -EINVAL;
+	a->state(a->state_arg, &state);
+	json_init(&j, out, false);
+	json_open(&j, NULL, '{');
+	json_u64(&j, "span", a->lanes->span);
+	json_u64(&j, "events", a->lanes->nr_events);
+	json_str(&j, "state", state.over ? "over" : state.away ? "away" : "on");
+	json_u64(&j, "cuts", state.cuts);
+	json_open(&j, "sums", '[');
+	for (uint64_t i = 0; i < lane && i < a->lanes->nr_lanes; i++) {
+		if (!lanes_live_changed(a->live, i, since))
+			continue;
+		json_open(&j, NULL, '[');
+		json_u64(&j, NULL, i);
+		json_u64(&j, NULL, a->lanes->lane[i].nr);
+		for (uint32_t k = 0; k < LANE_CLASSES; k++)
+			json_u64(&j, NULL, a->lanes->lane[i].sum[k]);
+		json_close(&j, ']');
+	}
+	json_close(&j, ']');
+	json_open(&j, "lanes", '[');
+	for (; lane < a->lanes->nr_lanes; lane++)
+		page_lane(&j, &a->lanes->lane[lane]);
+	json_close(&j, ']');
+	fputc(',', out);
+	lanes_live_names(a->live, (uint32_t)name, out);
+	fputc('}', out);
+	return 0;
+}
+
 /* ---- all ---- */
 
-int ask(struct asks *a, const char *what, const struct asked *q, FILE *out, bool *binary,
-	char why[256])
+static int answer(struct asks *a, const char *what, const struct asked *q, FILE *out, bool *binary,
+		  char why[256])
 {
 	size_t n;
 	char *meta;
@@ -157,6 +201,8 @@ int ask(struct asks *a, const char *what, const struct asked *q, FILE *out, bool
 		return ask_tiles(a, q, out);
 	if (!strcmp(what, "sums"))
 		return ask_sums(a, q, out);
+	if (!strcmp(what, "news"))
+		return ask_news(a, q, out);
 	if (!strcmp(what, "events"))
 		return ask_events(a, q, out, why);
 	if (!strcmp(what, "meta")) {
@@ -177,5 +223,18 @@ int ask(struct asks *a, const char *what, const struct asked *q, FILE *out, bool
 	else if (!strcmp(what, "why"))
 		err = ask_why(a, q, out, why);
 	pthread_mutex_unlock(&a->walking);
+	return err;
+}
+
+int ask(struct asks *a, const char *what, const struct asked *q, FILE *out, bool *binary,
+	char why[256])
+{
+	int err;
+
+	if (a->live)
+		lanes_live_share(a->live);
+	err = answer(a, what, q, out, binary, why);
+	if (a->live)
+		lanes_live_done(a->live);
 	return err;
 }

@@ -5,7 +5,15 @@
 
 #include <pthread.h>
 
+#include "view/page/lanes_live.h"
 #include "view/page/page.h"
+
+/* How a recording that is shown while it is made is doing. */
+struct ask_state {
+	bool away; /* the target is */
+	bool over;
+	uint32_t cuts;
+};
 
 /* What all answers are made of; read-only but for the lock. */
 struct asks {
@@ -15,6 +23,9 @@ struct asks {
 	const char *title;
 	bool no_index;
 	pthread_mutex_t walking; /* one at a time: questions that read many events */
+	struct lanes_live *live; /* of a recording that grows; else NULL */
+	void (*state)(void *arg, struct ask_state *out);
+	void *state_arg;
 };
 
 /* A question: its parameters by name, NULL if one is not there. */

@@ -16,14 +16,18 @@
 		e.remove();
 		return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
 	}
-	const parse = (buffer) => buffer && JSON.parse(new TextDecoder().decode(buffer));
+	const parse = (buffer) => buffer && exact(new TextDecoder().decode(buffer));
+	/* Integers that a number cannot hold stay text: times since 1970 have more than 53 bits. */
+	const exact = (text) => JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (s) => s[0] === '"' || Number.isSafeInteger(+s) ? s : `"${s}"`));
+	/* An instant of an answer, from the trace's start on. */
+	page.since = (v) => Number(BigInt(v) - BigInt(page.meta.start));
 
-	/* The bytes of tiles.h: level, index, how many, 0; then the lanes. */
+	/* The bytes of tiles.h: level, index, how many, the index's upper half; then the lanes. */
 	function take(buffer) {
 		const v = new DataView(buffer);
 		let at = 0, n = 0;
 		while (at + 16 <= buffer.byteLength) {
-			const level = v.getUint32(at, true), index = v.getUint32(at + 4, true), end = at + 16 + v.getUint32(at + 8, true);
+			const level = v.getUint32(at, true), index = v.getUint32(at + 4, true) + v.getUint32(at + 12, true) * 2 ** 32, end = at + 16 + v.getUint32(at + 8, true);
 			for (at += 16; at < end;) {
 				const lane = v.getUint32(at, true), head = v.getUint32(at + 4, true), nr = head >>> 8, mode = head & 255;
 				const tile = { mode, nr, level, index };
@@ -54,6 +58,12 @@
 			if (tile.level > 1) { tiles.delete(key); asked.delete(key); }
 		}
 	}
+
+	/* What reaches beyond a time is out of date: it is shown until it comes again. */
+	page.stale = (since) => {
+		for (const [key, tile] of tiles)
+			if ((tile.index + 1) * page.tileWidth(tile.level) > since) { tile.stale = true; asked.delete(key); }
+	};
 
 	page.tileWidth = (level) => 2 ** (page.meta.scale - level);
 	/* The level whose parts are not wider than a pixel. */
@@ -138,7 +148,7 @@
 		try {
 			const r = await fetch(q ? `${what}?${q}` : what);
 			if (!r.ok) return { error: (await r.text()).trim() || `error ${r.status}` };
-			return await r.json();
+			return exact(await r.text());
 		} catch (x) {
 			page.gone(0);
 			return { error: "the server does not answer" };
@@ -151,7 +161,8 @@
 		const level = page.levelFor((to - from) / 1024), w = page.tileWidth(level);
 		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
 			const got = page.tile(lane, level, i);
-			if (!got) { page.want([[lane, level, i]]); return null; }
+			if (!got || got.tile.stale) page.want([[lane, level, i]]);
+			if (!got) return null;
 			if (got.tile.mode !== SPANS) return null;
 			for (let k = 0; k < got.tile.nr; k++) {
 				const f = got.tile.from[k], key = f;
@@ -212,6 +223,7 @@
 		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor((to - 1e-9) / w)); i++) {
 			const got = page.tile(lane, level, i);
 			if (!got || !got.fine) { want.push([lane, level, i]); out.fine = false; }
+			else if (got.tile.stale) want.push([lane, level, i]);
 			if (got) (got.tile.mode === SPANS ? spans : sums)(got.tile, i * w, (i + 1) * w);
 		}
 		if (!counts) for (let i = 0; i < n * 4; i++) out.share[i] /= Math.max(cover[i >> 2], 1e-9);
@@ -219,12 +231,14 @@
 		return out;
 	};
 
+	page.addLanes = (list) => list.forEach((l) => page.lanes.push({ index: page.lanes.length, kind: l[0], id: l[1], depth: l[2], cpu: l[3], nr: l[4], sum: l.slice(5, 9) }));
 	page.load = async () => {
 		const meta = parse(await unpack("meta"));
 		page.alone = !!meta;
 		page.meta = meta || await page.ask("meta");
 		if (page.meta.error) return false;
-		page.lanes = page.meta.lanes.map((l, i) => ({ index: i, kind: l[0], id: l[1], depth: l[2], cpu: l[3], nr: l[4], sum: l.slice(5, 9) }));
+		page.lanes = [];
+		page.addLanes(page.meta.lanes);
 		const packed = await unpack("tiles");
 		if (packed) take(packed);
 		page.embedded = parse(await unpack("events"));

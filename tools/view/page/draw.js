@@ -147,7 +147,7 @@
 		let done = null;
 		for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) {
 			const got = page.tile(l.index, level, i);
-			if (!got || !got.fine) want.push([l.index, level, i]);
+			if (!got || !got.fine || got.tile.stale) want.push([l.index, level, i]);
 			if (!got) { page.coarse = true; continue; }
 			if (!got.fine && !page.alone) page.coarse = true;
 			if (got.tile.mode !== 0) {
@@ -377,6 +377,7 @@
 		if (!m) return;
 		e.textContent = `${page.count(m.events)} events, ${page.amount(m.span)}; shown: ${page.amount(page.view.to - page.view.from)} from ${page.stamp(page.view.from)}` +
 			(page.thinned ? "; dense parts are summed up (fathom view has every span)" : "");
+		if (page.live.on) e.prepend(page.make(page.live.state === "on" ? "span" : "b", { id: "livestate" }, page.live.words()), "; ");
 		if (m.lost) e.append(page.make("b", {}, `; lost: ${m.lost}`));
 		if (m.refused) e.append(page.make("b", {}, `; ${page.count(m.refused)} spans of more rows than can be kept are not shown`));
 		if (page.lostServer) e.append(page.make("b", {}, `; the server is gone (${page.lostServer})`));

@@ -17,6 +17,7 @@
 		const span = Math.max(1, page.meta.span), least = page.meta.ns ? 20 : 4;
 		const w = Math.min(span, Math.max(least, b - a)), from = Math.max(0, Math.min(span - w, a));
 		if (!quiet) remember();
+		page.watched(from, from + w, page.view);
 		page.view = { from, to: from + w };
 		page.draw();
 		page.showList();
@@ -39,7 +40,7 @@
 		clearTimeout(saving);
 		saving = setTimeout(() => {
 			const s = new URLSearchParams();
-			s.set("view", `${page.view.from},${page.view.to}`);
+			if (!page.live.on || page.live.paused) s.set("view", `${page.view.from},${page.view.to}`);
 			if (page.range) s.set("range", `${page.range.from},${page.range.to}`);
 			for (const n of ["A", "B"]) if (page.mark[n] !== null) s.set(n, page.mark[n]);
 			for (const [k, v] of [["closed", page.closed], ["hidden", page.hidden], ["pinned", page.pinned]]) if (v.size) s.set(k, [...v].join(","));
@@ -351,6 +352,7 @@
 		["[", "the span before the picked one", () => neighbour(-1)], ["]", "the span after it", () => neighbour(1)],
 		["/", "search", (e) => { e.preventDefault(); $("search").focus(); }], ["n", "the next one found", () => page.step(1)], ["p", "the previous one", () => page.step(-1)],
 		["r", "show only some rows", (e) => { e.preventDefault(); $("rowfilter").focus(); }],
+		[" ", "live: pause, and go on", (e) => { e.preventDefault(); page.live.toggle(); }],
 		["e", "the list of events", () => page.open("list")],
 		["Backspace", "back to the view before", (e) => { e.preventDefault(); back(); }],
 		["Escape", "forget what is picked and selected", () => { page.pick(null); page.choose(null); }],
@@ -365,7 +367,7 @@
 		if (e.ctrlKey || e.metaKey || $("keys").open && e.key !== "?") return;
 		if (e.altKey) { if (e.key === "ArrowLeft") { e.preventDefault(); back(); } return; }
 		const k = keys.find((x) => x[0] === (same[e.key] || e.key));
-		if (k && !(e.target.tagName === "BUTTON" && e.key === "Enter")) k[2](e);
+		if (k && !(e.target.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) k[2](e);
 	});
 	function showKeys() {
 		const d = $("keys");
@@ -374,7 +376,7 @@
 		const legend = [["background:var(--run)", "a task runs (its own colour)"], ["background:var(--ready)", "it is ready and waits for a CPU"], ["background:var(--blocked)", "it is blocked"],
 			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events of this CPU were lost"],
 			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"]];
-		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, k[0])), make("td", {}, k[1]))),
+		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, k[0] === " " ? "Space" : k[0])), make("td", {}, k[1]))),
 			...[["wheel", "scroll; with Ctrl: zoom, with Shift: move (zooms where all rows are in view)"], ["drag", "select a range; with Shift or the middle button: move"], ["two fingers", "zoom"], ["double click", "zoom to it"]]
 				.map((k) => make("tr", {}, make("td", {}, k[0]), make("td", {}, k[1])))),
 			make("table", {}, make("caption", {}, "Colours"), ...legend.map(([s, t]) => make("tr", {}, make("td", {}, swatch(s)), make("td", {}, t)))),
@@ -396,6 +398,7 @@
 		page.makeRows();
 		page.draw();
 		page.draw(); /* once more, now that the scroll bar is there or not */
+		page.live.begin(location.hash.includes("view="));
 		page.tellMarks();
 		page.status("drag: select a range    click: pick    wheel with Ctrl, w and s: zoom    a and d: move    /: search    ?: all keys and colours");
 		if ($("search").value) page.seek();

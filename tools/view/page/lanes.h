@@ -77,9 +77,12 @@ struct lanes {
 	uint64_t nr_lanes;
 	const struct lane_chunk *chunk;
 	uint64_t nr_chunks;
+	struct lane_chunk **chunks_of; /* of a recording that grows: by lane; else NULL */
 	const char *meta; /* members of a JSON object: names, tasks, types, what was lost */
 	uint64_t meta_bytes;
-	uint64_t start, span; /* of the trace; times in lanes are from `start` on */
+	void (*put_meta)(const struct lanes *l,
+			 FILE *out); /* of a recording that grows: writes them; else NULL */
+	uint64_t start, span;	     /* of the trace; times in lanes are from `start` on */
 	uint64_t nr_events;
 	uint32_t scale; /* the least number with 1 << scale > span, at least 8 */
 	bool from_file; /* it was there already */
@@ -104,7 +107,7 @@ static inline bool lane_counts(uint32_t kind)
 /* The chunks of a lane. */
 static inline const struct lane_chunk *lane_chunks(const struct lanes *l, const struct lane *k)
 {
-	return l->chunk + k->first_chunk;
+	return l->chunks_of ? l->chunks_of[k - l->lane] : l->chunk + k->first_chunk;
 }
 
 /* Item i of a chunk, with its times from the trace's start on. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lanes_build.c -- what the model tells of a trace, into lanes; their names. */
+#include "view/page/lanes_build.h"
 #include "base/json.h"
-#include "base/strmap.h"
 #include "base/vec.h"
-#include "model/model.h"
-#include "view/page/lanes_put.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,30 +31,9 @@ struct lost {
 	uint64_t from, to;
 };
 
-struct build {
-	struct source *s;
-	const struct scan_choice *choice;
-	struct model *model;
-	struct lanes_fill fill;
-	struct strmap names;
-	struct idmap of_word, of_function; /* 1 + number of the name */
-	struct idmap tasks;		   /* 1 + number, by pid */
-	int32_t *pids;
-	size_t nr_tasks;
-	struct lost *lost;
-	size_t nr_lost;
-	struct lane_fill **marks; /* by CPU */
-	uint32_t nr_marks;
-	uint8_t *place;	  /* by type */
-	uint64_t *counts; /* by type */
-	struct idmap counters;
-	uint64_t start, events;
-	bool started;
-};
-
 /* ---- names ---- */
 
-static uint32_t name_number(struct build *b, const char *text)
+static uint32_t name_number(struct lanes_build *b, const char *text)
 {
 	size_t n = strlen(text);
 	uint32_t i =
@@ -67,7 +44,7 @@ static uint32_t name_number(struct build *b, const char *text)
 	return i < LANE_WHAT ? i : LANE_WHAT;
 }
 
-static uint32_t span_name(struct build *b, const struct span *s)
+static uint32_t span_name(struct lanes_build *b, const struct span *s)
 {
 	bool call = s->kind == SPAN_CALL;
 	void **at = idmap_at(call ? &b->of_function : &b->of_word, call ? s->key : s->name);
@@ -79,7 +56,7 @@ static uint32_t span_name(struct build *b, const struct span *s)
 	return at ? (uint32_t)(uintptr_t)*at - 1 : 0;
 }
 
-static uint32_t task_number(struct build *b, int32_t pid)
+static uint32_t task_number(struct lanes_build *b, int32_t pid)
 {
 	void **at = idmap_at(&b->tasks, (uint32_t)pid);
 
@@ -96,22 +73,25 @@ static uint32_t task_number(struct build *b, int32_t pid)
 
 /* ---- spans ---- */
 
-static uint64_t since_start(const struct build *b, uint64_t t)
+static uint64_t since_start(const struct lanes_build *b, uint64_t t)
 {
 	return t > b->start ? t - b->start : 0;
 }
 
-static void put(struct build *b, enum lane_kind kind, uint32_t id, const struct span *s,
+static void put(struct lanes_build *b, enum lane_kind kind, uint32_t id, const struct span *s,
 		uint32_t what, uint32_t class)
 {
 	struct lane_fill *k = lanes_fill_lane(&b->fill, kind, id, 0, 0);
 
-	if (k)
+	if (k && b->peeks)
+		lanes_fill_now(k, since_start(b, s->from), since_start(b, s->to), what, class,
+			       s->flags);
+	else if (k)
 		lanes_fill_put(&b->fill, k, since_start(b, s->from), since_start(b, s->to), what,
 			       class, s->flags);
 }
 
-static void put_state(struct build *b, const struct span *s)
+static void put_state(struct lanes_build *b, const struct span *s)
 {
 	static const uint8_t classes[] = {
 		[SPAN_RUNNING] = 0, [SPAN_READY] = 1, [SPAN_BLOCKED] = 2, [SPAN_LOST] = 3};
@@ -123,14 +103,18 @@ static void put_state(struct build *b, const struct span *s)
 		    s->kind == SPAN_BLOCKED ? (uint32_t)(s->key & 0xff) : s->cpu, classes[s->kind]);
 }
 
-/* They are put in at the end: those of before a CPU was recorded come last. */
-static void keep_lost(struct build *b, const struct span *s)
+/* They are put in at the end: those of before a CPU was recorded come last. While lanes are shown there are none of these. */
+static void keep_lost(struct lanes_build *b, const struct span *s)
 {
 	uint32_t what = s->flags & (SPAN_NO_BEGIN | SPAN_NO_END) ? LANE_LOST_NOT
 			: s->key == LOST_UNKNOWN || !s->key	 ? LANE_LOST_UNKNOWN
 			: s->key >= LANE_LOST_MANY		 ? LANE_LOST_MANY
 								 : (uint32_t)s->key;
 
+	if (b->fill.shown) {
+		put(b, LANE_LOST, s->cpu, s, what, 3);
+		return;
+	}
 	for (size_t i = b->nr_lost; b->nr_lost >= LOST_MAX && i--;)
 		if (b->lost[i].cpu == s->cpu) { /* one long gap says less, and nothing false */
 			b->lost[i].to = since_start(b, s->to);
@@ -145,7 +129,7 @@ static void keep_lost(struct build *b, const struct span *s)
 		(struct lost){s->cpu, what, since_start(b, s->from), since_start(b, s->to)};
 }
 
-static void put_nested(struct build *b, enum lane_kind kind, const struct span *s)
+static void put_nested(struct lanes_build *b, enum lane_kind kind, const struct span *s)
 {
 	bool irq = kind == LANE_IRQ, idle = !irq && s->pid <= 0;
 
@@ -158,7 +142,7 @@ static void put_nested(struct build *b, enum lane_kind kind, const struct span *
 
 static void span(void *arg, const struct span *s)
 {
-	struct build *b = arg;
+	struct lanes_build *b = arg;
 
 	if (!scan_cpu(b->choice, s->cpu))
 		return;
@@ -187,7 +171,7 @@ static void span(void *arg, const struct span *s)
 
 static void edge(void *arg, const struct edge *e)
 {
-	struct build *b = arg;
+	struct lanes_build *b = arg;
 
 	if (e->to_pid > 0)
 		lanes_fill_free_depth(&b->fill, e->kind == EDGE_WAKEUP ? LANE_WAKES : LANE_IPC,
@@ -207,7 +191,7 @@ static const struct {
 };
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
-static void count(struct build *b, const struct event *e, uint64_t t)
+static void count(struct lanes_build *b, const struct event *e, uint64_t t)
 {
 	const char *name = source_event_name(b->s, e->type);
 	uint64_t value, of;
@@ -243,7 +227,7 @@ static void count(struct build *b, const struct event *e, uint64_t t)
 	c->value = value == UINT32_MAX ? 0 : (float)value; /* cpu_idle: left it */
 }
 
-static enum place place_of(const struct build *b, uint32_t type)
+static enum place place_of(const struct lanes_build *b, uint32_t type)
 {
 	static const struct {
 		const char *name;
@@ -262,7 +246,7 @@ static enum place place_of(const struct build *b, uint32_t type)
 
 static void mark(void *arg, const struct event *e, uint64_t number)
 {
-	struct build *b = arg;
+	struct lanes_build *b = arg;
 	uint32_t type = e->type < SOURCE_ID_FAST ? e->type : 0;
 	uint64_t t = since_start(b, e->time);
 	struct lane_fill *k;
@@ -298,7 +282,7 @@ static int by_cpu(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static void put_lost(struct build *b)
+static void put_lost(struct lanes_build *b)
 {
 	if (b->nr_lost)
 		qsort(b->lost, b->nr_lost, sizeof(*b->lost), by_cpu);
@@ -311,9 +295,10 @@ static void put_lost(struct build *b)
 	}
 }
 
-static void end_counters(struct build *b)
+/* Up to now they have the value they had last. */
+static void go_on_counters(struct lanes_build *b, bool ends)
 {
-	uint64_t end = since_start(b, model_finish(b->model));
+	uint64_t now = since_start(b, model_finish(b->model));
 
 	for (size_t i = 0; i < b->counters.cap; i++) {
 		struct counter *c = b->counters.slots[i].value;
@@ -322,8 +307,19 @@ static void end_counters(struct build *b)
 		if (!c || !c->any || !c->lane)
 			continue;
 		memcpy(&bits, &c->value, 4);
-		lanes_fill_put(&b->fill, c->lane, c->since, end, bits, 0, 0);
+		if (ends)
+			lanes_fill_put(&b->fill, c->lane, c->since, now, bits, 0, 0);
+		else
+			lanes_fill_now(c->lane, c->since, now, bits, 0, 0);
 	}
+}
+
+void lanes_build_now(struct lanes_build *b)
+{
+	b->peeks = true;
+	model_peek(b->model);
+	b->peeks = false;
+	go_on_counters(b, false);
 }
 
 static void json_name(struct json *j, const char *key, const char *s)
@@ -332,7 +328,7 @@ static void json_name(struct json *j, const char *key, const char *s)
 }
 
 /* Members of the page's first answer; the lanes are added by who sends it. */
-static void put_meta(struct build *b, const char *lost, FILE *out)
+void lanes_build_meta(struct lanes_build *b, const char *lost, uint32_t first_name, FILE *out)
 {
 	struct json j;
 
@@ -348,7 +344,7 @@ static void put_meta(struct build *b, const char *lost, FILE *out)
 	}
 	json_close(&j, ']');
 	json_open(&j, "names", '[');
-	for (uint32_t i = 0; i < b->names.nr; i++)
+	for (uint32_t i = first_name; i < b->names.nr; i++)
 		json_name(&j, NULL, b->names.word[i].p);
 	json_close(&j, ']');
 	json_open(&j, "types", '{');
@@ -366,27 +362,37 @@ static void put_meta(struct build *b, const char *lost, FILE *out)
 	json_close(&j, '}');
 }
 
-static int write_meta(struct build *b, const struct lanes_options *o, struct lanes_header *h)
+int lanes_build_lost(struct lanes_build *b, char lost[512])
 {
-	char lost[512] = "", *text = NULL;
-	size_t n = 0;
 	uint64_t calls;
 	const struct losses *l = model_losses(b->model, &calls);
 	struct account a;
-	int err = account_make(&a, b->s, losses_at(l, 0), losses_nr(l), scan_is_whole(o->choice),
-			       scan_keep, (void *)o->choice);
-	FILE *f;
+	int err = account_make(&a, b->s, losses_at(l, 0), losses_nr(l), scan_is_whole(b->choice),
+			       scan_keep, (void *)b->choice);
 
+	*lost = 0;
 	if (err)
 		return err;
 	account_calls(&a, calls);
 	if (account_lost(&a))
-		account_text(&a, lost, sizeof(lost));
+		account_text(&a, lost, 512);
 	account_free(&a);
+	return 0;
+}
+
+static int write_meta(struct lanes_build *b, struct lanes_header *h)
+{
+	char lost[512], *text = NULL;
+	size_t n = 0;
+	int err = lanes_build_lost(b, lost);
+	FILE *f;
+
+	if (err)
+		return err;
 	f = open_memstream(&text, &n);
 	if (!f)
 		return -ENOMEM;
-	put_meta(b, lost, f);
+	lanes_build_meta(b, lost, 0, f);
 	if (fclose(f))
 		b->fill.err = -ENOMEM;
 	h->meta_at = b->fill.at;
@@ -396,7 +402,7 @@ static int write_meta(struct build *b, const struct lanes_options *o, struct lan
 	return b->fill.err;
 }
 
-static void free_build(struct build *b)
+void lanes_build_free(struct lanes_build *b)
 {
 	for (size_t i = 0; i < b->counters.cap; i++)
 		free(b->counters.slots[i].value);
@@ -414,31 +420,54 @@ static void free_build(struct build *b)
 	free(b->counts);
 }
 
-static int walk(struct build *b, const struct lanes_options *o)
+int lanes_build_begin(struct lanes_build *b, const struct model_counts *n)
+{
+	struct model_sink sink = {.arg = b, .span = span, .edge = edge, .mark = mark};
+	struct model_options o = {.counts = n, .from = b->choice->from, .to = b->choice->to};
+
+	b->names.copies = true;
+	for (size_t i = 0; i < b->s->nr_streams; i++)
+		if (b->s->streams[i].cpu >= b->nr_marks && b->s->streams[i].cpu < SCAN_CPUS)
+			b->nr_marks = b->s->streams[i].cpu + 1;
+	b->marks = calloc(b->nr_marks + 1, sizeof(struct lane_fill *));
+	b->place = calloc(SOURCE_ID_FAST, 1);
+	b->counts = calloc(SOURCE_ID_FAST, sizeof(*b->counts));
+	b->model = model_new(b->s, &o, &sink);
+	return b->marks && b->place && b->counts && b->model ? 0 : -ENOMEM;
+}
+
+void lanes_build_event(struct lanes_build *b, const struct event *e, bool wanted)
+{
+	wanted = wanted && scan_cpu(b->choice, e->cpu);
+	if (!b->started) {
+		b->started = true;
+		b->start = e->time;
+	}
+	b->events += wanted;
+	b->counts[e->type < SOURCE_ID_FAST ? e->type : 0] += wanted;
+	model_event(b->model, e, MODEL_NO_EVENT, wanted);
+}
+
+uint64_t lanes_build_span(const struct lanes_build *b)
+{
+	return since_start(b, model_finish(b->model));
+}
+
+static int walk(struct lanes_build *b, const struct lanes_options *o)
 {
 	struct model_counts *n = model_count(b->s);
-	struct model_sink sink = {.arg = b, .span = span, .edge = edge, .mark = mark};
-	struct model_options mo = {.counts = n, .from = o->choice->from, .to = o->choice->to};
 	struct scan_options so = {.progress = o->progress, .arg = o->progress_arg};
 	struct scan_choice all = *o->choice;
 	const struct event *e;
 	struct scan *sc;
 	bool wanted;
+	int err = n ? lanes_build_begin(b, n) : -ENOMEM;
 
 	all.cpus = NULL; /* who wakes a task may be on any CPU */
-	b->model = n ? model_new(b->s, &mo, &sink) : NULL;
 	free(n);
-	sc = b->model ? scan_open(b->s, &all, &so) : NULL;
-	while (sc && !b->fill.err && (e = scan_next_any(sc, &wanted))) {
-		wanted = wanted && scan_cpu(o->choice, e->cpu);
-		if (!b->started) {
-			b->started = true;
-			b->start = e->time;
-		}
-		b->events += wanted;
-		b->counts[e->type < SOURCE_ID_FAST ? e->type : 0] += wanted;
-		model_event(b->model, e, MODEL_NO_EVENT, wanted);
-	}
+	sc = err ? NULL : scan_open(b->s, &all, &so);
+	while (sc && !b->fill.err && (e = scan_next_any(sc, &wanted)))
+		lanes_build_event(b, e, wanted);
 	if (sc)
 		model_end(b->model);
 	scan_close(sc);
@@ -449,33 +478,22 @@ static int walk(struct build *b, const struct lanes_options *o)
 
 int lanes_build(struct source *s, const struct lanes_options *o, FILE *out, struct lanes_header *h)
 {
-	struct build b = {.s = s,
-			  .choice = o->choice,
-			  .fill.out = out,
-			  .fill.at = sizeof(*h),
-			  .names.copies = true};
-	int err = -ENOMEM;
+	struct lanes_build b = {
+		.s = s, .choice = o->choice, .fill.out = out, .fill.at = sizeof(*h)};
+	int err = walk(&b, o);
 
-	for (size_t i = 0; i < s->nr_streams; i++)
-		if (s->streams[i].cpu >= b.nr_marks && s->streams[i].cpu < SCAN_CPUS)
-			b.nr_marks = s->streams[i].cpu + 1;
-	b.marks = calloc(b.nr_marks + 1, sizeof(struct lane_fill *));
-	b.place = calloc(SOURCE_ID_FAST, 1);
-	b.counts = calloc(SOURCE_ID_FAST, sizeof(*b.counts));
-	if (b.marks && b.place && b.counts)
-		err = walk(&b, o);
 	if (!err) {
 		task_number(&b, 0);
 		put_lost(&b);
-		end_counters(&b);
+		go_on_counters(&b, true);
 		err = lanes_fill_end(&b.fill, h);
 	}
 	if (!err) {
 		h->start = b.start;
-		h->span = since_start(&b, model_finish(b.model));
+		h->span = lanes_build_span(&b);
 		h->nr_events = b.events;
-		err = write_meta(&b, o, h);
+		err = write_meta(&b, h);
 	}
-	free_build(&b);
+	lanes_build_free(&b);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEPTH_MAX 4096u
 #define SLOTS	  (LANE_CHUNK_COUNTS * 2)
@@ -47,6 +48,7 @@ struct lane_fill *lanes_fill_lane(struct lanes_fill *l, enum lane_kind kind, uin
 		return NULL;
 	}
 	k->k = (struct lane){.kind = kind, .id = id, .depth = depth, .cpu = cpu};
+	k->now.from = UINT64_MAX;
 	l->v[l->nr++] = *at = k;
 	return k;
 }
@@ -89,26 +91,55 @@ static uint32_t top_of(const struct lane_fill *k, uint64_t *time)
 	return best;
 }
 
-static void close_chunk(struct lanes_fill *l, struct lane_fill *k)
+/* The body of a lane that is shown: its room is taken when it begins, and filled as items come. */
+static uint64_t show_items(struct lanes_fill *l, struct lane_fill *k)
+{
+	size_t bytes = (k->nr - k->nr_shown) * sizeof(*k->item);
+	uint64_t at;
+
+	if (!k->room) {
+		k->room = l->at;
+		l->at += LANE_CHUNK * sizeof(*k->item);
+	}
+	at = k->room + k->nr_shown * sizeof(*k->item);
+	if (bytes &&
+	    pwrite(fileno(l->out), k->item + k->nr_shown, bytes, (off_t)at) != (ssize_t)bytes)
+		l->err = errno ? -errno : -EIO;
+	k->nr_shown = k->nr;
+	return k->room;
+}
+
+/* The open chunk, as the next of the lane. Room for one more is kept after it. */
+static bool put_chunk(struct lanes_fill *l, struct lane_fill *k)
 {
 	struct lane_chunk c = {.from = k->base, .to = k->end, .at = l->at, .nr = k->nr};
-	bool counts = lane_counts(k->k.kind);
 
-	if (!k->nr)
-		return;
+	if (!VEC_ROOM(k->chunks, k->k.nr_chunks + 1, k->cap_chunks)) {
+		l->err = -ENOMEM;
+		return false;
+	}
 	memcpy(c.before, k->before, sizeof(c.before));
 	c.top = top_of(k, &c.top_time);
 	if (k->nr == 1)
 		c.top = k->item[0].what;
-	if (!VEC_MORE(k->chunks, k->k.nr_chunks)) {
-		l->err = -ENOMEM;
-		return;
+	if (k->nr > 1 && !lane_counts(k->k.kind)) {
+		if (l->shown)
+			c.at = show_items(l, k);
+		else
+			lanes_fill_write(l, k->item, k->nr * sizeof(*k->item));
 	}
-	k->chunks[k->k.nr_chunks++] = c;
-	if (k->nr > 1 && !counts)
-		lanes_fill_write(l, k->item, k->nr * sizeof(*k->item));
+	k->chunks[k->k.nr_chunks] = c;
+	return !l->err;
+}
+
+static void close_chunk(struct lanes_fill *l, struct lane_fill *k)
+{
+	if (!k->nr || !put_chunk(l, k))
+		return;
+	k->k.nr_chunks++;
 	memcpy(k->before, k->k.sum, sizeof(k->before));
-	k->nr = 0;
+	k->nr = k->nr_shown = 0;
+	k->room = 0;
 }
 
 /* Of lanes that count the first chunks are small: where the events lie in them is not kept. */
@@ -176,6 +207,44 @@ void lanes_fill_free_depth(struct lanes_fill *l, enum lane_kind kind, uint32_t i
 	while (k && k->end > from && ++depth < DEPTH_MAX);
 	if (k)
 		lanes_fill_put(l, k, from, to, what, 0, flags);
+}
+
+/* ---- while it is shown ---- */
+
+void lanes_fill_now(struct lane_fill *k, uint64_t from, uint64_t to, uint32_t what, uint32_t class,
+		    uint32_t flags)
+{
+	if (from < k->end)
+		from = k->end;
+	if (k->k.kind != LANE_COUNTER)
+		what = (what & LANE_WHAT) | class << 24 | (flags & 0x3f) << 26;
+	if (to > from)
+		k->now = (struct lane_span){from, to, what};
+}
+
+bool lanes_fill_show(struct lanes_fill *l, struct lane_fill *k, struct lane *out)
+{
+	uint32_t class = k->k.kind == LANE_COUNTER ? 0 : lane_class(k->now.what);
+
+	*out = k->k;
+	if (k->nr) {
+		if (!put_chunk(l, k))
+			return false;
+		out->nr_chunks++;
+	}
+	if (k->now.from == UINT64_MAX)
+		return true;
+	if (!VEC_ROOM(k->chunks, out->nr_chunks, k->cap_chunks)) {
+		l->err = -ENOMEM;
+		return false;
+	}
+	k->chunks[out->nr_chunks] = (struct lane_chunk){
+		.from = k->now.from, .to = k->now.to, .nr = 1, .top = k->now.what};
+	memcpy(k->chunks[out->nr_chunks++].before, k->k.sum, sizeof(k->k.sum));
+	out->nr++;
+	out->sum[class] += k->now.to - k->now.from;
+	k->now.from = UINT64_MAX;
+	return true;
 }
 
 /* ---- the end ---- */

@@ -12,9 +12,14 @@ struct lane_fill {
 	struct lane_chunk *chunks;
 	struct lane_item *item;
 	uint32_t nr, cap;
+	size_t cap_chunks;
 	uint64_t base; /* of the open chunk */
 	uint64_t end;  /* of the last item */
 	uint64_t before[LANE_CLASSES];
+	/* While it is shown: */
+	uint64_t room;	      /* where the body of the open chunk goes; 0: none yet */
+	uint32_t nr_shown;    /* items of it that are there */
+	struct lane_span now; /* what goes on; `from` UINT64_MAX: nothing */
 };
 
 struct lanes_fill {
@@ -24,6 +29,7 @@ struct lanes_fill {
 	struct lane_fill **v;
 	size_t nr;
 	uint64_t refused; /* items of lanes beyond LANES_MAX */
+	bool shown; /* lanes are shown while they are filled: bodies have their room before they are full */
 	int err;
 };
 
@@ -40,6 +46,11 @@ void lanes_fill_free_depth(struct lanes_fill *l, enum lane_kind kind, uint32_t i
 /* Write what is open, the chunks and the lanes; sets those members of the header. 0 or a negative errno. */
 int lanes_fill_end(struct lanes_fill *l, struct lanes_header *h);
 void lanes_fill_free(struct lanes_fill *l);
+/* What goes on in the lane until now; it is shown after the items, and forgotten by lanes_fill_show(). */
+void lanes_fill_now(struct lane_fill *k, uint64_t from, uint64_t to, uint32_t what, uint32_t class,
+		    uint32_t flags);
+/* The lane as it is now: *out, its chunks in k->chunks. False with err set. */
+bool lanes_fill_show(struct lanes_fill *l, struct lane_fill *k, struct lane *out);
 /* Append bytes to the file; false with err set. */
 bool lanes_fill_write(struct lanes_fill *l, const void *bytes, size_t n);
 

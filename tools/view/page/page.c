@@ -27,11 +27,12 @@ EMBED(js_list, "tools/view/page/list.js");
 EMBED(js_search, "tools/view/page/search.js");
 EMBED(js_stacks, "tools/view/page/stacks.js");
 EMBED(js_why, "tools/view/page/why.js");
+EMBED(js_live, "tools/view/page/live.js");
 EMBED(js_input, "tools/view/page/input.js");
 
 /* ---- the first answer ---- */
 
-static void json_lane(struct json *j, const struct lane *k)
+void page_lane(struct json *j, const struct lane *k)
 {
 	json_open(j, NULL, '[');
 	json_u64(j, NULL, k->kind);
@@ -60,13 +61,17 @@ char *page_meta(struct source *s, const struct lanes *l, const char *title, size
 	json_u64(&j, "span", l->span);
 	json_u64(&j, "scale", l->scale);
 	json_bool(&j, "ns", s->unit == CLOCK_NS);
+	json_bool(&j, "live", l->put_meta);
 	json_u64(&j, "events", l->nr_events);
 	json_open(&j, "lanes", '[');
 	for (uint64_t i = 0; i < l->nr_lanes; i++)
-		json_lane(&j, &l->lane[i]);
+		page_lane(&j, &l->lane[i]);
 	json_close(&j, ']');
 	fputc(',', f);
-	fwrite(l->meta, 1, l->meta_bytes, f);
+	if (l->put_meta)
+		l->put_meta(l, f);
+	else
+		fwrite(l->meta, 1, l->meta_bytes, f);
 	fputc('}', f);
 	if (!fclose(f))
 		return text;
@@ -99,9 +104,9 @@ static void put_head(const char *title, FILE *out)
 
 static void put_scripts(FILE *out)
 {
-	fprintf(out, "<script>\n\"use strict\";\n%s%s%s%s%s%s%s%s%s%s</script>\n</body></html>\n",
+	fprintf(out, "<script>\n\"use strict\";\n%s%s%s%s%s%s%s%s%s%s%s</script>\n</body></html>\n",
 		js_format, js_data, js_rows, js_draw, js_range, js_list, js_search, js_stacks,
-		js_why, js_input);
+		js_why, js_live, js_input);
 }
 
 void page_shell(const char *title, FILE *out)

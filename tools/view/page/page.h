@@ -23,6 +23,9 @@ struct page_result {
 
 /* What the page asks for first: names, lanes, times. As JSON; no NUL. NULL: out of memory. The caller frees it. */
 char *page_meta(struct source *s, const struct lanes *l, const char *title, size_t *bytes);
+/* A lane, as the page knows it: [kind, id, depth, cpu, items, sums...] */
+struct json;
+void page_lane(struct json *j, const struct lane *k);
 /* The page itself, which asks its server for all the rest. */
 void page_shell(const char *title, FILE *out);
 /* The page with the answers in it: the whole span, as fine as there is room for. 0 or a negative errno. */

@@ -72,7 +72,7 @@
 	}
 
 	const field = (o, name) => o[`${name}_ns`] !== undefined ? o[`${name}_ns`] : o[`${name}_ticks`];
-	const instant = (o, name) => Number(field(o, name)) - Number(page.meta.start);
+	const instant = (o, name) => page.since(field(o, name));
 	function more(answer) {
 		const out = [];
 		const functions = (answer.profile.functions || []).slice().sort((a, b) => field(b, "self") - field(a, "self"));

@@ -1,7 +1,7 @@
 /* why.js -- the chain behind a wait, as `fathom why` tells it: in a table, and as arrows in the picture. */
 (function () {
 	const K = page.KIND, make = page.make, box = page.$("cause"), SOON = 5e6; /* events: read at once, else on demand */
-	const since = (v) => Number(v) - Number(page.meta.start);
+	const since = page.since;
 	const at = (o, name) => since(o[`${name}_ns`] !== undefined ? o[`${name}_ns`] : o[`${name}_ticks`]);
 	const time = (o, name) => o[`${name}_ns`] !== undefined ? o[`${name}_ns`] : o[`${name}_ticks`];
 	const who = (t) => !t || t.pid === undefined || t.pid < 0 ? "nobody" : t.pid ? `${page.plain(t.comm, 40)}-${t.pid}` : "idle";

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""live.py -- fathom view and fathom top of a target: nothing is lost or shown twice, also when the line is cut and restored."""
+# live
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../control/lib"), os.path.join(HERE, "../lib")]
+from browser import CHROMIUM, Browser  # noqa: E402
+from checks import FATHOM, TOP, check, done  # noqa: E402
+from targets import Process, until  # noqa: E402
+
+os.chdir(TOP)
+work = tempfile.mkdtemp()
+
+
+class Line:
+    """A socket that leads to another one, until it is cut."""
+
+    def __init__(self, to):
+        self.to, self.path, self.ends = to, f"{work}/line", []
+        self.restore()
+
+    def restore(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+        self.listens = socket.socket(socket.AF_UNIX)
+        self.listens.bind(self.path)
+        self.listens.listen()
+        threading.Thread(target=self.serve, args=(self.listens,), daemon=True).start()
+
+    def serve(self, listens):
+        while True:
+            try:
+                near = listens.accept()[0]
+            except OSError:
+                return
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(self.to)
+            self.ends += [near, far]
+            for a, b in ((near, far), (far, near)):
+                threading.Thread(target=self.carry, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def carry(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+        except OSError:
+            pass
+        for s in (a, b):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        self.listens.shutdown(socket.SHUT_RDWR)
+        self.listens.close()
+        os.unlink(self.path)
+        for s in self.ends:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.ends = []
+
+
+class View:
+    def __init__(self, target, *args):
+        self.p = subprocess.Popen([FATHOM, "view", "--no-browser", target, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.url = self.p.stdout.readline().strip()
+
+    def news(self, lanes=0, names=0, since=0):
+        return json.load(urllib.request.urlopen(f"{self.url}news?lanes={lanes}&names={names}&since={since}", timeout=60))
+
+    def end(self):
+        self.p.send_signal(signal.SIGINT)
+        out, err = self.p.communicate(timeout=60)
+        return self.p.returncode, err
+
+
+def count(path, last):
+    r = subprocess.run([FATHOM, "query", "--count", "--no-index", "--to", f"{last}ns", path], capture_output=True, text=True)
+    m = re.search(r"\d+", r.stdout.replace(",", ""))
+    return int(m[0]) if m else r.stderr
+
+
+def terminal(target, *args):
+    """fathom top on a terminal of 100 columns and 24 lines: the process, and the descriptor of what it is steered by."""
+    near, far = pty.openpty()
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    p = subprocess.Popen([FATHOM, "top", target, *args], stdin=far, stdout=far, stderr=subprocess.PIPE, text=True, env={**os.environ, "TERM": "xterm"})
+    os.close(far)
+    return p, near
+
+
+def seen(near, pattern, seconds=30):
+    """All that the terminal got, until the pattern is in it."""
+    got, end = "", time.time() + seconds
+    while not re.search(pattern, got) and time.time() < end:
+        if select.select([near], [], [], 0.2)[0]:
+            try:
+                got += os.read(near, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return got
+
+
+target = Process(300)
+line = Line(target.socket())
+path = f"{work}/live.dat"
+v = View("unix:" + line.path, "-o", path)
+check("the_address_is_printed", v.url.startswith("http://127.0.0.1:"), v.url)
+first = v.news()
+check("it_grows", until(lambda: v.news()["events"] > first["events"] + 100) and v.news()["state"] == "on", first["events"])
+if CHROMIUM:
+    with Browser(1200, 700) as b:
+        check("the_page_runs", b.open(v.url), b.log)
+        view = "page.view.to === page.meta.span && page.meta.span"
+        span = b.eval("page.meta.span")
+        check("it_grows_at_the_right_edge", b.until(f"{view} > {span}"), b.eval("[page.view, page.meta.span]"))
+        check("rows_are_there", b.until("page.shown.some((r) => r.label === 'CPU 0') && page.shown.filter((r) => r.group === 'task' && !r.heading).length > 2"), "")
+        check("it_says_live", "live;" in b.eval("document.getElementById('about').textContent"), "")
+        b.key("w")
+        check("a_zoom_stays_at_the_edge", b.until(f"page.view.to - page.view.from < page.meta.span * 0.9 && {view} > {span}"), b.eval("page.view"))
+        b.key(" ")
+        at, span = b.eval("page.view"), b.eval("page.meta.span")
+        check("space_pauses", b.until(f"page.meta.span > {span}") and b.eval("page.view") == at and b.eval("document.getElementById('pause').textContent") == "go on", at)
+        b.key("a")
+        b.key(" ")
+        check("space_goes_on", b.until(f"{view} > {span}"), "")
+        b.key("a")
+        check("a_move_pauses", b.eval("page.live.paused"), "")
+        line.cut()
+        check("a_cut_is_seen", b.until("document.getElementById('about').textContent.includes('the target is away')"), b.eval("document.getElementById('about').textContent"))
+        line.restore()
+        check("a_restored_line_is_seen", b.until("page.live.state === 'on' && page.live.cuts === 1"), b.eval("page.live"))
+        b.eval("document.getElementById('pause').click()")
+        span = b.eval("page.meta.span")
+        check("it_grows_again", b.until(f"{view} > {span}"), "")
+        check("the_list_has_what_is_live", b.eval("page.open('list'), page.ask('events', { from: 0, to: page.meta.span, max: 5 }).then((a) => a.events.length)") == 5, "")
+        check("no_error_in_the_page", not [x for x in b.log if "favicon" not in x], b.log)
+else:
+    line.cut()
+    check("a_cut_is_seen", until(lambda: v.news()["state"] == "away"), "")
+    line.restore()
+n = v.news()
+check("a_cut_line_comes_back", until(lambda: v.news()["state"] == "on" and v.news()["events"] > n["events"] + 100), v.news()["state"])
+n = v.news()
+start = int(json.load(urllib.request.urlopen(v.url + "meta"))["start"])
+rc, err = v.end()
+check("it_ends", rc == 0 and "went away" in err and "is back" in err, (rc, err))
+check("what_is_shown_is_what_is_recorded", n["events"] == count(path, start + n["span"]), (n["events"], count(path, start + n["span"])))
+lost = re.search(r"(\d+) events are missing: they were on the line", err)
+check("what_was_on_the_line_is_counted", not lost or int(lost[1]) < 2000, err)
+check("what_was_switched_on_is_off", subprocess.run([FATHOM, "fs", target.target, "cat", "set_event"], capture_output=True, text=True).stdout == "", "")
+
+# top
+r = subprocess.run([FATHOM, "top", target.target, "-n", "2", "-s", "switches"], capture_output=True, text=True, timeout=60)
+pictures = r.stdout.strip().split("\n\n")
+switches = [[int(l.split()[4]) for l in p.splitlines()[4:]] for p in pictures]
+check("top_prints", r.returncode == 0 and len(pictures) == 2 and all(s and s == sorted(s, reverse=True) for s in switches), r)
+check("top_has_the_rates", all(re.search(r"events [1-9]\d*/s   switches [1-9]\d*/s   interrupts \d+/s, .* idle .* of 8 CPUs\nevents so far [1-9].* lost 0", p) for p in pictures), r.stdout[:300])
+p, near = terminal(target.target)
+got = seen(near, r"worker-2")
+check("top_fills_a_terminal", "switches" in got and "blocked %" in got and "\x1b[" in got, got[-500:])
+os.write(near, b"pq")
+p.wait(timeout=30)
+check("q_ends_top", p.returncode == 0, p.stderr.read())
+r = subprocess.run([FATHOM, "top", path], capture_output=True, text=True)
+check("top_of_a_file_is_refused", r.returncode == 2 and "not a live target" in r.stderr, r)
+r = subprocess.run([FATHOM, "view", "--no-browser", target.target, "--cpu", "0"], capture_output=True, text=True)
+check("a_choice_of_a_target_is_refused", r.returncode == 2 and "are for a trace" in r.stderr, r)
+target.kill()
+r = subprocess.run([FATHOM, "view", "--no-browser", "unix:/nowhere/line"], capture_output=True, text=True, timeout=60)
+check("no_target_is_said", r.returncode == 1 and "cannot connect" in r.stderr, r)
+subprocess.run(["rm", "-rf", work], check=True)
+done()

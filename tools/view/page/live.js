@@ -1,0 +1,58 @@
+/* live.js -- a target that is watched: what is new is asked for again and again, and the picture grows at its right edge. */
+(function () {
+	const $ = page.$, EVERY = 300, WIDTH = 5e9; /* ms; of the view at first, in units of time */
+	const live = page.live = { on: false, paused: false, state: "on", cuts: 0 };
+	let width = WIDTH, ours = false;
+
+	/* Was this view chosen by a person? A zoom stays at the edge, a move leaves it. */
+	page.watched = (from, to, before) => {
+		if (!live.on || ours) return;
+		if (Math.abs(to - from - (before.to - before.from)) > (to - from) * 1e-6) width = to - from;
+		else if (to < page.meta.span) live.pause(true);
+	};
+	live.pause = (yes) => {
+		live.paused = yes;
+		$("pause").textContent = yes ? "go on" : "pause";
+		$("pause").setAttribute("aria-pressed", yes);
+		if (!yes) follow();
+		page.about();
+	};
+	live.toggle = () => { if (live.on) live.pause(!live.paused); };
+	live.words = () => live.state === "over" ? "the recording is over" : live.state === "away" ? "the target is away: waiting for it"
+		: live.paused ? "paused; recording goes on" : "live";
+
+	function follow() {
+		ours = true;
+		page.show(Math.max(0, page.meta.span - width), page.meta.span, true);
+		ours = false;
+	}
+
+	function take(news) {
+		const m = page.meta, since = m.span, lanes = page.lanes.length;
+		for (const k of ["span", "events", "lost", "refused", "tasks", "types"]) m[k] = news[k];
+		m.names.push(...news.names);
+		page.addLanes(news.lanes);
+		for (const [i, nr, ...sum] of news.sums) { page.lanes[i].nr = nr; page.lanes[i].sum = sum; }
+		live.state = news.state;
+		live.cuts = news.cuts;
+		page.stale(since);
+		if (page.lanes.length !== lanes) page.makeRows();
+		if (live.paused) page.redraw(); else follow();
+	}
+
+	async function ask() {
+		const news = await page.ask("news", { lanes: page.lanes.length, names: page.meta.names.length, since: page.meta.span });
+		if (!news.error) { page.lostServer = null; take(news); }
+		else page.about();
+		if (live.state !== "over" || news.error) setTimeout(ask, news.error ? 1000 : EVERY);
+	}
+
+	live.begin = (restored) => {
+		live.on = !!page.meta.live;
+		if (!live.on) return;
+		$("pause").hidden = false;
+		$("pause").addEventListener("click", live.toggle);
+		live.pause(restored);
+		setTimeout(ask, EVERY);
+	};
+})();
