@@ -50,7 +50,7 @@ def library():
     return lib
 
 
-def build(name, lib, tables, defines, calls, main="boot"):
+def build(name, lib, tables, defines, calls):
     """The image as a programmer would burn it: bytes from address 0 on, nothing that an ELF loader would put into RAM."""
     where = f"{OUT}/{name}"
     os.makedirs(where, exist_ok=True)
@@ -58,10 +58,10 @@ def build(name, lib, tables, defines, calls, main="boot"):
         script = f.read().replace("FLASH_TABLES is", "it is").replace("FLASH_TABLES", tables)
     with open(where + "/flash.lds", "w") as f:
         f.write(script)
-    made = [run(CC, *FLAGS, *defines, "-c", f"test/port/flash/{f}.c", "-o", f"{where}/{f}.o") for f in ("start", main)]
+    made = [run(CC, *FLAGS, *defines, "-c", f"test/port/flash/{f}.c", "-o", f"{where}/{f}.o") for f in ("start", "boot")]
     made.append(run(CC, *FLAGS, *calls, "-c", "test/port/flash/calls.c", "-o", where + "/calls.o"))
     made.append(run(CC, *FLAGS, "-nostdlib", "-Wl,--gc-sections", "-Wl,-T," + where + "/flash.lds",
-                    *[f"{where}/{f}.o" for f in ("start", main, "calls")], lib, "-o", where + "/boot.elf"))
+                    *[f"{where}/{f}.o" for f in ("start", "boot", "calls")], lib, "-o", where + "/boot.elf"))
     made.append(run("arm-none-eabi-objcopy", "-O", "binary", where + "/boot.elf", where + "/boot.bin"))
     bad = [m.stdout for m in made if m.returncode]
     return bad[0].strip().splitlines()[0] if bad else ""
@@ -71,7 +71,7 @@ def boot(name):
     where = f"{OUT}/{name}"
     if os.path.exists(where + "/trace.dat"):
         os.unlink(where + "/trace.dat")
-    return run("qemu-system-arm", "-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", "none", "-icount", "shift=0",
+    return run("qemu-system-arm", "-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", "none",
                "-semihosting-config", "enable=on,target=native", "-device", "loader,file=boot.bin,addr=0",
                cwd=where, stdin=subprocess.DEVNULL).stdout
 
@@ -144,22 +144,6 @@ def functions(lib):
             result("flash_graph_times", "" if ok else f"leaf took {took} us")
 
 
-# Instructions, at most: what is reached now. `hundred` is a hundred NOPs, so that the counting itself is tested.
-COUNTS = {"hundred": 100, "off": 3, "pair": 110, "sched_switch": 120, "printk": 250}
-
-
-def counts(lib):
-    why = build("bench", lib, "INCLUDE trace/fathom.lds", [], [], main="bench")
-    got = {} if why else {m[0]: int(m[1]) for m in re.findall(r"^(\w+) (\d+)$", boot("bench"), re.M)}
-    if why or set(got) != set(COUNTS):
-        result("flash_counts", why or f"it says {got}")
-        return
-    for what, most in COUNTS.items():
-        least = 99 if what == "hundred" else 0
-        result("flash_count_" + what, "" if least <= got[what] <= most else f"{got[what]} instructions, at most {most}")
-    print("# instructions: " + ", ".join(f"{k} {v}" for k, v in got.items()))
-
-
 def main():
     for tool, package in ((CC, "gcc-arm-none-eabi"), ("qemu-system-arm", "qemu-system-arm")):
         if not shutil.which(tool):
@@ -171,7 +155,6 @@ def main():
         return 1
     events(lib)
     functions(lib)
-    counts(lib)
     return failed
 
 

@@ -17,7 +17,7 @@ static inline void function_write(struct fathom_ring *ring, uintptr_t ip, uintpt
 	uint8_t *to;
 
 	if (fathom_likely(ring) && (to = fathom_ring_reserve(ring, FUNCTION_BYTES, &slot))) {
-		fathom_put64(to, fathom_common_word(WIRE_ID_FUNCTION, context));
+		fathom_put_common(to, WIRE_ID_FUNCTION, context);
 		((struct fathom_rec_function *)(void *)to)->ip = ip;
 		((struct fathom_rec_function *)(void *)to)->parent_ip = parent_ip;
 		fathom_ring_commit(ring, &slot);
@@ -35,34 +35,50 @@ void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t
 	function_write(ring, ip, parent_ip, context);
 }
 
-static __attribute__((noinline)) void function_enter_nested(uintptr_t ip, uintptr_t parent_ip,
-							    uint32_t context)
+/* Whatever the fast entry could not do. The caller is pinned, and no more when it returns. */
+static __attribute__((noinline)) void function_enter_rest(uintptr_t ip, uintptr_t parent_ip,
+							  uintptr_t pin)
 {
-	uint32_t outer;
+	uint32_t context = fathom_port_context(pin), outer;
 	struct fathom_task *task = fathom_guard_open(context, &outer);
 
 	if (task) {
 		function_write(fathom_tracer_ring(), ip, parent_ip, context);
 		fathom_guard_leave(task, outer);
 	}
+	fathom_port_unpin(pin);
 }
 
-/* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
+/*
+ * FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. When all is as it nearly always is this calls nothing, so it needs
+ * no guard and no frame. Context: any.
+ */
 void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	uintptr_t pin = fathom_port_pin();
-	struct fathom_task *task = fathom_port_task_state();
-	uint32_t context = fathom_port_context(pin);
+	const struct fathom_task *task = fathom_port_task_state();
+	uint32_t cpu = fathom_port_cpu_quick();
+	struct fathom_rec_function *to = 0;
+	struct fathom_ring *ring = 0;
+	unsigned long at, end;
+	uint64_t time;
 
-	if (fathom_likely(task && !task->busy)) {
-		task->busy = fathom_guard_level(context);
-		fathom_local_barrier();
-		function_write(fathom_tracer_ring(), ip, parent_ip, context);
-		fathom_guard_leave(task, 0);
-	} else {
-		function_enter_nested(ip, parent_ip, context);
+	if (fathom_likely(task && !task->busy && cpu < fathom_core.nr_cpus)) {
+		ring = fathom_load(&fathom_core.ring[cpu]);
+		to = fathom_ring_try(ring, FUNCTION_BYTES, &at, &time);
 	}
-	fathom_port_unpin(pin);
+	if (fathom_unlikely(!to)) {
+		function_enter_rest(ip, parent_ip, pin);
+		return;
+	}
+	fathom_put_common(to, WIRE_ID_FUNCTION, fathom_port_context(pin));
+	to->ip = ip;
+	to->parent_ip = parent_ip;
+	end = fathom_ring_end(at, fathom_ring_words(FUNCTION_BYTES));
+	if (fathom_unlikely(fathom_ring_close(ring, end, time)))
+		fathom_publish_rest(ring, end, time, pin);
+	else
+		fathom_port_unpin(pin);
 }
 
 /* func_repeats: common, ip, parent_ip, count u16, how long ago in ns: high u16, low u32 */

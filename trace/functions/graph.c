@@ -90,7 +90,8 @@ static void graph_stream(uintptr_t func, void (*record)(uintptr_t))
 	fathom_port_unpin(pin);
 }
 
-void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin)
+__attribute__((noinline)) void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot,
+							  uintptr_t hijack, uintptr_t pin)
 {
 	uint32_t outer, context = fathom_port_context(pin);
 	struct fathom_task *task = fathom_guard_open(context, &outer);
@@ -101,6 +102,14 @@ void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot, uintptr_t hijack,
 	}
 }
 
+/* What the fast entry leaves to do if it was not all, with the unpin: a call at its end needs no frame. */
+static __attribute__((noinline)) void graph_enter_rest(uintptr_t ip, uintptr_t *slot,
+						       uintptr_t hijack, uintptr_t pin)
+{
+	fathom_graph_enter_general(ip, slot, hijack, pin);
+	fathom_port_unpin(pin);
+}
+
 static inline __attribute__((always_inline)) void graph_entered(uintptr_t ip, uintptr_t *slot,
 								uintptr_t hijack)
 {
@@ -108,11 +117,12 @@ static inline __attribute__((always_inline)) void graph_entered(uintptr_t ip, ui
 	struct graph_here h;
 	enum graph_result got = graph_enter(&h, ip, slot, hijack, pin);
 
-	if (fathom_unlikely(got == GRAPH_NOT))
-		fathom_graph_enter_general(ip, slot, hijack, pin);
-	else if (fathom_unlikely(got == GRAPH_NESTED))
-		fathom_ring_publish(h.ring, h.end, h.time);
-	fathom_port_unpin(pin);
+	if (fathom_likely(got == GRAPH_DONE))
+		fathom_port_unpin(pin);
+	else if (got == GRAPH_NESTED)
+		fathom_publish_rest(h.ring, h.end, h.time, pin);
+	else
+		graph_enter_rest(ip, slot, hijack, pin);
 }
 
 FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
@@ -325,26 +335,17 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 	return ret;
 }
 
-static inline __attribute__((always_inline)) uintptr_t graph_left(uintptr_t *slot, int replaced,
-								  uintptr_t pin)
-{
-	struct graph_here h;
-	uintptr_t ret = 0;
-	enum graph_result got = graph_leave(&h, slot, replaced ? &ret : 0, pin);
-
-	if (fathom_unlikely(got == GRAPH_NOT))
-		return graph_leave_slow((uintptr_t)slot, 0, pin);
-	if (fathom_unlikely(got == GRAPH_NESTED))
-		fathom_ring_publish(h.ring, h.end, h.time);
-	return ret;
-}
-
 /* At a return site. Context: any. */
 FLATTEN void fathom_graph_leave(uintptr_t *slot)
 {
 	uintptr_t pin = fathom_port_pin();
+	struct graph_here h;
+	enum graph_result got = graph_leave(&h, slot, 0, pin);
 
-	graph_left(slot, 0, pin);
+	if (fathom_unlikely(got == GRAPH_NOT))
+		graph_leave_slow((uintptr_t)slot, 0, pin);
+	else if (fathom_unlikely(got == GRAPH_NESTED))
+		fathom_ring_publish(h.ring, h.end, h.time);
 	fathom_port_unpin(pin);
 }
 
@@ -366,13 +367,41 @@ static __attribute__((noinline)) uintptr_t graph_return_again(uintptr_t *slot, u
 	return ret;
 }
 
+/* What the fast return leaves to do if it was not all; it had done its part if `done`. Never 0: nothing may jump there. */
+static __attribute__((noinline)) uintptr_t graph_return_rest(uintptr_t *slot, int done,
+							     uintptr_t pin)
+{
+	uintptr_t ret = done ? 0 : graph_leave_slow((uintptr_t)slot, 0, pin);
+
+	if (!ret)
+		ret = graph_return_again(slot, pin);
+	fathom_port_unpin(pin);
+	return ret;
+}
+
+static __attribute__((noinline)) uintptr_t graph_return_nested(struct fathom_ring *ring,
+							       unsigned long end, uint64_t time,
+							       uintptr_t *slot, uintptr_t ret,
+							       uintptr_t pin)
+{
+	fathom_ring_publish(ring, end, time);
+	if (!ret)
+		return graph_return_rest(slot, 1, pin);
+	fathom_port_unpin(pin);
+	return ret;
+}
+
 /* At a replaced return. Context: any. */
 FLATTEN uintptr_t fathom_graph_return(uintptr_t *slot)
 {
-	uintptr_t pin = fathom_port_pin(), ret = graph_left(slot, 1, pin);
+	uintptr_t pin = fathom_port_pin(), ret = 0;
+	struct graph_here h;
+	enum graph_result got = graph_leave(&h, slot, &ret, pin);
 
-	if (fathom_unlikely(!ret)) /* never jump to 0 */
-		ret = graph_return_again(slot, pin);
+	if (fathom_unlikely(got == GRAPH_NESTED))
+		return graph_return_nested(h.ring, h.end, h.time, slot, ret, pin);
+	if (fathom_unlikely(!ret))
+		return graph_return_rest(slot, got == GRAPH_DONE, pin);
 	fathom_port_unpin(pin);
 	return ret;
 }

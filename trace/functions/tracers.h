@@ -128,29 +128,30 @@ static inline uint64_t fathom_common_word(uint16_t id, uint32_t context)
 	return id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)fathom_port_task() << 32;
 }
 
-/* Payloads lie at 4-aligned addresses. */
+/* Members of a record, which is aligned as the ring's payloads are; so are these in it. */
 static inline void fathom_put64(void *at, uint64_t v)
 {
-	__builtin_memcpy(at, &v, sizeof(v));
+	__builtin_memcpy(__builtin_assume_aligned(at, FATHOM_RING_ALIGN), &v, sizeof(v));
 }
 
 static inline void fathom_put32(void *at, uint32_t v)
 {
-	__builtin_memcpy(at, &v, sizeof(v));
+	__builtin_memcpy(__builtin_assume_aligned(at, 4), &v, sizeof(v));
 }
 
-/* What every record begins with, by stores of their own: to put it together first is more work. */
+/* What every record begins with. */
 static inline void fathom_put_common(void *at, uint16_t id, uint32_t context)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#ifdef __x86_64__
 	uint16_t flags = (uint16_t)context;
 	int32_t pid = fathom_port_task();
 
+	/* By stores of their own: to put it together first is more work. */
 	fathom_put32(at, id);
 	__builtin_memcpy((uint8_t *)at + 2, &flags, sizeof(flags));
 	__builtin_memcpy((uint8_t *)at + 4, &pid, sizeof(pid));
 #else
-	fathom_put64(at, fathom_common_word(id, context));
+	fathom_common_put(at, id, context, fathom_port_task());
 #endif
 }
 
@@ -197,6 +198,18 @@ static inline struct fathom_ring *fathom_tracer_ring(void)
 	uint32_t cpu = fathom_port_cpu();
 
 	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_core.ring[cpu]) : 0;
+}
+
+/*
+ * The end of a fast path that interrupts have recorded in: what fathom_ring_close() asks for, and the unpin. As the last thing that
+ * a function does it needs no frame.
+ */
+static __attribute__((noinline, unused)) void fathom_publish_rest(struct fathom_ring *ring,
+								  unsigned long end, uint64_t time,
+								  uintptr_t pin)
+{
+	fathom_ring_publish(ring, end, time);
+	fathom_port_unpin(pin);
 }
 
 /* ---- tracer.c ---- */

@@ -10,14 +10,16 @@
  * names the frame. When the function returns the stack is where it was at the entry, and the slot in the same place.
  *
  *	old sp -   8	slot: return address
- *	old sp -  16	-
+ *	old sp -  16	address behind the site
  *	old sp -  32	x8, x18
  *	    ...		x0 .. x7
- *	old sp - 112	x29, address behind the site
+ *
+ * At a return x0 and x1 are live, and q0..q3.
  */
 
-#define FRAME	112
-#define SLOT	104
+#define FRAME	96
+#define BEHIND	80
+#define SLOT	88
 
 	.macro save_vectors
 #ifdef __ARM_FP
@@ -37,45 +39,34 @@
 #endif
 	.endm
 
-	.macro save_arguments
-	stp	x29, x30, [sp, #-FRAME]!
-	stp	x0, x1, [sp, #16]
-	stp	x2, x3, [sp, #32]
-	stp	x4, x5, [sp, #48]
-	stp	x6, x7, [sp, #64]
-	stp	x8, x18, [sp, #80]
-	.endm
-
-	.macro restore_arguments
-	ldp	x0, x1, [sp, #16]
-	ldp	x2, x3, [sp, #32]
-	ldp	x4, x5, [sp, #48]
-	ldp	x6, x7, [sp, #64]
-	ldp	x8, x18, [sp, #80]
-	.endm
-
-/* \second is what the C function gets beside the site: the slot, or the return address itself. */
+/* \second is what the C function gets beside the site: the slot and the frame pointer, or the return address itself. */
 	.macro entry name, target, second
 	.globl	\name
 	.type	\name, %function
 	.balign	16
 \name:
-	save_arguments
-	str	x9, [sp, #SLOT]
+	stp	x0, x1, [sp, #-FRAME]!
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	stp	x6, x7, [sp, #48]
+	stp	x8, x18, [sp, #64]
+	stp	x30, x9, [sp, #BEHIND]
 	sub	x0, x30, #4
 	.ifc	\second, slot
 	add	x1, sp, #SLOT
+	mov	x2, x29
 	.else
 	mov	x1, x9
 	.endif
-	mov	x2, x29
 	save_vectors
 	bl	\target
 	restore_vectors
-	restore_arguments
-	ldr	x30, [sp, #SLOT]
-	ldr	x9, [sp, #8]
-	add	sp, sp, #FRAME
+	ldp	x2, x3, [sp, #16]
+	ldp	x4, x5, [sp, #32]
+	ldp	x6, x7, [sp, #48]
+	ldp	x8, x18, [sp, #64]
+	ldp	x9, x30, [sp, #BEHIND]
+	ldp	x0, x1, [sp], #FRAME
 	ret	x9
 	.size	\name, . - \name
 	.endm
@@ -90,14 +81,13 @@
 	.type	fathom_arch_return, %function
 	.balign	16
 fathom_arch_return:
-	save_arguments
-	add	x0, sp, #SLOT
+	stp	x0, x1, [sp, #-32]!
+	add	x0, sp, #24
 	save_vectors
 	bl	fathom_graph_return
 	restore_vectors
 	mov	x30, x0
-	restore_arguments
-	add	sp, sp, #FRAME
+	ldp	x0, x1, [sp], #32
 	ret
 	.size	fathom_arch_return, . - fathom_arch_return
 

@@ -10,4 +10,8 @@
  */
 #define FATHOM_RING_ALIGN 4
 
+/* ldar and stlr: less than a barrier beside the access. */
+#define fathom_load_acquire(p)	   __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define fathom_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
 #endif

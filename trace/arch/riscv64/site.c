@@ -5,27 +5,50 @@
 
 /*
  * -fpatchable-function-entry=4 (compressed instructions) or =2 leaves eight bytes of NOPs. The first four become
- * `auipc t0` for good, the upper part of the way to the entry; the other four are the site: a NOP, or `jalr t0, t0`,
- * which leaves ra alone. One aligned store turns it, so functions must be aligned: -falign-functions=4. There is one
- * entry for all, since the upper part is one.
+ * `auipc t0` for good, the upper part of the way to the table of entries; the other four are the site: a NOP, or
+ * `jalr t0, t0`, which leaves ra alone. One aligned store turns it, so functions must be aligned: -falign-functions=4.
+ *
+ * The upper part is one for all entries, so the table must not lie across a border of what the lower 12 bits reach. Where
+ * that border is depends on the site: the table is there twice, and one of them is whole.
  */
 #define OP_NOP	    0x00000013u
 #define OP_C_NOPS   0x00010001u
 #define OP_AUIPC_T0 0x00000297u
 #define OP_JALR_T0  0x000282e7u
 #define SITE_BYTES  4
+#define TABLE_BYTES 16
+#define LOWER_MAX   0x7ff
 
 /* entry.S */
 #if FATHOM_SAVE_FP
 #ifndef __riscv_flen
 #error "FATHOM_SAVE_FP: the compiler was told that there are no FP registers (-march)"
 #endif
-void fathom_arch_entry_any_fp(void);
-#define SITE_ENTRY fathom_arch_entry_any_fp
-#else
-void fathom_arch_entry_any(void);
-#define SITE_ENTRY fathom_arch_entry_any
+#define fathom_arch_entries	   fathom_arch_entries_fp
+#define fathom_arch_entry_function fathom_arch_entry_function_fp
+#define fathom_arch_entry_hijack   fathom_arch_entry_hijack_fp
+#define fathom_arch_entry_any	   fathom_arch_entry_any_fp
 #endif
+extern const uint8_t fathom_arch_entries[];
+void fathom_arch_entry_function(void);
+void fathom_arch_entry_hijack(void);
+void fathom_arch_entry_any(void);
+
+enum site_slot {
+	SLOT_FUNCTION,
+	SLOT_HIJACK,
+	SLOT_ANY,
+	SLOT_NR,
+};
+
+static enum site_slot site_slot(enum fathom_entry entry)
+{
+	switch (entry) {
+	case FATHOM_ENTRY_FUNCTION: return SLOT_FUNCTION;
+	case FATHOM_ENTRY_HIJACK: return SLOT_HIJACK;
+	default: return SLOT_ANY;
+	}
+}
 
 static void site_put(uint8_t out[FATHOM_PATCH_BYTES_MAX], uint32_t word)
 {
@@ -39,16 +62,17 @@ static int64_t site_upper(int64_t distance)
 	return (distance + 0x800) & ~(int64_t)0xfff;
 }
 
-/* To the entry, or to the jump of a module that is too far from it. */
+/* From the auipc to the table, or to that of a module that is too far from it. */
 static int64_t site_distance(uintptr_t at)
 {
 	uintptr_t from = at - SITE_BYTES, far;
-	int64_t direct = (int64_t)((uintptr_t)SITE_ENTRY - from);
+	int64_t d = (int64_t)((uintptr_t)fathom_arch_entries - from);
 
-	if (site_upper(direct) == (int32_t)site_upper(direct))
-		return direct;
-	far = fathom_module_far(at);
-	return far ? (int64_t)(far - from) : direct;
+	if (site_upper(d) != (int32_t)site_upper(d) && (far = fathom_module_far(at)))
+		d = (int64_t)(far - from);
+	if (d - site_upper(d) > LOWER_MAX - (SLOT_NR - 1) * SITE_BYTES)
+		d += TABLE_BYTES;
+	return d;
 }
 
 uintptr_t fathom_arch_site_at(uintptr_t entry)
@@ -108,6 +132,7 @@ size_t fathom_arch_site_code(uintptr_t at, enum fathom_entry entry,
 	}
 	if (upper != (int32_t)upper)
 		return 0;
+	distance += site_slot(entry) * SITE_BYTES;
 	site_put(out, OP_JALR_T0 | (uint32_t)(distance - upper) << 20);
 	return SITE_BYTES;
 }
@@ -119,6 +144,8 @@ size_t fathom_arch_site_bytes(void)
 
 uintptr_t fathom_arch_entry_address(enum fathom_entry entry)
 {
-	(void)entry;
-	return (uintptr_t)SITE_ENTRY;
+	static void (*const address[SLOT_NR])(void) = {
+		fathom_arch_entry_function, fathom_arch_entry_hijack, fathom_arch_entry_any};
+
+	return (uintptr_t)address[site_slot(entry)];
 }

@@ -4,6 +4,7 @@
 #define FATHOM_EMIT_H
 
 #include "fathom/inside/event.h"
+#include "fathom/inside/internal.h"
 #include "fathom/port_default.h"
 #include "fathom/inside/ring.h"
 #include "fathom/trace.h"
@@ -30,26 +31,15 @@ void fathom_emit_refused(void); /* counts an event of a CPU that does not exist 
 static inline FATHOM_NOTRACE __attribute__((__always_inline__)) uint32_t fathom_event_state(
 	const struct fathom_event *ev)
 {
-	return __atomic_load_n(&ev->state, __ATOMIC_RELAXED);
+	return fathom_load(&ev->state);
 }
 
 /* The eight bytes every record begins with. The caller is pinned, by `pin`. */
 static inline FATHOM_NOTRACE void fathom_emit_common(void *record, uint16_t id, uintptr_t pin)
 {
 	uint32_t context = fathom_port_context(pin);
-	int32_t pid = fathom_port_task();
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	uint64_t word = id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)pid << 32;
 
-	__builtin_memcpy(record, &word, sizeof(word)); /* one store instead of four */
-#else
-	struct wire_common *c = record;
-
-	c->type = id;
-	c->flags = (uint8_t)context;
-	c->preempt_count = (uint8_t)(context >> 8);
-	c->pid = pid;
-#endif
+	fathom_common_put(record, id, context, fathom_port_task());
 }
 
 /* What an event holds from try to try_end: in registers, so that its function needs no frame. */

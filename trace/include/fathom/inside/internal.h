@@ -14,6 +14,35 @@
 #define FATHOM_RECORD_PAD
 #endif
 
+/* struct wire_common as two words. */
+struct fathom_common_words {
+	uint32_t type_and_context;
+	int32_t pid;
+} __attribute__((__may_alias__));
+
+/* What every record begins with. */
+static inline FATHOM_NOTRACE void fathom_common_put(void *record, uint16_t id, uint32_t context,
+						    int32_t pid)
+{
+#if defined(__x86_64__)
+	uint64_t word = id | (context & 0xffffu) << 16 | (uint64_t)(uint32_t)pid << 32;
+
+	__builtin_memcpy(record, &word, sizeof(word)); /* one store instead of four */
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	struct fathom_common_words *to = record; /* two: to put them together takes more */
+
+	to->type_and_context = id | context << 16;
+	to->pid = pid;
+#else
+	struct wire_common *c = record;
+
+	c->type = id;
+	c->flags = (uint8_t)context;
+	c->preempt_count = (uint8_t)(context >> 8);
+	c->pid = pid;
+#endif
+}
+
 struct fathom_rec_function {
 	struct wire_common ent;
 	uintptr_t ip;

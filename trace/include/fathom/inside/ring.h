@@ -269,7 +269,7 @@ static inline FATHOM_NOTRACE void fathom_ring_take_back(struct fathom_ring *r, u
 static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_grab(
 	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta)
 {
-	uint32_t words = fathom_ring_words(bytes);
+	uint32_t words = fathom_ring_words(bytes), *to;
 
 	FATHOM_STEP(C);
 #if FATHOM_POS_EPOCH_BITS
@@ -285,7 +285,11 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_gr
 		return NULL;
 #endif
 	FATHOM_STEP(D);
-	return fathom_ring_header(r->here + FATHOM_POS_WORDS(at), words, delta);
+	to = r->here + FATHOM_POS_WORDS(at);
+#ifndef __x86_64__
+	FATHOM_OPAQUE(to);
+#endif
+	return fathom_ring_header(to, words, delta);
 }
 
 static inline FATHOM_NOTRACE void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes,
