@@ -109,16 +109,16 @@
 	.macro entry_return name, fp
 	.text
 	.globl	\name
-	.type	\name, @function
+	.type	\name, function
 	.balign	16
 \name:
 	addi	sp, sp, -RETURN_FRAME
-	sd	a0, 0(sp)
-	sd	a1, 8(sp)
+	sd	a0, 16(sp)
+	sd	a1, 24(sp)
 #ifdef FSAVE
 	.if	\fp
-	FSAVE	fa0, 16(sp)
-	FSAVE	fa1, 24(sp)
+	FSAVE	fa0, 0(sp)
+	FSAVE	fa1, 8(sp)
 	.endif
 #endif
 	addi	a0, sp, RETURN_SLOT
@@ -126,12 +126,12 @@
 	mv	ra, a0
 #ifdef FSAVE
 	.if	\fp
-	FLOAD	fa0, 16(sp)
-	FLOAD	fa1, 24(sp)
+	FLOAD	fa0, 0(sp)
+	FLOAD	fa1, 8(sp)
 	.endif
 #endif
-	ld	a0, 0(sp)
-	ld	a1, 8(sp)
+	ld	a0, 16(sp)
+	ld	a1, 24(sp)
 	addi	sp, sp, RETURN_FRAME
 	ret
 	.size	\name, . - \name
