@@ -92,7 +92,7 @@ $(foreach a,$(ARCHES),$(eval $(call FREE_RULES,$(a))))
 
 # ---- the library in a process (user port) --------------------------------------------------------------------------
 
-USER_SRC    := $(sort $(wildcard ports/user/*.c ports/user/*.S))
+USER_SRC    := $(sort $(filter-out ports/user/preload.c,$(wildcard ports/user/*.c ports/user/*.S)))
 USER_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Iports/user -pthread -fno-omit-frame-pointer
 USER_OBJ    := $(patsubst %,$(B)/user/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC) $(USER_SRC)))
 
@@ -133,7 +133,7 @@ PREFIX          ?= /usr/local
 include $(sort $(wildcard mk/*.mk))
 
 .PHONY: all help install clean demo check check-fast lint size bench
-all: $(B)/fathom $(B)/user/libfathom.a $(foreach a,$(ARCHES),$(B)/$(a)/libfathom.a) ## build the host program and the library for every target
+all: $(B)/fathom $(B)/user/libfathom.a $(B)/shared/$(FATHOM_SONAME) $(foreach a,$(ARCHES),$(B)/$(a)/libfathom.a) ## build the host program and the library for every target
 
 help: ## this list
 	@grep -hE '^[a-z][a-zA-Z0-9_-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n",$$1,$$2}'

@@ -10,7 +10,7 @@ amalgamation: $(AMALGAMATION) ## the library as one fathom.c and fathom.h, for a
 FATHOM_VERSION := 0.1.0
 FATHOM_SONAME  := libfathom.so.0
 SHARED_CFLAGS   = $(filter-out -ftls-model=%,$(USER_CFLAGS)) -fPIC -ftls-model=initial-exec
-SHARED_OBJ     := $(patsubst %.c,$(B)/shared/%.o,$(notdir $(filter %.c,$(USER_SRC)))) $(B)/shared/fathom.o
+SHARED_OBJ     := $(patsubst %.c,$(B)/shared/%.o,$(notdir $(filter %.c,$(USER_SRC)))) $(B)/shared/preload.o $(B)/shared/fathom.o
 $(B)/shared/fathom.o: $(AMALGAMATION)
 	@mkdir -p $(@D)
 	$(CC) $(SHARED_CFLAGS) $(GENERAL_REGS) -I$(<D) -c $< -o $@
@@ -26,6 +26,7 @@ $(B)/shared/$(FATHOM_SONAME): $(SHARED_OBJ) $(B)/shared/exports
 $(B)/shared/join.o: ports/user/join.inc
 	@mkdir -p $(@D)
 	$(CC) $(SHARED_CFLAGS) -x c -c $< -o $@
+CHECK_FAST_DEPS += $(B)/shared/$(FATHOM_SONAME) $(B)/shared/join.o
 
 install: $(B)/fathom $(B)/user/libfathom.a $(B)/shared/$(FATHOM_SONAME) $(B)/shared/join.o $(AMALGAMATION) ## the host program, its man pages and completion; the library for programs and kernels: PREFIX=/usr/local DESTDIR=
 	install -D -m 755 $(B)/fathom $(DESTDIR)$(PREFIX)/bin/fathom

@@ -24,7 +24,6 @@ struct search {
 
 static int search_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-	struct user_text text = {info->dlpi_name, info->dlpi_addr, UINTPTR_MAX, 0};
 	struct search *s = arg;
 	int here = 0;
 
@@ -33,16 +32,10 @@ static int search_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
 
-		if (p->p_type != PT_LOAD)
-			continue;
-		here |= s->inside >= from && s->inside < to;
-		if (!(p->p_flags & PF_X))
-			continue;
-		text.from = from < text.from ? from : text.from;
-		text.to = to > text.to ? to : text.to;
+		here |= p->p_type == PT_LOAD && s->inside >= from && s->inside < to;
 	}
 	if (here)
-		s->found = text;
+		s->found = user_text_of(info);
 	return here;
 }
 

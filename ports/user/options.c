@@ -98,12 +98,15 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return set_number(&o->functions, key, value, 0, 1u << 20, why);
 	if (!strcmp(key, "library_events"))
 		return set_number(&o->library_events, key, value, 0, 1u << 15, why);
+	if (!strcmp(key, "record"))
+		return set_number(&o->only_pid, key, value, 1, INT32_MAX, why);
 	if (!strcmp(key, "sample"))
 		return set_number(&o->sample_us, key, value, 100, 10000000, why);
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve") &&
 	    strcmp(key, "quiet")) {
 		snprintf(why, USER_WHY,
-			 "%.20s: events, tracer, filter, sample, out, rings, buffer_kb, cpus, "
+			 "%.20s: events, tracer, filter, sample, record, out, rings, buffer_kb, "
+			 "cpus, "
 			 "functions, "
 			 "library_events, mode, dump, off, quiet, serve are known",
 			 key);
@@ -143,7 +146,9 @@ int user_options_parse(const char *text, struct user_options *o, char why[USER_W
 		if (err)
 			return err;
 	}
-	return o->events[0] || o->tracer[0] || o->sample_us
+	if (o->only_pid && !o->sample_us)
+		o->sample_us = USER_SAMPLE_US;
+	return o->events[0] || o->tracer[0] || (o->sample_us && !o->only_pid)
 		       ? 0
 		       : add_pattern(o->events, "events", "*", why);
 }

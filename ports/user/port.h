@@ -24,6 +24,7 @@ struct user_options {
 	uint32_t functions; /* room for those of libraries that come later */
 	uint32_t library_events;
 	uint32_t sample_us; /* look at the stacks that often; 0: never */
+	uint32_t only_pid;  /* `fathom record` runs it: the process that is traced; 0: any */
 	uint8_t dump;	    /* text to stderr at the end */
 	uint8_t discard;    /* keep the oldest events, not the newest */
 	uint8_t off;	    /* start with recording off */
@@ -35,14 +36,18 @@ struct user_options {
 struct fathom_object;
 uint64_t user_now_ns(void); /* CLOCK_MONOTONIC */
 int user_is_running(void);
+extern int user_elsewhere; /* the program has a copy of the library of its own, which traces it */
+extern uint32_t user_preload_functions; /* what preload.c found, which only libfathom.so has */
+void user_exiting(void);		/* the process is about to end without exit() */
 /* What the library calls as config.lock; held by a thread, it is let in again. Also before the library is there. */
 void user_lock(void *unused);
 void user_unlock(void *unused);
 int user_events_join(struct fathom_object *o);
 void user_say(const char *what, const char *more, const char *why); /* a line on stderr */
 
-#define USER_WHY 192
+#define USER_WHY       192
 /* options.c: 0, or -EINVAL and what is wrong in `why`. */
+#define USER_SAMPLE_US 1000 /* what record= asks for */
 int user_options_parse(const char *text, struct user_options *o, char why[USER_WHY]);
 
 /* threads.c */
@@ -79,12 +84,16 @@ void user_formers_return(const struct fathom_object *o);
 
 /* symbols.c: the symbol tables of the program and, if asked for, of its libraries. */
 void user_symbols_load(int libraries);
+/* Of libraries that were opened since. Not in a signal handler. */
+void user_symbols_more(void);
 /* A library that came, and it went. With user_lock(). */
 struct user_text {
 	const char *path; /* of the file */
 	uintptr_t base;	  /* what its addresses count from */
 	uintptr_t from, to;
 };
+struct dl_phdr_info;
+struct user_text user_text_of(const struct dl_phdr_info *info); /* no code: .to is 0 */
 void user_symbols_add(const struct user_text *text);
 void user_symbols_gone(uintptr_t from);
 const char *user_symbol(uintptr_t at, uintptr_t *offset, uintptr_t *size);

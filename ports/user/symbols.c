@@ -116,6 +116,35 @@ static void take_file(struct table *to, const char *path, const struct object *o
 	close(fd);
 }
 
+struct user_text user_text_of(const struct dl_phdr_info *info)
+{
+	struct user_text t = {info->dlpi_name, info->dlpi_addr, UINTPTR_MAX, 0};
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		t.from = from < t.from ? from : t.from;
+		t.to = from + p->p_memsz > t.to ? from + p->p_memsz : t.to;
+	}
+	return t;
+}
+
+/* Code before the first function that has a name, all of a stripped program's: it has the object's. */
+static void name_text(const struct dl_phdr_info *info, const struct object *o)
+{
+	struct user_text text = user_text_of(info);
+	struct symbol *more = realloc(first.symbols, (first.nr + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	first.symbols = more;
+	if (text.to)
+		more[first.nr++] = (struct symbol){text.from, 0, o->name, o->name};
+}
+
 /* The first object of the list is the program itself. */
 static int take_object(struct dl_phdr_info *info, size_t bytes, void *libraries)
 {
@@ -127,6 +156,8 @@ static int take_object(struct dl_phdr_info *info, size_t bytes, void *libraries)
 	if (info->dlpi_name[0])
 		o.name = strdup(slash ? slash + 1 : path);
 	take_file(&first, path, &o);
+	if (*(int *)libraries)
+		name_text(info, &o);
 	return !*(int *)libraries;
 }
 
@@ -229,6 +260,30 @@ void user_symbols_add(const struct user_text *text)
 	t->base = text->base;
 	t->from = text->from;
 	__atomic_store_n(&t->to, text->to, __ATOMIC_RELEASE);
+}
+
+/* One that no table is of: it was opened since, and did not join. */
+static int take_later(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	struct user_text text = user_text_of(info);
+	int known = 0;
+
+	(void)bytes;
+	(void)unused;
+	for (struct table *t = first.next; t; t = t->next)
+		known |= !t->gone && t->from == text.from;
+	for (uint32_t i = 0; i < first.nr && !known; i++)
+		known = first.symbols[i].at >= text.from && first.symbols[i].at < text.to;
+	if (!known && text.to && text.path[0])
+		user_symbols_add(&text);
+	return 0;
+}
+
+void user_symbols_more(void)
+{
+	user_lock(NULL);
+	dl_iterate_phdr(take_later, NULL);
+	user_unlock(NULL);
 }
 
 void user_symbols_gone(uintptr_t from)

@@ -29,11 +29,17 @@ static void *user_memory;
 static size_t user_memory_bytes;
 static int user_running;
 static _Atomic int user_saving; /* one saver: the exit, or the first thread that crashed */
-static uint64_t user_start_ticks, user_start_ns;
+static uint64_t user_start_ticks, user_start_ns; /* one moment on both clocks */
+static pid_t user_pid;
+int user_elsewhere;
+uint32_t user_preload_functions;
 
-static const int user_crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
-#define NR_CRASHES (sizeof(user_crashes) / sizeof(user_crashes[0]))
-static struct sigaction user_old[NR_CRASHES];
+/* What ends a program; the last three only of one that `fathom record` runs and that does not catch them. */
+static const int user_ends[] = {SIGSEGV, SIGBUS,  SIGILL, SIGFPE, SIGABRT,
+				SIGSYS,	 SIGTERM, SIGINT, SIGHUP};
+#define NR_ENDS	   (sizeof(user_ends) / sizeof(user_ends[0]))
+#define NR_CRASHES (NR_ENDS - 3)
+static struct sigaction user_old[NR_ENDS];
 
 /* The first thread's stack may be what is broken. Others run the handler on their own. */
 static char user_crash_stack[64 * 1024];
@@ -46,6 +52,19 @@ uint64_t user_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The counter itself in nanoseconds, which nobody adjusts; Linux's trace_clock calls it mono_raw. */
+static uint64_t raw_ns(void)
+{
+#ifdef __x86_64__
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#else
+	return user_now_ns();
+#endif
+}
+
 /*
  * Both clocks at one moment: of several looks the one that took least, for a look may be interrupted, and the first one
  * waits until the dynamic linker has found clock_gettime().
@@ -55,7 +74,7 @@ static void clock_look(uint64_t *ticks, uint64_t *ns)
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = fathom_port_clock(), now = user_now_ns();
+		uint64_t before = fathom_port_clock(), now = raw_ns();
 		uint64_t took = fathom_port_clock() - before;
 
 		if (took >= least)
@@ -85,7 +104,7 @@ static void clock_start(void)
 {
 	clock_look(&user_start_ticks, &user_start_ns);
 #ifdef __x86_64__
-	while (user_now_ns() - user_start_ns < 1000000)
+	while (raw_ns() - user_start_ns < 1000000)
 		;
 #endif
 }
@@ -103,13 +122,18 @@ static void to_stderr(void *arg, const char *text, size_t bytes)
 	}
 }
 
-static int write_at(void *arg, uint64_t at, const void *bytes, size_t n)
-{
-	int fd = *(int *)arg;
-	const char *from = bytes;
+/* The file being written, by one saver at a time: small pieces that follow each other go out together. */
+static struct {
+	int fd;
+	uint64_t at; /* where `bytes` go */
+	size_t nr;
+	char bytes[1 << 16];
+} save_file;
 
+static int write_all(const char *from, size_t n, uint64_t at)
+{
 	while (n) {
-		ssize_t put = pwrite(fd, from, n, (off_t)at);
+		ssize_t put = pwrite(save_file.fd, from, n, (off_t)at);
 
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -122,6 +146,30 @@ static int write_at(void *arg, uint64_t at, const void *bytes, size_t n)
 	return 0;
 }
 
+static int write_rest(void)
+{
+	size_t n = save_file.nr;
+
+	save_file.nr = 0;
+	return write_all(save_file.bytes, n, save_file.at);
+}
+
+static int write_at(void *unused, uint64_t at, const void *bytes, size_t n)
+{
+	int err = 0;
+
+	(void)unused;
+	if (at != save_file.at + save_file.nr || n > sizeof(save_file.bytes) - save_file.nr)
+		err = write_rest();
+	if (err || n > sizeof(save_file.bytes))
+		return err ? err : write_all(bytes, n, at);
+	if (!save_file.nr)
+		save_file.at = at;
+	memcpy(save_file.bytes + save_file.nr, bytes, n);
+	save_file.nr += n;
+	return 0;
+}
+
 /*
  * Async-signal-safe: open, pwrite, close, and the library's own code. No link is followed: in a folder that others may
  * write to, it could be theirs.
@@ -129,17 +177,24 @@ static int write_at(void *arg, uint64_t at, const void *bytes, size_t n)
 static int save_to(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	struct fathom_save save = {
-		.write_at = write_at, .arg = &fd, .symbol = user_symbol_at, .task = user_thread_at};
+	struct fathom_save save = {.write_at = write_at,
+				   .symbol = user_symbol_at,
+				   .task = user_thread_at,
+				   .moment_ticks = user_start_ticks,
+				   .moment_ns = user_start_ns};
 	struct fathom_tracer_stats st;
 	int err;
 
 	if (fd < 0)
 		return -errno;
+	save_file.fd = fd;
+	save_file.at = save_file.nr = 0;
 	user_threads_look();
 	fathom_tracer_stats(&st);
 	save.calls_lost = st.shadow_full;
 	err = fathom_save(&save);
+	if (!err)
+		err = write_rest();
 	if (close(fd) && !err)
 		err = -errno;
 	return err;
@@ -187,8 +242,8 @@ static void say_saved(int err, uint64_t events, uint64_t lost)
 	user_say(user.out, text, "");
 }
 
-/* At exit and on a crash, once. Recording ends. */
-static void finish(void)
+/* At exit and on a crash, once. Recording ends. `orderly`: not in a signal handler. */
+static void finish(int orderly)
 {
 	uint64_t refused, events, lost;
 	char number[24];
@@ -198,6 +253,8 @@ static void finish(void)
 	if (user.sample_us)
 		user_sample_stop();
 	fathom_tracing_off();
+	if (orderly && user.sample_us)
+		user_symbols_more();
 	fathom_clock_hz_set(clock_hz());
 	if (user.dump)
 		fathom_dump(0);
@@ -231,14 +288,21 @@ int fathom_user_save(const char *path)
 	return err;
 }
 
+/* _exit(): a child of vfork() has the memory of its parent, and ends nothing. */
+void user_exiting(void)
+{
+	if (user_running && user_pid == getpid())
+		finish(0);
+}
+
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
 	struct sigaction *old = NULL;
 
-	for (size_t i = 0; i < NR_CRASHES; i++)
-		if (user_crashes[i] == sig)
+	for (size_t i = 0; i < NR_ENDS; i++)
+		if (user_ends[i] == sig)
 			old = &user_old[i];
-	finish();
+	finish(0);
 	if (old && old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(sig, info, context);
 	} else if (old && old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
@@ -257,8 +321,11 @@ static void catch_crashes(void)
 	sigemptyset(&sa.sa_mask);
 	if (!sigaltstack(NULL, &old) && (old.ss_flags & SS_DISABLE))
 		sigaltstack(&ss, NULL);
-	for (size_t i = 0; i < NR_CRASHES; i++)
-		sigaction(user_crashes[i], &sa, &user_old[i]);
+	for (size_t i = 0; i < NR_ENDS; i++)
+		if (i < NR_CRASHES ||
+		    (user.only_pid && !sigaction(user_ends[i], NULL, &user_old[i]) &&
+		     user_old[i].sa_handler == SIG_DFL))
+			sigaction(user_ends[i], &sa, &user_old[i]);
 }
 
 /*
@@ -297,12 +364,13 @@ static int reserve_memory(struct fathom_config *c)
 		pages = FATHOM_RING_PAGES_MAX;
 	c->nr_cpus = user.cpus;
 	c->pages_per_cpu = pages;
-	c->module_functions = user.functions;
+	c->module_functions = user.functions + user_preload_functions;
 	c->module_events = user.library_events;
 	/* Four times: a snapshot, instances and histograms fit too. Pages are real only once they are used. */
 	user_memory_bytes = 4 * fathom_memory_need(user.cpus, pages);
-	user_memory_bytes += (size_t)user.functions * (128 + 24 * user.cpus); /* and a profile */
-	user_memory_bytes += (size_t)user.library_events * 256; /* in some instances too */
+	user_memory_bytes +=
+		(size_t)c->module_functions * (128 + 24 * user.cpus); /* and a profile */
+	user_memory_bytes += (size_t)user.library_events * 256;	      /* in some instances too */
 	if (user.rings[0]) {
 		user_memory = user_rings_map(user.rings, user_memory_bytes,
 					     fathom_memory_need(user.cpus, pages), &err);
@@ -376,6 +444,8 @@ static int start_tracer(void)
 	struct fathom_node functions;
 	int err = 0;
 
+	if (user.only_pid && !fathom_fs_lookup("available_filter_functions", &functions))
+		strcpy(user.tracer, "function_graph");
 	if (!user.tracer[0] && !user.filter[0])
 		return 0;
 	for (const char *p = user.filter; *p && !err; p += strlen(p) + 1) {
@@ -479,6 +549,9 @@ int fathom_user_start(const char *options)
 		user_say("FATHOM_TRACE: ", why, "");
 		return err;
 	}
+	if (user.only_pid && (pid_t)user.only_pid != getpid())
+		return -ECANCELED;
+	user_pid = getpid();
 	err = start_tracing();
 	if (err) {
 		user_say("tracing could not be started: ", strerror(-err), "");
@@ -510,7 +583,7 @@ void fathom_user_stop(void)
 	if (!user_running)
 		return;
 	fathom_user_serve_stop();
-	finish();
+	finish(1);
 	user_running = 0;
 	fathom_exit();
 }
@@ -519,12 +592,12 @@ __attribute__((constructor)) static void at_start(void)
 {
 	const char *options = secure_getenv("FATHOM_TRACE"); /* a set-uid program's user may not */
 
-	if (options && *options && strcmp(options, "0"))
+	if (options && *options && strcmp(options, "0") && !user_elsewhere)
 		fathom_user_start(options);
 }
 
 __attribute__((destructor)) static void at_exit(void)
 {
 	fathom_user_serve_stop();
-	finish();
+	finish(1);
 }

@@ -32,8 +32,8 @@ for how in archive shared; do
 done
 readelf -d app | grep -q 'NEEDED.*libfathom.so.0'
 result $? install_soname "$(readelf -d app | grep NEEDED | tr '\n' ' ')"
-# Only what the headers name is exported, and all of it begins with fathom_.
-foreign=$(nm -D --defined-only "$out/usr/lib/libfathom.so.0" | awk '$3 !~ /^(fathom_|FATHOM_0)/ {print $3}' | head -3)
+# Only what the headers name is exported, all of it beginning with fathom_, and what stands before the C library's _exit().
+foreign=$(nm -D --defined-only "$out/usr/lib/libfathom.so.0" | awk '$3 !~ /^(fathom_|FATHOM_0|GLIBC_[0-9.]*$|_[eE]xit@@GLIBC_)/ {print $3}' | head -3)
 result "$([ -z "$foreign" ] && echo 0 || echo 1)" install_exports_only_public "$foreign"
 inner=$(nm -D --defined-only "$out/usr/lib/libfathom.so.0" | grep -cE ' fathom_(ctl_|view_|pool_|filter_|hist_|sites_|shadow_)')
 result "$inner" install_exports_nothing_inner "$inner names"

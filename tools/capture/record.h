@@ -3,6 +3,7 @@
 #ifndef CAPTURE_RECORD_H
 #define CAPTURE_RECORD_H
 
+#include "capture/preload.h"
 #include "capture/recording.h"
 
 #define RECORD_LIST_MAX 256
@@ -33,7 +34,8 @@ struct record_options {
 	const char *graph[RECORD_LIST_MAX], *options[RECORD_LIST_MAX], *pids[RECORD_LIST_MAX];
 	unsigned nr_functions, nr_not_functions, nr_graph, nr_options, nr_pids;
 	const char *clock, *instance, *buffer_kb;
-	bool only_command; /* only the tasks of the command */
+	const struct preload *preload; /* the command is traced from inside; NULL: it is not */
+	bool only_command;	       /* only the tasks of the command */
 	bool stacks;
 	unsigned smp, memory_mib;
 	/* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */

@@ -254,6 +254,8 @@ static void run_command(const struct record_options *o, int go, int report)
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	if (o->preload)
+		preload_environment(o->preload);
 	execvp(o->command[0], o->command);
 	err = errno;
 	(void)!write(report, &err, sizeof(err));

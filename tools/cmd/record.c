@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 static struct record_options o;
 static bool events_are_off; /* -v: those that follow */
+static bool no_program;
 static const char *via;
 static uint64_t seconds, smp, memory_mib;
 
@@ -119,6 +121,8 @@ static const struct option_spec own[] = {
 	{"graph-function", 'g', "NAME", "function_graph: this function and what it calls",
 	 OPTION_CALL, &call_add_graph, NULL},
 	{"follow", 'F', NULL, "only what COMMAND does", OPTION_FLAG, &o.only_command, NULL},
+	{"no-program", 0, NULL, "this Linux alone, without what COMMAND records of itself",
+	 OPTION_FLAG, &no_program, NULL},
 	{"pid", 'P', "PID", "only what this task does; repeatable", OPTION_CALL, &call_add_pid,
 	 NULL},
 	{"buffer-size", 'b', "KB", "of the ring of each CPU", OPTION_STRING, &o.buffer_kb, NULL},
@@ -235,7 +239,7 @@ static const char *local_target(void)
 	if (access(TRACEFS "/per_cpu", F_OK) && !access("/sys/kernel/debug/tracing/per_cpu", F_OK))
 		return "/sys/kernel/debug/tracing";
 	if (access(TRACEFS "/per_cpu", F_OK) && mount("tracefs", TRACEFS, "tracefs", 0, NULL))
-		diag_warn("tracefs is not mounted, or may not be used; root can");
+		return TRACEFS;
 	return TRACEFS;
 }
 
@@ -294,6 +298,80 @@ static void print_summary(const struct capture *c)
 		uncounted ? "at least " : "", (unsigned long long)lost);
 }
 
+/* ---- the command, traced from inside ---- */
+
+/* Only beside this Linux, whose clock the library has too, and unless the user says what the library does. */
+static bool wants_program(void)
+{
+	if (!o.command || o.target || no_program || getenv("FATHOM_TRACE"))
+		return false;
+	if (o.clock && strcmp(o.clock, PRELOAD_CLOCK)) {
+		diag_warn("-C %s: COMMAND is not traced from inside, which takes the "
+			  "clock " PRELOAD_CLOCK,
+			  o.clock);
+		return false;
+	}
+	return strcmp(o.output, "-") != 0;
+}
+
+static int merge_program(const struct preload *p, bool alone)
+{
+	uint64_t events = 0;
+	int err = preload_merge(p, o.output, alone, &events);
+
+	if (err == -ENOENT)
+		diag_warn("%s: recorded nothing of itself: it is static or set-uid, or was killed",
+			  o.command[0]);
+	else if (!err && !o.json)
+		printf("%s: %llu events of %s itself\n", o.output, (unsigned long long)events,
+		       o.command[0]);
+	return err && (err != -ENOENT || alone) ? -1 : 0;
+}
+
+/* Who may not use this Linux's tracing still gets what the command records of itself. */
+static int record_alone(const struct preload *p)
+{
+	int status;
+
+	diag_warn(TRACEFS ": may not be used; only %s itself is recorded", o.command[0]);
+	status = preload_run(p, o.command, o.seconds);
+	return status == 127 ? status : merge_program(p, true) && !status ? EXIT_FAIL : status;
+}
+
+static int record_both(const struct preload *p)
+{
+	struct capture c;
+	int err, status;
+
+	o.preload = p;
+	if (p && !o.clock)
+		o.clock = PRELOAD_CLOCK;
+	capture_init(&c);
+	err = record_run(&o, &c, &status);
+	if (c.nr_pages || !err)
+		(o.json ? print_json : print_summary)(&c);
+	capture_free(&c);
+	if (p && status != 127 && merge_program(p, false))
+		err = -1;
+	return err && !status ? EXIT_FAIL : status;
+}
+
+static int record_local(void)
+{
+	struct preload p;
+	bool traced = wants_program() && preload_prepare(&p);
+	char switch_file[64];
+	int rc;
+
+	o.target = local_target();
+	snprintf(switch_file, sizeof(switch_file), "%s/tracing_on", o.target);
+	rc = traced && access(switch_file, W_OK) ? record_alone(&p)
+						 : record_both(traced ? &p : NULL);
+	if (traced)
+		preload_done(&p);
+	return rc;
+}
+
 static bool take_numbers(void)
 {
 	if (!in_range("time", seconds ? seconds : 1, 86400) || !in_range("smp", smp, 255) ||
@@ -309,10 +387,10 @@ static bool take_numbers(void)
 int cmd_record(int argc, char **argv)
 {
 	struct options line;
-	struct capture c;
-	int err, status, rc;
+	int rc;
 
 	o = (struct record_options){.output = "trace.dat"};
+	no_program = false;
 	smp = 4;
 	memory_mib = 256;
 	rc = options_parse(&spec, argc, argv, &line);
@@ -324,13 +402,6 @@ int cmd_record(int argc, char **argv)
 	if (o.qemu) {
 		o.kernel = is_demo(o.qemu) ? demo_kernel(o.qemu) : o.qemu;
 		o.seconds = o.seconds ? o.seconds : 60;
-	} else if (!o.image && !o.target) {
-		o.target = local_target();
 	}
-	capture_init(&c);
-	err = record_run(&o, &c, &status);
-	if (c.nr_pages || !err)
-		(o.json ? print_json : print_summary)(&c);
-	capture_free(&c);
-	return err && !status ? EXIT_FAIL : status;
+	return o.qemu || o.image || o.target ? record_both(NULL) : record_local();
 }

@@ -3,6 +3,7 @@
 #include "store/join.h"
 #include "base/vec.h"
 #include "base/diag.h"
+#include "wire/tracedat_write.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,8 @@
 struct joined {
 	struct source *part[2];
 	struct join_clock clock;
+	int32_t pids;		     /* added to the numbers of the second's tasks */
+	char *printks;		     /* the formats of both */
 	uint16_t id[SOURCE_ID_FAST]; /* of the second's types in the joined trace */
 	struct {
 		uint32_t type;	/* funcgraph_exit of this part, which has times in its record */
@@ -97,7 +100,7 @@ static void renumber(struct join_cursor *k, struct event *e)
 
 	e->type = id;
 	if (e->pid > 0)
-		e->pid += JOIN_PIDS;
+		e->pid += j->pids;
 	if (e->size >= 8) {
 		memcpy(k->record, &id, 2);
 		memcpy(k->record + 4, &e->pid, 4);
@@ -155,10 +158,11 @@ static uint64_t join_block_time(struct source *s, uint32_t stream, uint64_t bloc
 static void add_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
 {
 	struct source *s = arg;
+	int32_t more = ((struct joined *)s->priv)->pids;
 
-	tasks_set_comm(s->tasks, pid + JOIN_PIDS, comm, strlen(comm));
+	tasks_set_comm(s->tasks, pid + more, comm, strlen(comm));
 	if (tgid > 0)
-		tasks_set_tgid(s->tasks, pid + JOIN_PIDS, tgid + JOIN_PIDS);
+		tasks_set_tgid(s->tasks, pid + more, tgid + more);
 }
 
 static void keep_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
@@ -170,12 +174,35 @@ static void keep_task(int32_t pid, const char *comm, int32_t tgid, void *arg)
 		tasks_set_tgid(s->tasks, pid, tgid);
 }
 
+/* Formats of trace_printk(), by their addresses. */
+static void join_printks(struct source *s)
+{
+	struct joined *j = s->priv;
+	size_t bytes[2];
+
+	for (int i = 0; i < 2; i++) {
+		source_want_texts(j->part[i]);
+		bytes[i] = j->part[i]->texts[SOURCE_PRINTK].text
+				   ? j->part[i]->texts[SOURCE_PRINTK].bytes
+				   : 0;
+		printks_add_text(s->printks, j->part[i]->texts[SOURCE_PRINTK].text, bytes[i]);
+	}
+	j->printks = malloc(bytes[0] + bytes[1] + 1);
+	if (!j->printks)
+		return;
+	memcpy(j->printks, j->part[0]->texts[SOURCE_PRINTK].text, bytes[0]);
+	memcpy(j->printks + bytes[0], j->part[1]->texts[SOURCE_PRINTK].text, bytes[1]);
+	s->texts[SOURCE_PRINTK].text = j->printks;
+	s->texts[SOURCE_PRINTK].bytes = bytes[0] + bytes[1];
+}
+
 static void join_names(struct source *s, enum source_names what)
 {
 	struct joined *j = s->priv;
 
 	if (what != SOURCE_TASKS)
 		return;
+	join_printks(s);
 	for (int i = 0; i < 2; i++) {
 		struct source *p = j->part[i];
 		struct symbol sym;
@@ -196,6 +223,7 @@ static void join_close(struct source *s)
 		return;
 	source_close(j->part[0]);
 	source_close(j->part[1]);
+	free(j->printks);
 	free(j);
 }
 
@@ -317,6 +345,17 @@ static void join_exits(struct joined *j)
 	}
 }
 
+/* A process has many rings; those after the last one in use are empty. */
+static size_t used_streams(const struct source *p)
+{
+	size_t n = p->nr_streams;
+
+	for (bool lost = false; n && !lost && !p->streams[n - 1].nr_blocks; n -= !lost)
+		for (size_t i = 0; i < p->nr_stated; i++)
+			lost |= p->stated[i].stream == n - 1 && p->stated[i].lost;
+	return n;
+}
+
 static int join_streams(struct source *s, const char *buffer)
 {
 	struct joined *j = s->priv;
@@ -327,10 +366,11 @@ static int join_streams(struct source *s, const char *buffer)
 		return -ENOMEM;
 	for (int part = 0; part < 2; part++) {
 		const struct source *p = part ? b : a;
+		size_t nr = part ? used_streams(b) : a->nr_streams;
 
 		if (part && buffer && !source_add_buffer(s, buffer, ""))
 			return -ENOMEM;
-		for (size_t i = 0; i < p->nr_streams; i++) {
+		for (size_t i = 0; i < nr; i++) {
 			uint32_t cpu = p->streams[i].cpu + (part && !buffer ? cpus : 0);
 			struct stream *st = source_add_stream(s, cpu);
 
@@ -355,17 +395,27 @@ static void join_losses(struct source *s)
 	for (int part = 0; part < 2; part++) {
 		const struct source *p = j->part[part];
 
-		for (uint32_t i = 0; i < p->nr_streams; i++)
+		for (uint32_t i = 0; before + i < s->nr_streams && i < p->nr_streams; i++)
 			s->streams[before + i].counted = p->streams[i].counted;
 		for (size_t i = 0; i < p->nr_stated; i++) {
 			const struct loss *l = &p->stated[i];
 
+			if (l->stream != LOSS_ALL && before + l->stream >= s->nr_streams)
+				continue; /* nothing, of a stream that was skipped */
 			source_state_loss(s, l->stream == LOSS_ALL ? LOSS_ALL : before + l->stream,
 					  (enum loss_cause)l->cause, l->lost,
 					  (enum loss_bound)l->bound);
 		}
 		before += (uint32_t)p->nr_streams;
 	}
+}
+
+/* What the first says of itself. Its counters are stated with the others. */
+static void join_extras(struct source *s, const struct source *a)
+{
+	for (size_t i = 0; i < a->nr_extras; i++)
+		if (a->extras[i].id != FATHOM_DAT_CPUSTAT)
+			source_add_extra(s, a->extras[i].id, a->extras[i].data, a->extras[i].bytes);
 }
 
 static uint64_t first_time(const struct joined *j, uint32_t part)
@@ -416,7 +466,7 @@ static void join_recorded(struct source *s)
 
 			to = t > to ? t : to;
 		}
-		for (uint32_t i = 0; i < p->nr_streams; i++) {
+		for (uint32_t i = 0; before + i < s->nr_streams && i < p->nr_streams; i++) {
 			s->streams[before + i].recorded_from = from;
 			s->streams[before + i].recorded_to = to;
 		}
@@ -442,6 +492,7 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	j->part[0] = a;
 	j->part[1] = b;
 	j->clock = o->clock;
+	j->pids = o->same_tasks ? 0 : JOIN_PIDS;
 	if (o->clock.align) {
 		j->clock.offset_ns = 0;
 		j->clock.offset_ns = (int64_t)(first_time(j, 0) - first_time(j, 1));
@@ -454,6 +505,7 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	if (!err)
 		err = join_streams(s, o->buffer);
 	if (!err) {
+		join_extras(s, a);
 		join_losses(s);
 		join_recorded(s);
 	}

@@ -14,13 +14,15 @@ struct join_clock {
 
 struct join_options {
 	struct join_clock clock;
+	bool same_tasks; /* tasks of one number are one task: the second is a program under the first's kernel */
 	const char *
 		buffer; /* the second's streams go into a buffer of this name; NULL: they are further CPUs */
 };
 
 /*
  * Takes over both sources: closing the joined one closes them. Event types of the second whose number is taken get
- * another; tasks of the second are numbered from JOIN_PIDS on. NULL with a message; then both are closed.
+ * another; tasks of the second are numbered from JOIN_PIDS on, unless same_tasks. Its last streams are skipped if they are
+ * empty. NULL with a message; then both are closed.
  */
 struct source *join_open(struct source *a, struct source *b, const struct join_options *o);
 

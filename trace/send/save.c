@@ -203,6 +203,20 @@ static void save_stats(struct fathom_dat *d, const struct saver *s)
 	}
 }
 
+/* What trace.dat adds to its times, in digits as trace-cmd writes it. */
+static void save_offset(struct fathom_dat *d, const struct fathom_save *to)
+{
+	uint64_t ns = to->moment_ns - fathom_ticks_to_ns(to->moment_ticks);
+	struct fathom_text t;
+
+	fathom_text_init(&t, (char *)fathom_core.dump, fathom_core.dump_bytes);
+	if ((int64_t)ns < 0)
+		fathom_text_char(&t, '-');
+	fathom_text_u64(&t, (int64_t)ns < 0 ? -ns : ns, 0, ' ');
+	fathom_text_char(&t, 0);
+	fathom_dat_option(d, FATHOM_DAT_OFFSET, t.buf, (uint32_t)t.len);
+}
+
 static void save_options(struct fathom_dat *d, const struct saver *s)
 {
 	const char *release = fathom_core.config.release;
@@ -214,6 +228,8 @@ static void save_options(struct fathom_dat *d, const struct saver *s)
 	fathom_dat_option(d, FATHOM_DAT_UNAME, release, (uint32_t)fathom_strlen(release) + 1);
 	if (clock.mult != 1 || clock.shift)
 		fathom_dat_option(d, FATHOM_DAT_TSC2NSEC, &clock, sizeof(clock));
+	if (s->to->moment_ns)
+		save_offset(d, s->to);
 	save_stats(d, s);
 }
 

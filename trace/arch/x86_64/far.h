@@ -7,12 +7,13 @@
 
 #define FATHOM_FAR_JUMP(entry) "jmp *" #entry "@GOTPCREL(%rip)\n.balign 16, 0xcc\n"
 /* In the order of enum far_slot, site.c. */
-#define FATHOM_FAR_ASM                              \
-	FATHOM_FAR_JUMP(fathom_arch_entry_function) \
-	FATHOM_FAR_JUMP(fathom_arch_entry_graph)    \
-	FATHOM_FAR_JUMP(fathom_arch_entry_hijack)   \
-	FATHOM_FAR_JUMP(fathom_arch_entry_any)      \
-	FATHOM_FAR_JUMP(fathom_arch_exit_ret)       \
-	FATHOM_FAR_JUMP(fathom_arch_exit_tail)
+#define FATHOM_FAR_LIST(X)            \
+	X(fathom_arch_entry_function) \
+	X(fathom_arch_entry_graph)    \
+	X(fathom_arch_entry_hijack)   \
+	X(fathom_arch_entry_any)      \
+	X(fathom_arch_exit_ret)       \
+	X(fathom_arch_exit_tail)
+#define FATHOM_FAR_ASM FATHOM_FAR_LIST(FATHOM_FAR_JUMP)
 
 #endif

@@ -20,6 +20,9 @@ struct fathom_save {
 	uint8_t dying;
 	/* fathom_tracer_stats().shadow_full, if the tracers are linked: the file carries it as a loss. */
 	uint64_t calls_lost;
+	/* A moment of the trace's clock, in its ticks, and what another clock said then: the file's times are that clock's.
+	 * 0: they are the trace's own. */
+	uint64_t moment_ticks, moment_ns;
 };
 
 /*
