@@ -3,6 +3,7 @@
 #include "hooks.h"
 #include "kernel.h"
 #include "lock.h"
+#include "machine.h"
 #include "task.h"
 #include "port.h"
 #include "stream.h"
@@ -126,6 +127,9 @@ void port_init(uint32_t cpus)
 		err = fathom_beacon(0); /* a memory image of a dead kernel can be read */
 	if (err)
 		panic("tracing does not start: %d", err);
+#if LEVEL >= 6 /* tracing from the command line: it runs before the first task does */
+	fathom_boot(machine.cmdline);
+#endif
 	stream_init(cpus);
 }
 

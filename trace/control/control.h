@@ -103,7 +103,8 @@ struct ctl_state {
 	char *scratch;
 	uint32_t saved_cmdlines_size;
 	uint8_t ready;
-	uint64_t boot; /* fathom_core.boot of the init it belongs to */
+	uint8_t printk; /* events of the top go to the sink too: tracepoint_printk */
+	uint64_t boot;	/* fathom_core.boot of the init it belongs to */
 };
 extern struct ctl_state fathom_ctl;
 
@@ -119,6 +120,8 @@ struct ctl_instance *fathom_ctl_instance_at(uint32_t index); /* NULL if there is
 struct fathom_ring *fathom_ctl_ring(const struct ctl_instance *tr, uint32_t cpu);
 /* Does what the entry's flags ask for exist here? */
 int fathom_ctl_feature(uint32_t flags);
+
+int fathom_ctl_printk(int on); /* gate.c: 0 or an errno, -ENODEV without a sink */
 
 /* options.c: `at` of a node in options/. */
 uint32_t fathom_ctl_option_nth(uint32_t instance, uint32_t index); /* ~0 behind the last */

@@ -217,6 +217,7 @@ static uint64_t number_get(struct ctl_instance *tr, uint32_t which)
 	case CTL_NUMBER_STACK_MAX: return fathom_stack_max();
 	case CTL_NUMBER_STACK_ON: return (uint64_t)fathom_stack_tracer_is_on();
 	case CTL_NUMBER_PROFILE: return (uint64_t)fathom_profile_is_on();
+	case CTL_NUMBER_PRINTK: return fathom_ctl.printk;
 	default: return fathom_ctl.saved_cmdlines_size;
 	}
 }
@@ -237,6 +238,7 @@ static int number_set(struct ctl_instance *tr, uint32_t which, uint64_t v)
 	case CTL_NUMBER_STACK_MAX: fathom_stack_max_set(v); return 0;
 	case CTL_NUMBER_STACK_ON: return fathom_stack_tracer_set(v != 0);
 	case CTL_NUMBER_PROFILE: return fathom_profile_set(v != 0);
+	case CTL_NUMBER_PRINTK: return fathom_ctl_printk(v != 0);
 	default:
 		/* The table's size is fixed at init: a valid number is taken and changes nothing. */
 		return !v || v > NUMBER_PIDS_MAX ? -FATHOM_EINVAL : 0;

@@ -20,6 +20,7 @@ enum ctl_number_file {
 	CTL_NUMBER_STACK_MAX,
 	CTL_NUMBER_STACK_ON,
 	CTL_NUMBER_PROFILE,
+	CTL_NUMBER_PRINTK,
 };
 
 /* file_clock.c */

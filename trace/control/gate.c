@@ -12,6 +12,8 @@
  * G2  No lock is taken here. What is pointed to is unlinked before it is retired (pool.h, P1 and P2).
  */
 
+#define GATE_LINE 256 /* of tracepoint_printk, on the stack of what traces */
+
 static int gate_pid_passes(struct ctl_instance *tr, int32_t pid)
 {
 	const struct fathom_pids *only, *not ;
@@ -54,6 +56,30 @@ static void gate_copy(struct ctl_instance *tr, const void *record, uint32_t byte
 		fathom_stack_event_in(r, wire_context(record));
 }
 
+/*
+ * tracepoint_printk: the event as Linux prints it there, `name: text`. What the console itself traces on the way does not come
+ * back here.
+ */
+static __attribute__((noinline)) void gate_print(struct fathom_event *ev, const void *record,
+						 uint32_t bytes, uint32_t cpu)
+{
+	static uint8_t busy[FATHOM_CPUS_MAX];
+	char line[GATE_LINE], scratch[GATE_LINE];
+	struct fathom_text t, tmp;
+
+	if (busy[cpu])
+		return;
+	busy[cpu] = 1;
+	fathom_text_init(&t, line, sizeof(line) - 1);
+	fathom_text_init(&tmp, scratch, sizeof(scratch));
+	fathom_text_str(&t, ev->name);
+	fathom_text_str(&t, ": ");
+	fathom_event_print(ev, record, bytes, &t, &tmp);
+	line[t.len++] = '\n';
+	fathom_core.config.sink(fathom_core.config.sink_arg, line, t.len);
+	busy[cpu] = 0;
+}
+
 static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_t bytes)
 {
 	struct ctl_event *top = ev->control;
@@ -64,6 +90,8 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 	at = (uint32_t)(top - fathom_ctl.top.events);
 	fathom_pool_enter(cpu);
 	answer = gate_ask(&fathom_ctl.top, top, record, bytes, cpu);
+	if (fathom_ctl.printk && answer & FATHOM_GATE_KEEP)
+		gate_print(ev, record, bytes, cpu);
 	for (uint32_t i = 1; i <= FATHOM_INSTANCES_MAX; i++) {
 		/* Pairs with the release in state_instance_new(). */
 		struct ctl_instance *tr =
@@ -122,7 +150,7 @@ static int gate_needed(const struct ctl_instance *tr, const struct ctl_event *e)
 		return 1;
 	if (!e->on)
 		return 0;
-	return tr->index || e->filter || tr->pids[CTL_EVENT_PIDS] ||
+	return tr->index || fathom_ctl.printk || e->filter || tr->pids[CTL_EVENT_PIDS] ||
 	       tr->pids[CTL_EVENT_NOTRACE_PIDS];
 }
 
@@ -166,6 +194,21 @@ static int gate_site(const struct fathom_event *ev, const void *arg)
 	if (!top || fathom_event_is_internal(ev) || !m->in(m, event))
 		return -1;
 	return (gate_bits(event) | (ev->state & ~GATE_BITS)) != 0;
+}
+
+int fathom_ctl_printk(int on)
+{
+	int last = 0;
+
+	if (on && !fathom_core.config.sink)
+		return -FATHOM_ENODEV;
+	fathom_ctl.printk = (uint8_t)on;
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		int err = fathom_ctl_event_update(i);
+
+		last = err ? err : last;
+	}
+	return last;
 }
 
 int fathom_ctl_events_enable(const struct ctl_events *m, int on)

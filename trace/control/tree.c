@@ -41,6 +41,7 @@ static const char *const readme_text[] = {
 	"  tracing_thresh, tracing_max_latency - limits of the latency tracers, in us\n",
 	"  events/\n"
 	"   set_event\t\t- events by <system>:<event>; `!` takes away\n"
+	"   tracepoint_printk\t- 1: events go to the console too\n"
 	"   set_event_pid, set_event_notrace_pid - tasks whose events count, or not\n"
 	"   enable\t\t- 0 or 1, for all, a system or one event\n"
 	"   filter\t\t- expression over the fields: == != < <= > >= & ~ && || ! ( )\n"
@@ -118,6 +119,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"trace_pipe", 0440, 0, &fathom_ctl_trace_pipe, 0},
 	{"tracer_stats", 0440, CTL_TOP_ONLY | CTL_IF_FUNCTION, &fathom_ctl_tracer_stats, 0},
 	{"tracing_cpumask", 0640, 0, &fathom_ctl_cpumask, 0},
+	{"tracepoint_printk", 0640, CTL_TOP_ONLY, &fathom_ctl_number_file, CTL_NUMBER_PRINTK},
 	{"tracing_max_latency", 0640, 0, &fathom_ctl_number_file, CTL_NUMBER_MAX_LATENCY},
 	{"tracing_on", 0640, 0, &fathom_ctl_tracing_on, 0},
 	{"tracing_thresh", 0640, CTL_TOP_ONLY, &fathom_ctl_number_file, CTL_NUMBER_THRESH},

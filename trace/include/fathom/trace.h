@@ -209,6 +209,14 @@ int fathom_set(const char *path, const char *value);
 int fathom_get(const char *path, char *buf, size_t bytes);
 
 /*
+ * Tracing from the command line, before the first task: trace_event= ftrace= trace_buf_size= trace_instance= trace_options=
+ * trace_clock= ftrace_filter= ftrace_notrace= ftrace_graph_filter= ftrace_graph_notrace= tp_printk, as Linux has them (docs/TRACEFS.md).
+ * Other words of the line are not ours. How many could not be done; the sink gets a line for each. Context: init, after
+ * fathom_init(). (control/)
+ */
+int fathom_boot(const char *line);
+
+/*
  * Switch events on or off by "system:event", "system:*", "system:", "*:event", "event", "system" or "*"; parts may hold `*` and
  * `?`. Number of events matched; -EINVAL if none. Context: task.
  */
