@@ -33,8 +33,8 @@ struct capture_cpu {
 	bool counted;	  /* `stats` are the target's */
 	/* stats.read and stats.cleared when the recording began */
 	uint64_t read_before, cleared_before;
-	uint64_t taken;	  /* events that another reader of the target got */
-	uint64_t cleared; /* events that the target threw away unread ... */
+	uint64_t taken;	      /* events that another reader of the target got */
+	uint64_t cleared;     /* events that the target threw away unread ... */
 	bool cleared_unknown; /* ... and how many is not known */
 	/* in the file: capture_count() */
 	uint64_t events, missed;

@@ -282,9 +282,8 @@ static void print_summary(const struct capture *c)
 
 	for (uint32_t i = 0; i < c->nr_cpus; i++) {
 		const struct wire_stats *s = &c->cpus[i].stats;
-		uint64_t counted =
-			s->overwritten + s->full + s->nested + s->too_big + c->cpus[i].taken +
-			c->cpus[i].cleared;
+		uint64_t counted = s->overwritten + s->full + s->nested + s->too_big +
+				   c->cpus[i].taken + c->cpus[i].cleared;
 
 		events += c->cpus[i].events;
 		lost += counted > c->cpus[i].missed ? counted : c->cpus[i].missed;
