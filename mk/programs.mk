@@ -8,3 +8,11 @@ CHECK_FAST_DEPS += $(B)/program/busy
 .PHONY: programs-random
 programs-random: $(B)/test/unit/tools_bpf ## N=10000000 random eBPF programs under ASan and UBSan
 	@N=$(if $(filter command,$(firstword $(origin N))),$(N),10000000) $<
+
+# What programs cost inside a process, and their speed over a trace.
+$(B)/bench/programs: bench/programs.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc -O2 -DFATHOM_PATCH=1 $(USER_INC) $< $(B)/user/libfathom.a -o $@
+.PHONY: bench-programs
+bench-programs: $(B)/fathom $(B)/bench/programs $(B)/bench/gen_sched ## programs: cost of a count inside a process, events a second over a trace
+	@bench/programs.py

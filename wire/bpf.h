@@ -203,8 +203,7 @@ static inline uint32_t bpf_linear_bucket(int64_t min, int64_t max, int64_t step,
 
 	if (v < min)
 		return 0;
-	if (v >= max)
-		return bpf_linear_buckets(min, max, step) - 1;
+	v = v < max ? v : max;
 	return (uint32_t)fathom_bpf_quotient((uint64_t)v - (uint64_t)min, (uint64_t)step, &rest) +
 	       1;
 }
@@ -213,7 +212,7 @@ static inline uint32_t bpf_linear_bucket(int64_t min, int64_t max, int64_t step,
 struct bpf_machine {
 	uint64_t (*call)(struct bpf_machine *m, uint32_t helper, uint64_t a, uint64_t b, uint64_t c,
 			 uint64_t d, uint64_t e);
-	uint64_t budget; /* taken down by what was run; a run ends when it is used up */
+	uint32_t budget; /* taken down by what was run; a run ends when it is used up */
 	uint32_t loops;	 /* how often BPF_MAY_GOTO goes on, in one run */
 	uint64_t *stack; /* its lowest word */
 	uint32_t stack_bytes;
@@ -240,7 +239,7 @@ struct bpf_subject {
 	uint32_t stack_bytes;	/* that there are: a multiple of 8, BPF_STACK_BYTES or less */
 	const struct bpf_map_info *maps;
 	uint32_t nr_maps;
-	void *scratch; /* aligned to 8: 2 bytes an instruction, about 360 + 4 * stack_bytes a jump target */
+	void *scratch; /* aligned to 8: 2 bytes an instruction, 132 + 1.5 * stack_bytes a jump target */
 	uint32_t scratch_bytes;
 };
 

@@ -3,160 +3,128 @@
 #include "wire/cold.h"
 
 #include "wire/bpf_verify.h"
-#include "wire/div.h"
 
-static uint32_t bpf_bytes_of(uint8_t code)
+static uint32_t bpf_bytes_of(const struct bpf_insn *i)
 {
-	switch (BPF_SIZE(code)) {
-	case BPF_B: return 1;
-	case BPF_H: return 2;
-	case BPF_W: return 4;
-	default: return 8;
-	}
+	uint32_t size = BPF_SIZE(i->code);
+
+	return size == BPF_DW ? 8 : 4u >> (size >> 3);
 }
 
-static struct bpf_slot *bpf_slot_at(struct bpf_verifier *v, int64_t off)
+static struct bpf_reg *bpf_slot_at(struct bpf_verifier *v, int32_t off)
 {
-	return &v->now->slots[(uint64_t)(off + v->in->stack_bytes) / 8];
+	return &v->now[BPF_NR_REGS + (v->in->stack_bytes + (uint32_t)off) / 8];
 }
 
-/* Is [low, high + bytes) of the pointer inside its memory? */
-static int bpf_inside(struct bpf_verifier *v, const struct bpf_reg *r, int64_t low, int64_t high,
-		      uint64_t bytes, int write)
+/* The slot that the instruction takes as a whole, at `off` of the register; NULL: it is another kind of access. */
+static struct bpf_reg *bpf_slot_whole(struct bpf_verifier *v, const struct bpf_insn *i,
+				      const struct bpf_reg *r)
 {
+	int32_t off = r->low + i->off;
+
+	return r->kind == BPF_IS_STACK && r->low == r->high && BPF_SIZE(i->code) == BPF_DW &&
+			       !(off & 7) && off < 0 && off >= -(int32_t)v->in->stack_bytes
+		       ? bpf_slot_at(v, off)
+		       : 0;
+}
+
+/* On the stack: bytes become numbers of some value. If it is not sure which, what was not written stays so. */
+const char *fathom_bpf_touch(struct bpf_verifier *v, const struct bpf_reg *r, int32_t off,
+			     uint32_t bytes, int write)
+{
+	int32_t low = r->low + off, end = r->high + off + (int32_t)bytes, from = 0, to;
+	const char *why;
+
 	switch (r->kind) {
 	case BPF_IS_STACK:
-		return low < -(int64_t)v->in->stack_bytes || high + (int64_t)bytes > 0
-			       ? bpf_refuse(v, "outside the stack")
-			       : 0;
+		why = "outside the stack";
+		from = -(int32_t)v->in->stack_bytes;
+		to = 0;
+		break;
 	case BPF_IS_VALUE:
-		return low < 0 || (uint64_t)high + bytes > v->in->maps[r->map].value_bytes
-			       ? bpf_refuse(v, "outside the value of the map")
-			       : 0;
+		why = "outside the value of the map";
+		to = (int32_t)v->in->maps[r->map].value_bytes;
+		break;
 	case BPF_IS_CONTEXT:
 		if (write)
-			return bpf_refuse(v, "the context is read only");
-		return low < 0 || (uint64_t)high + bytes > v->in->context_bytes
-			       ? bpf_refuse(v, "outside the context")
-			       : 0;
-	case BPF_IS_MAY_NULL:
-		return bpf_refuse(v, "the result of a lookup is used before it is compared with 0");
-	case BPF_IS_NOTHING: return bpf_refuse(v, "register is not initialised");
-	default: return bpf_refuse(v, "not a pointer");
+			return "the context is read only";
+		why = "outside the context";
+		to = (int32_t)v->in->context_bytes;
+		break;
+	case BPF_IS_MAY_NULL: return "the result of a lookup was not compared with 0";
+	case BPF_IS_NOTHING: return "register is not initialised";
+	default: return "not a pointer";
 	}
-}
+	if (low < from || end > to)
+		return why;
+	for (; r->kind == BPF_IS_STACK && low < end; low++) {
+		struct bpf_reg *s = bpf_slot_at(v, low);
+		uint8_t bit = (uint8_t)(1u << (low & 7)), written = bpf_written(s);
 
-static int bpf_byte_is_written(struct bpf_verifier *v, int64_t off)
-{
-	struct bpf_slot *s = bpf_slot_at(v, off);
-
-	if (s->whole)
-		return !bpf_is_pointer(&s->reg);
-	return s->written >> ((uint64_t)off & 7) & 1;
-}
-
-static int bpf_stack_is_written(struct bpf_verifier *v, int64_t low, int64_t end)
-{
-	for (; low < end; low++)
-		if (!bpf_byte_is_written(v, low))
-			return bpf_refuse(v, "stack is read before it is written");
-	return 0;
-}
-
-/* Bytes become numbers of some value. If it is not sure which (`maybe`), what was not written stays so. */
-static void bpf_stack_write(struct bpf_verifier *v, int64_t low, int64_t end, int maybe)
-{
-	for (; low < end; low++) {
-		struct bpf_slot *s = bpf_slot_at(v, low);
-		uint8_t bit = (uint8_t)(1u << ((uint64_t)low & 7));
-
-		if (s->whole) {
-			s->written = bpf_is_pointer(&s->reg) ? 0 : 0xff;
-			s->whole = 0;
+		if (!write && !(written & bit))
+			return "stack is read before it is written";
+		if (write) {
+			*s = (struct bpf_reg){0};
+			s->map = r->low == r->high ? written | bit : written;
 		}
-		if (!maybe)
-			s->written |= bit;
 	}
-}
-
-/* Stack, context or value: [off, off + bytes) of the register may be read (and is numbers) or written. */
-int fathom_bpf_touch(struct bpf_verifier *v, const struct bpf_reg *r, int64_t off, uint64_t bytes,
-		     int write)
-{
-	int64_t low = (int64_t)r->low + off, high = (int64_t)r->high + off;
-	int err = bpf_inside(v, r, low, high, bytes, write);
-
-	if (err || r->kind != BPF_IS_STACK)
-		return err;
-	if (!write)
-		return bpf_stack_is_written(v, low, high + (int64_t)bytes);
-	bpf_stack_write(v, low, high + (int64_t)bytes, low != high);
 	return 0;
 }
 
-int fathom_bpf_load(struct bpf_verifier *v, const struct bpf_insn *i)
+const char *fathom_bpf_load(struct bpf_verifier *v, const struct bpf_insn *i)
 {
-	struct bpf_reg *r = &v->now->regs[BPF_SRC(i)], *d = &v->now->regs[BPF_DST(i)];
-	uint32_t bytes = bpf_bytes_of(i->code);
-	int64_t off = (int64_t)r->low + i->off;
-	int err;
+	const struct bpf_reg *r = &v->now[BPF_SRC(i)], *whole = bpf_slot_whole(v, i, r);
+	struct bpf_reg *d = &v->now[BPF_DST(i)];
+	uint32_t bytes = bpf_bytes_of(i);
+	const char *why;
 
-	if (r->kind == BPF_IS_STACK && r->low == r->high && bytes == 8 && !(off & 7) &&
-	    off >= -(int64_t)v->in->stack_bytes && off <= -8 && bpf_slot_at(v, off)->whole) {
-		*d = bpf_slot_at(v, off)->reg;
+	if (whole && whole->kind != BPF_IS_NOTHING) {
+		*d = *whole;
 		return 0;
 	}
-	err = fathom_bpf_touch(v, r, i->off, bytes, 0);
-	if (err)
-		return err;
-	*d = bytes == 8 || BPF_MODE(i->code) == BPF_MEMSX
-		     ? bpf_any_number()
-		     : bpf_number(0, wire_shl(1, bytes * 8) - 1);
-	return 0;
+	why = fathom_bpf_touch(v, r, i->off, bytes, 0);
+	if (bytes == 8 || BPF_MODE(i->code) == BPF_MEMSX)
+		fathom_bpf_number(d, BPF_LEAST, BPF_MOST);
+	else
+		fathom_bpf_number(d, 0, bytes == 4 ? BPF_MOST : (1 << bytes * 8) - 1);
+	return why;
 }
 
-int fathom_bpf_store(struct bpf_verifier *v, const struct bpf_insn *i)
+const char *fathom_bpf_store(struct bpf_verifier *v, const struct bpf_insn *i)
 {
-	struct bpf_reg *r = &v->now->regs[BPF_DST(i)], *s = &v->now->regs[BPF_SRC(i)];
-	struct bpf_reg imm = bpf_number((uint64_t)(int64_t)i->imm, (uint64_t)(int64_t)i->imm);
-	uint32_t bytes = bpf_bytes_of(i->code);
-	int64_t off = (int64_t)r->low + i->off;
-	int whole, err;
+	const struct bpf_reg *r = &v->now[BPF_DST(i)];
+	struct bpf_reg s = v->now[BPF_SRC(i)], *whole = bpf_slot_whole(v, i, r);
+	const char *why;
 
 	if (BPF_CLASS(i->code) == BPF_ST)
-		s = &imm;
-	if (s->kind == BPF_IS_NOTHING)
-		return bpf_refuse(v, "register is not initialised");
-	whole = r->kind == BPF_IS_STACK && r->low == r->high && bytes == 8 && !(off & 7);
-	if (bpf_is_pointer(s) && !whole)
-		return bpf_refuse(v, "a pointer can be kept only on the stack, as a whole");
-	err = fathom_bpf_touch(v, r, i->off, bytes, 1);
-	if (!err && whole) {
-		bpf_slot_at(v, off)->whole = 1;
-		bpf_slot_at(v, off)->reg = *s;
-	}
-	return err;
+		fathom_bpf_const(&s, i->imm);
+	if (s.kind == BPF_IS_NOTHING)
+		return "register is not initialised";
+	if (bpf_is_pointer(&s) && !whole)
+		return "a pointer is kept only whole, on the stack";
+	why = fathom_bpf_touch(v, r, i->off, bpf_bytes_of(i), 1);
+	if (whole)
+		*whole = s;
+	return why;
 }
 
-int fathom_bpf_atomic(struct bpf_verifier *v, const struct bpf_insn *i)
+const char *fathom_bpf_atomic(struct bpf_verifier *v, const struct bpf_insn *i)
 {
-	struct bpf_reg *r = &v->now->regs[BPF_DST(i)], *s = &v->now->regs[BPF_SRC(i)];
-	uint32_t bytes = bpf_bytes_of(i->code);
-	int err;
+	struct bpf_reg *r = &v->now[BPF_DST(i)], *s = &v->now[BPF_SRC(i)];
+	struct bpf_reg *got = i->imm == BPF_CMPXCHG ? &v->now[0] : s;
+	uint32_t bytes = bpf_bytes_of(i);
+	const char *why;
 
-	if (s->kind != BPF_IS_NUMBER ||
-	    (i->imm == BPF_CMPXCHG && v->now->regs[0].kind != BPF_IS_NUMBER))
-		return bpf_refuse(v, "an atomic operation takes numbers");
-	if (r->low != r->high || ((uint64_t)i->off + r->low) & (bytes - 1))
-		return bpf_refuse(v, "an atomic operation is not aligned");
-	err = fathom_bpf_touch(v, r, i->off, bytes, 0);
-	if (!err)
-		err = fathom_bpf_touch(v, r, i->off, bytes, 1);
-	if (i->imm == BPF_CMPXCHG)
-		v->now->regs[0] = bpf_any_number();
-	else if (i->imm & BPF_FETCH)
-		*s = bpf_any_number();
-	return err;
+	if (s->kind != BPF_IS_NUMBER || got->kind != BPF_IS_NUMBER)
+		return "an atomic operation takes numbers";
+	if (r->low != r->high || (uint32_t)(i->off + r->low) & (bytes - 1))
+		return "an atomic operation is not aligned";
+	why = fathom_bpf_touch(v, r, i->off, bytes, 0);
+	if (!why)
+		why = fathom_bpf_touch(v, r, i->off, bytes, 1);
+	if (i->imm & BPF_FETCH)
+		fathom_bpf_number(got, BPF_LEAST, BPF_MOST);
+	return why;
 }
 
 /* ---- calls ---- */
@@ -209,81 +177,70 @@ static const struct {
 };
 
 /* The bytes that argument n (BPF_ARG_READ, BPF_ARG_WRITE) must have: the bound of the next BPF_ARG_BYTES. */
-static int bpf_argument_memory(struct bpf_verifier *v, const uint8_t *args, uint32_t n)
+static const char *bpf_argument_memory(struct bpf_verifier *v, const uint8_t *args, uint32_t n)
 {
-	struct bpf_reg *r = &v->now->regs[n + 1];
-	uint32_t b = n;
+	struct bpf_reg *r = &v->now[n + 1], *bytes = r;
+	int write = args[n] == BPF_ARG_WRITE;
 
-	while (args[b] != BPF_ARG_BYTES)
-		b++;
-	if (v->now->regs[b + 1].kind != BPF_IS_NUMBER)
-		return bpf_refuse(v, "a helper's number of bytes is not a number");
-	if (v->now->regs[b + 1].high > 65536)
-		return bpf_refuse(v, "a helper's number of bytes has no bound");
-	if (!v->now->regs[b + 1].high)
-		return 0;
-	if (args[n] == BPF_ARG_WRITE && !bpf_is_const(&v->now->regs[b + 1]))
-		return bpf_refuse(v, "a helper's number of bytes to write is not constant");
-	return fathom_bpf_touch(v, r, 0, v->now->regs[b + 1].high, args[n] == BPF_ARG_WRITE);
+	for (; args[n] != BPF_ARG_BYTES; n++)
+		bytes++;
+	if (bytes->kind != BPF_IS_NUMBER)
+		return "a number of bytes is not a number";
+	if (bytes->low < 0 || bytes->high > 65536)
+		return "a number of bytes has no bound";
+	if (write && bytes->low != bytes->high)
+		return "a number of bytes to write is not constant";
+	return bytes->high ? fathom_bpf_touch(v, r, 0, (uint32_t)bytes->high, write) : 0;
 }
 
-static int bpf_argument(struct bpf_verifier *v, const uint8_t *args, uint32_t n, uint32_t kinds,
-			uint32_t *map)
+static const char *bpf_argument(struct bpf_verifier *v, const uint8_t *args, uint32_t n,
+				uint32_t kinds, uint8_t map)
 {
-	struct bpf_reg *r = &v->now->regs[n + 1];
+	const struct bpf_map_info *m = &v->in->maps[map];
+	struct bpf_reg *r = &v->now[n + 1];
+	uint32_t arg = args[n], bytes;
 
 	if (r->kind == BPF_IS_NOTHING)
-		return bpf_refuse(v, "a helper's argument is not initialised");
-	switch (args[n]) {
-	case BPF_ARG_NUMBER:
-	case BPF_ARG_BYTES:
-		return r->kind == BPF_IS_NUMBER
-			       ? 0
-			       : bpf_refuse(v, "a helper's argument is not a number");
-	case BPF_ARG_CONTEXT:
+		return "register is not initialised";
+	if (arg == BPF_ARG_NUMBER || arg == BPF_ARG_BYTES)
+		return r->kind == BPF_IS_NUMBER ? 0 : "argument is not a number";
+	if (arg == BPF_ARG_CONTEXT)
 		return r->kind == BPF_IS_CONTEXT && !r->low && !r->high
 			       ? 0
-			       : bpf_refuse(v, "a helper's argument is not the context");
-	case BPF_ARG_MAP:
-		*map = r->map;
+			       : "argument is not the context";
+	if (arg == BPF_ARG_MAP) {
 		if (r->kind != BPF_IS_MAP)
-			return bpf_refuse(v, "a helper's argument is not a map");
-		return kinds >> v->in->maps[r->map].kind & 1 &&
-				       (kinds != BPF_SUMS || v->in->maps[r->map].value_bytes >= 8)
+			return "argument is not a map";
+		return kinds >> m->kind & 1 && (kinds != BPF_SUMS || m->value_bytes >= 8)
 			       ? 0
-			       : bpf_refuse(v, "the helper does not work on this kind of map");
-	case BPF_ARG_KEY:
-		return v->in->maps[*map].key_bytes
-			       ? fathom_bpf_touch(v, r, 0, v->in->maps[*map].key_bytes, 0)
-			       : 0;
-	case BPF_ARG_VALUE: return fathom_bpf_touch(v, r, 0, v->in->maps[*map].value_bytes, 0);
-	default: return bpf_argument_memory(v, args, n);
+			       : "the helper does not take this kind of map";
 	}
+	if (arg != BPF_ARG_KEY && arg != BPF_ARG_VALUE)
+		return bpf_argument_memory(v, args, n);
+	bytes = arg == BPF_ARG_KEY ? m->key_bytes : m->value_bytes;
+	return bytes ? fathom_bpf_touch(v, r, 0, bytes, 0) : 0;
 }
 
-int fathom_bpf_call(struct bpf_verifier *v, const struct bpf_insn *i)
+const char *fathom_bpf_call(struct bpf_verifier *v, const struct bpf_insn *i)
 {
-	uint32_t h, n, map = 0, nr = sizeof(bpf_helpers) / sizeof(*bpf_helpers);
-	struct bpf_reg *r = v->now->regs;
-	int err;
+	uint32_t h = 0, n, nr = sizeof(bpf_helpers) / sizeof(*bpf_helpers);
+	struct bpf_reg *r = v->now;
+	uint8_t map = r[1].kind == BPF_IS_MAP ? r[1].map : 0;
+	const char *why;
 
-	for (h = 0; h < nr && bpf_helpers[h].helper != (uint32_t)i->imm; h++)
-		;
+	while (h < nr && bpf_helpers[h].helper != (uint32_t)i->imm)
+		h++;
 	if (h == nr)
-		return bpf_refuse(v, "no such helper");
+		return "no such helper";
 	for (n = 0; n < 5 && bpf_helpers[h].args[n]; n++) {
-		err = bpf_argument(v, bpf_helpers[h].args, n, bpf_helpers[h].kinds, &map);
-		if (err)
-			return err;
+		why = bpf_argument(v, bpf_helpers[h].args, n, bpf_helpers[h].kinds, map);
+		if (why)
+			return why;
 	}
 	for (n = 1; n <= 5; n++)
-		r[n] = bpf_nothing();
-	r[0] = bpf_any_number();
-	if (bpf_helpers[h].helper == BPF_MAP_LOOKUP) {
-		r[0].kind = BPF_IS_MAY_NULL;
-		r[0].map = (uint16_t)map;
-		r[0].id = v->at + 1;
-		r[0].low = r[0].high = 0;
-	}
+		r[n] = (struct bpf_reg){0};
+	fathom_bpf_number(r, BPF_LEAST, BPF_MOST);
+	if (bpf_helpers[h].helper == BPF_MAP_LOOKUP)
+		r[0] = (struct bpf_reg){BPF_IS_MAY_NULL, map, (uint16_t)v->at, 0, 0};
 	return 0;
 }

@@ -1,76 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* bpf_run.c -- run an eBPF program. */
+#include "wire/cold.h"
+
 #include "wire/bpf.h"
 #include "wire/div.h"
 
-/* Both forms of the second operand have a case of their own: the test would cost more than the operation. */
-#define BPF_ALU_CASES(op, expr64, expr32)                                         \
-	case BPF_ALU64 | op | BPF_K: {                                            \
-		uint64_t a = r[d], b = (uint64_t)(int64_t)i->imm;                 \
-		r[d] = expr64;                                                    \
-		break;                                                            \
-	}                                                                         \
-	case BPF_ALU64 | op | BPF_X: {                                            \
-		uint64_t a = r[d], b = r[s];                                      \
-		r[d] = expr64;                                                    \
-		break;                                                            \
-	}                                                                         \
-	case BPF_ALU | op | BPF_K:                                                \
-	case BPF_ALU | op | BPF_X: {                                              \
-		uint32_t a = (uint32_t)r[d],                                      \
-			 b = i->code & BPF_X ? (uint32_t)r[s] : (uint32_t)i->imm; \
-		r[d] = (uint32_t)(expr32);                                        \
-		break;                                                            \
-	}
-
-#define BPF_JUMP_CASES(op, cmp, type64, type32)                                        \
-	case BPF_JMP | op | BPF_K:                                                     \
-		if ((type64)r[d] cmp(type64)(int64_t) i->imm)                          \
-			goto jump;                                                     \
-		break;                                                                 \
-	case BPF_JMP | op | BPF_X:                                                     \
-		if ((type64)r[d] cmp(type64) r[s])                                     \
-			goto jump;                                                     \
-		break;                                                                 \
-	case BPF_JMP32 | op | BPF_K:                                                   \
-	case BPF_JMP32 | op | BPF_X:                                                   \
-		if ((type32)r[d] cmp(i->code & BPF_X ? (type32)r[s] : (type32)i->imm)) \
-			goto jump;                                                     \
-		break;
-
 /* Memory may be unaligned; a packed member makes the compiler do the right thing. */
-struct bpf_mem8 {
-	uint8_t v;
-} __attribute__((packed, may_alias));
-struct bpf_mem16 {
-	uint16_t v;
-} __attribute__((packed, may_alias));
-struct bpf_mem32 {
-	uint32_t v;
-} __attribute__((packed, may_alias));
-struct bpf_mem64 {
-	uint64_t v;
-} __attribute__((packed, may_alias));
-
-#define BPF_MEM_CASES(size, type, stype)                                                        \
-	case BPF_LDX | BPF_MEM | size:                                                          \
-		r[d] = ((const struct type *)(uintptr_t)(r[s] + (uint64_t)(int64_t)i->off))->v; \
-		break;                                                                          \
-	case BPF_LDX | BPF_MEMSX | size:                                                        \
-		r[d] = (uint64_t)(int64_t)(stype)((const struct type                            \
-							   *)(uintptr_t)(r[s] +                 \
-									 (uint64_t)(int64_t)    \
-										 i->off))       \
-			       ->v;                                                             \
-		break;                                                                          \
-	case BPF_ST | BPF_MEM | size:                                                           \
-		((struct type *)(uintptr_t)(r[d] + (uint64_t)(int64_t)i->off))->v =             \
-			(__typeof__(((struct type *)0)->v))i->imm;                              \
-		break;                                                                          \
-	case BPF_STX | BPF_MEM | size:                                                          \
-		((struct type *)(uintptr_t)(r[d] + (uint64_t)(int64_t)i->off))->v =             \
-			(__typeof__(((struct type *)0)->v))r[s];                                \
-		break;
+#define BPF_MEM_TYPE(bits)        \
+	struct bpf_mem##bits {    \
+		uint##bits##_t v; \
+	} __attribute__((packed, may_alias))
+BPF_MEM_TYPE(8);
+BPF_MEM_TYPE(16);
+BPF_MEM_TYPE(32);
+BPF_MEM_TYPE(64);
+/* Rare: made small, not fast. */
+#define BPF_RARE static __attribute__((cold, noinline))
+#define BPF_AT(bits, base) \
+	(((struct bpf_mem##bits *)(uintptr_t)((base) + (uint64_t)(int64_t)i->off))->v)
 
 /* The compiler's own would be a call into libgcc on riscv64. */
 static uint64_t bpf_reversed(uint64_t v, int bits)
@@ -88,27 +35,30 @@ static uint64_t bpf_swapped(const struct bpf_insn *i, uint64_t v)
 	int little = *(const uint8_t *)&one;
 	/* BPF_X of class ALU means "to big endian", BPF_K "to little endian"; class ALU64 always swaps. */
 	int swap = BPF_CLASS(i->code) == BPF_ALU64 || (i->code & BPF_X ? little : !little);
-	int bits = i->imm == 16 || i->imm == 32 ? i->imm : 64;
 
-	return swap	    ? bpf_reversed(v, bits)
-	       : bits == 64 ? v
-			    : v & (bits == 16 ? 0xffff : 0xffffffff);
+	return swap	      ? bpf_reversed(v, i->imm)
+	       : i->imm == 64 ? v
+			      : v & (i->imm == 16 ? 0xffff : 0xffffffff);
 }
 
-static uint64_t bpf_arithmetic(uint64_t v, uint32_t n)
+static uint64_t bpf_extended(uint64_t v, int bits)
 {
-	return (int64_t)v < 0 ? ~wire_shr(~v, n) : wire_shr(v, n);
+	return bits == 8    ? (uint64_t)(int8_t)v
+	       : bits == 16 ? (uint64_t)(int16_t)v
+	       : bits == 32 ? (uint64_t)(int32_t)v
+			    : v;
 }
 
-static uint64_t bpf_extended(uint64_t v, int16_t bits)
+/* In one place where it is long: registers of 32 bits. */
+#if UINTPTR_MAX > 0xffffffffu
+static inline
+#else
+BPF_RARE
+#endif
+	uint64_t
+	bpf_shift(uint64_t v, uint32_t n, int left)
 {
-	if (bits == 8)
-		return (uint64_t)(int64_t)(int8_t)v;
-	if (bits == 16)
-		return (uint64_t)(int64_t)(int16_t)v;
-	if (bits == 32)
-		return (uint64_t)(int64_t)(int32_t)v;
-	return v;
+	return left ? wire_shl(v, n) : wire_shr(v, n);
 }
 
 /* A 32-bit machine would call libgcc for it. */
@@ -118,20 +68,21 @@ uint64_t fathom_bpf_quotient(uint64_t a, uint64_t b, uint64_t *rest)
 	*rest = a % b;
 	return a / b;
 #else
-	uint64_t q = 0, r = 0;
-	int i;
+	uint64_t r = 0;
 
-	for (i = 63; i >= 0; i--) {
-		int top = r >> 63 & 1;
+	for (int i = 0; i < 64;
+	     i++) { /* what comes out of a above is replaced by the quotient below */
+		uint64_t top = r >> 63;
 
-		r = r << 1 | (wire_shr(a, (uint32_t)i) & 1);
+		r = r << 1 | a >> 63;
+		a <<= 1;
 		if (top || r >= b) {
 			r -= b;
-			q |= wire_shl(1, (uint32_t)i);
+			a |= 1;
 		}
 	}
 	*rest = r;
-	return q;
+	return a;
 #endif
 }
 
@@ -149,6 +100,56 @@ static uint64_t bpf_divide(uint64_t a, uint64_t b, int is_signed, int want_rest)
 	return minus_a != minus_b ? 0 - q : q;
 }
 
+/* Operations that are rare, or whose 32-bit form is not the low half of the 64-bit one. */
+BPF_RARE uint64_t bpf_operate(const struct bpf_insn *i, uint64_t a, uint64_t b)
+{
+	int op = BPF_OP(i->code), wide = BPF_CLASS(i->code) == BPF_ALU64;
+	int is_signed = op == BPF_ARSH || i->off;
+	uint32_t n = (uint32_t)b & (wide ? 63 : 31);
+	uint64_t sign;
+
+	if (op == BPF_MOV)
+		return bpf_extended(b, i->off);
+	if (op == BPF_END)
+		return bpf_swapped(i, a);
+	if (!wide) {
+		a = is_signed ? bpf_extended(a, 32) : (uint32_t)a;
+		b = is_signed ? bpf_extended(b, 32) : (uint32_t)b;
+	}
+	switch (op) {
+	case BPF_MUL: return a * b;
+	case BPF_DIV:
+	case BPF_MOD: return bpf_divide(a, b, is_signed, op == BPF_MOD);
+	case BPF_XOR: return a ^ b;
+	case BPF_NEG: return 0 - a;
+	case BPF_LSH: return bpf_shift(a, n, 1);
+	default: /* BPF_RSH, BPF_ARSH */
+		sign = is_signed && (int64_t)a < 0 ? UINT64_MAX : 0;
+		return bpf_shift(a ^ sign, n, 0) ^ sign;
+	}
+}
+
+static int bpf_jumps(const struct bpf_insn *i, uint64_t a, uint64_t b)
+{
+	if (BPF_CLASS(i->code) == BPF_JMP32) { /* in this place they compare as in the low one */
+		a <<= 32;
+		b <<= 32;
+	}
+	switch (BPF_OP(i->code)) {
+	case BPF_JEQ: return a == b;
+	case BPF_JNE: return a != b;
+	case BPF_JSET: return (a & b) != 0;
+	case BPF_JGT: return a > b;
+	case BPF_JGE: return a >= b;
+	case BPF_JLT: return a < b;
+	case BPF_JLE: return a <= b;
+	case BPF_JSGT: return (int64_t)a > (int64_t)b;
+	case BPF_JSGE: return (int64_t)a >= (int64_t)b;
+	case BPF_JSLT: return (int64_t)a < (int64_t)b;
+	default: return (int64_t)a <= (int64_t)b; /* BPF_JSLE */
+	}
+}
+
 static uint64_t bpf_changed(int32_t op, uint64_t old, uint64_t with, uint64_t expected)
 {
 	switch (op & 0xf0) {
@@ -164,7 +165,7 @@ static uint64_t bpf_changed(int32_t op, uint64_t old, uint64_t with, uint64_t ex
 typedef uint32_t bpf_alias32 __attribute__((may_alias));
 
 /* Other CPUs change the same value, and so do programs that interrupt this one. The verifier has seen that it is aligned. */
-static void bpf_atomic(const struct bpf_insn *i, uint64_t *r)
+BPF_RARE void bpf_atomic(const struct bpf_insn *i, uint64_t *r)
 {
 	uintptr_t at = (uintptr_t)(r[BPF_DST(i)] + (uint64_t)(int64_t)i->off);
 	uint64_t with = r[BPF_SRC(i)], was;
@@ -198,87 +199,159 @@ static void bpf_atomic(const struct bpf_insn *i, uint64_t *r)
 		r[BPF_SRC(i)] = was;
 }
 
+/* What is done with an instruction. All forms of one operation are one, so that the code is small; the switch has no gaps. */
+enum bpf_do {
+	BPF_DO_EXIT,
+	BPF_DO_OPERATE,
+	BPF_DO_ADD,
+	BPF_DO_SUB,
+	BPF_DO_RSH64,
+	BPF_DO_AND,
+	BPF_DO_OR,
+	BPF_DO_MOV,
+	BPF_DO_JUMPS,
+	BPF_DO_JA,
+	BPF_DO_JA32,
+	BPF_DO_MAY_GOTO,
+	BPF_DO_CALL,
+	BPF_DO_WIDE,
+	BPF_DO_ATOMIC,
+	BPF_DO_LOAD_SIGNED,
+	BPF_DO_LOAD8,
+	BPF_DO_LOAD16,
+	BPF_DO_LOAD32,
+	BPF_DO_LOAD64,
+	BPF_DO_STORE8,
+	BPF_DO_STORE16,
+	BPF_DO_STORE32,
+	BPF_DO_STORE64,
+};
+
+#define BPF_FORMS(narrow, wide, op, act)                                                     \
+	[narrow | op | BPF_K] = act, [narrow | op | BPF_X] = act, [wide | op | BPF_K] = act, \
+		       [wide | op | BPF_X] = act
+#define BPF_ALUS(op, act)  BPF_FORMS(BPF_ALU, BPF_ALU64, op, act)
+#define BPF_JUMPS(op, act) BPF_FORMS(BPF_JMP32, BPF_JMP, op, act)
+#define BPF_SIZES(size, bits)                                                   \
+	[BPF_LDX | BPF_MEM | size] = BPF_DO_LOAD##bits,                         \
+			     [BPF_ST | BPF_MEM | size] = BPF_DO_STORE##bits,    \
+			     [BPF_STX | BPF_MEM | size] = BPF_DO_STORE##bits,   \
+			     [BPF_LDX | BPF_MEMSX | size] = BPF_DO_LOAD_SIGNED, \
+			     [BPF_STX | BPF_ATOMIC | size] = BPF_DO_ATOMIC
+
+static const uint8_t bpf_do[256] = {
+	BPF_ALUS(BPF_ADD, BPF_DO_ADD),
+	BPF_ALUS(BPF_AND, BPF_DO_AND),
+	BPF_ALUS(BPF_OR, BPF_DO_OR),
+	BPF_ALUS(BPF_MOV, BPF_DO_MOV),
+	BPF_ALUS(BPF_SUB, BPF_DO_SUB),
+	BPF_ALUS(BPF_MUL, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_DIV, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_MOD, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_XOR, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_NEG, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_LSH, BPF_DO_OPERATE),
+	[BPF_ALU | BPF_RSH | BPF_K] = BPF_DO_OPERATE,
+	[BPF_ALU | BPF_RSH | BPF_X] = BPF_DO_OPERATE,
+	[BPF_ALU64 | BPF_RSH | BPF_K] = BPF_DO_RSH64,
+	[BPF_ALU64 | BPF_RSH | BPF_X] = BPF_DO_RSH64,
+	BPF_ALUS(BPF_ARSH, BPF_DO_OPERATE),
+	BPF_ALUS(BPF_END, BPF_DO_OPERATE),
+	BPF_JUMPS(BPF_JEQ, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JNE, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JGT, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JGE, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JLT, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JLE, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JSGT, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JSGE, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JSLT, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JSLE, BPF_DO_JUMPS),
+	BPF_JUMPS(BPF_JSET, BPF_DO_JUMPS),
+	BPF_SIZES(BPF_B, 8),
+	BPF_SIZES(BPF_H, 16),
+	BPF_SIZES(BPF_W, 32),
+	BPF_SIZES(BPF_DW, 64),
+	[BPF_LD_IMM64] = BPF_DO_WIDE,
+	[BPF_JMP | BPF_JA] = BPF_DO_JA,
+	[BPF_JMP32 | BPF_JA] = BPF_DO_JA32,
+	[BPF_MAY_GOTO] = BPF_DO_MAY_GOTO,
+	[BPF_JMP | BPF_CALL] = BPF_DO_CALL,
+};
+
+BPF_RARE uint64_t bpf_load_signed(const struct bpf_insn *i, uint64_t s)
+{
+	switch (BPF_SIZE(i->code)) {
+	case BPF_B: return bpf_extended(BPF_AT(8, s), 8);
+	case BPF_H: return bpf_extended(BPF_AT(16, s), 16);
+	default: return bpf_extended(BPF_AT(32, s), 32);
+	}
+}
+
+/* Of BPF_STX the register, of BPF_ST the immediate. */
+#define BPF_STORED (i->code & 1 ? s : (uint64_t)(int64_t)i->imm)
+
 uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, const void *context)
 {
 	uint64_t r[BPF_NR_REGS];
 	const struct bpf_insn *i = program;
-	uint64_t left = m->budget;
+	uint32_t left = m->budget;
 	uint32_t loops = m->loops;
 
+	r[0] = 0; /* as "source" of instructions that have none */
 	r[1] = (uintptr_t)context;
 	r[BPF_FP] = (uintptr_t)m->stack + m->stack_bytes;
 	for (;; i++) {
-		int d = BPF_DST(i), s = BPF_SRC(i);
+		uint64_t *d = &r[BPF_DST(i)], s = r[BPF_SRC(i)];
+		uint64_t b = i->code & BPF_X ? s : (uint64_t)(int64_t)i->imm;
 
 		if (!left--) {
 			m->budget = 0;
 			return 0;
 		}
-		switch (i->code) {
-			BPF_ALU_CASES(BPF_ADD, a + b, a + b)
-			BPF_ALU_CASES(BPF_SUB, a - b, a - b)
-			BPF_ALU_CASES(BPF_MUL, a * b, a * b)
-			BPF_ALU_CASES(BPF_OR, a | b, a | b)
-			BPF_ALU_CASES(BPF_AND, a & b, a & b)
-			BPF_ALU_CASES(BPF_XOR, a ^ b, a ^ b)
-			BPF_ALU_CASES(BPF_LSH, wire_shl(a, b & 63), a << (b & 31))
-			BPF_ALU_CASES(BPF_RSH, wire_shr(a, b & 63), a >> (b & 31))
-			BPF_ALU_CASES(BPF_ARSH, bpf_arithmetic(a, b & 63),
-				      (uint32_t)((int32_t)a >> (b & 31)))
-			BPF_ALU_CASES(BPF_DIV, bpf_divide(a, b, i->off, 0),
-				      i->off ? bpf_divide(bpf_extended(a, 32), bpf_extended(b, 32),
-							  1, 0)
-					     : bpf_divide(a, b, 0, 0))
-			BPF_ALU_CASES(BPF_MOD, bpf_divide(a, b, i->off, 1),
-				      i->off ? bpf_divide(bpf_extended(a, 32), bpf_extended(b, 32),
-							  1, 1)
-					     : bpf_divide(a, b, 0, 1))
-			BPF_ALU_CASES(BPF_MOV, ((void)a, bpf_extended(b, i->off)),
-				      ((void)a, bpf_extended(b, i->off)))
-		case BPF_ALU64 | BPF_NEG: r[d] = 0 - r[d]; break;
-		case BPF_ALU | BPF_NEG: r[d] = (uint32_t)(0 - r[d]); break;
-		case BPF_ALU | BPF_END | BPF_K:
-		case BPF_ALU | BPF_END | BPF_X:
-		case BPF_ALU64 | BPF_END | BPF_K:
-			r[d] = bpf_swapped(i, r[d]);
-			break;
-			BPF_MEM_CASES(BPF_B, bpf_mem8, int8_t)
-			BPF_MEM_CASES(BPF_H, bpf_mem16, int16_t)
-			BPF_MEM_CASES(BPF_W, bpf_mem32, int32_t)
-			BPF_MEM_CASES(BPF_DW, bpf_mem64, int64_t)
-		case BPF_STX | BPF_ATOMIC | BPF_W:
-		case BPF_STX | BPF_ATOMIC | BPF_DW: bpf_atomic(i, r); break;
-		case BPF_LD_IMM64:
-			r[d] = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
-			i++;
-			break;
-		case BPF_JMP | BPF_JA: goto jump;
-		case BPF_MAY_GOTO:
-			if (!loops)
-				goto jump;
-			loops--;
-			break;
-		case BPF_JMP32 | BPF_JA:
-			i += i->imm;
-			break;
-			BPF_JUMP_CASES(BPF_JEQ, ==, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JNE, !=, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JGT, >, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JGE, >=, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JLT, <, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JLE, <=, uint64_t, uint32_t)
-			BPF_JUMP_CASES(BPF_JSGT, >, int64_t, int32_t)
-			BPF_JUMP_CASES(BPF_JSGE, >=, int64_t, int32_t)
-			BPF_JUMP_CASES(BPF_JSLT, <, int64_t, int32_t)
-			BPF_JUMP_CASES(BPF_JSLE, <=, int64_t, int32_t)
-			BPF_JUMP_CASES(BPF_JSET, &, uint64_t, uint32_t)
-		case BPF_JMP | BPF_CALL:
+		switch (bpf_do[i->code]) {
+		case BPF_DO_ADD: b += *d; break;
+		case BPF_DO_SUB: b = *d - b; break;
+		case BPF_DO_AND: b &= *d; break;
+		case BPF_DO_OR: b |= *d; break;
+		case BPF_DO_MOV:
+			if (!i->off)
+				break;
+			/* fall through */
+		case BPF_DO_OPERATE: b = bpf_operate(i, *d, b); break;
+		case BPF_DO_RSH64: b = bpf_shift(*d, (uint32_t)b & 63, 0); break;
+		case BPF_DO_JUMPS:
+			if (bpf_jumps(i, *d, b))
+				i += i->off;
+			continue;
+		case BPF_DO_MAY_GOTO:
+			if (loops) {
+				loops--;
+				continue;
+			}
+			/* fall through */
+		case BPF_DO_JA: i += i->off; continue;
+		case BPF_DO_JA32: i += i->imm; continue;
+		case BPF_DO_CALL:
 			r[0] = m->call(m, (uint32_t)i->imm, r[1], r[2], r[3], r[4], r[5]);
-			break;
-		default: /* BPF_JMP | BPF_EXIT */ m->budget = left; return r[0];
+			continue;
+		case BPF_DO_WIDE:
+			*d = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
+			i++;
+			continue;
+		case BPF_DO_ATOMIC: bpf_atomic(i, r); continue;
+		case BPF_DO_LOAD8: *d = BPF_AT(8, s); continue;
+		case BPF_DO_LOAD16: *d = BPF_AT(16, s); continue;
+		case BPF_DO_LOAD32: *d = BPF_AT(32, s); continue;
+		case BPF_DO_LOAD64: *d = BPF_AT(64, s); continue;
+		case BPF_DO_LOAD_SIGNED: *d = bpf_load_signed(i, s); continue;
+		case BPF_DO_STORE8: BPF_AT(8, *d) = (uint8_t)BPF_STORED; continue;
+		case BPF_DO_STORE16: BPF_AT(16, *d) = (uint16_t)BPF_STORED; continue;
+		case BPF_DO_STORE32: BPF_AT(32, *d) = (uint32_t)BPF_STORED; continue;
+		case BPF_DO_STORE64: BPF_AT(64, *d) = BPF_STORED; continue;
+		case BPF_DO_EXIT: m->budget = left; return r[0];
+		default: __builtin_unreachable();
 		}
-		continue;
-	jump:
-		i += i->off;
+		*d = BPF_CLASS(i->code) == BPF_ALU64 ? b : (uint32_t)b;
 	}
 }

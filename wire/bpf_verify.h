@@ -17,10 +17,9 @@
  *   V3  A pointer is never stored where the program could read it as a number, nor returned, nor changed but by adding a
  *       bounded number: a program cannot make up an address, nor tell one.
  *   V4  Memory is read only after it was written, on the stack byte by byte.
+ *
+ * Functions that check something return why it is refused, or NULL.
  */
-
-#define BPF_EINVAL_ 22
-#define BPF_ENOMEM_ 12
 
 enum bpf_kind {
 	BPF_IS_NOTHING, /* never written, or different things on different ways */
@@ -32,64 +31,30 @@ enum bpf_kind {
 	BPF_IS_MAP,
 };
 
+/* Bounds that nothing is known of. A number's bounds are those of its 64 bits as a signed number. */
+#define BPF_LEAST INT32_MIN
+#define BPF_MOST  INT32_MAX
+
+/* A register, or eight bytes of the stack. */
 struct bpf_reg {
 	uint8_t kind;
-	uint16_t map;
-	uint32_t
+	uint8_t map; /* of BPF_IS_VALUE and the next; of nothing on the stack: which bytes were written, a bit each */
+	uint16_t
 		id; /* of BPF_IS_MAY_NULL: the same for copies, so that a test of one is a test of all */
-	uint64_t low, high; /* BPF_IS_NUMBER: unsigned bounds; pointers: signed offsets */
-};
-
-struct bpf_slot {
-	uint8_t written; /* a bit per byte, when it is not a whole register */
-	uint8_t whole;	 /* holds `reg` */
-	struct bpf_reg reg;
-};
-
-struct bpf_state {
-	struct bpf_reg regs[BPF_NR_REGS];
-	struct bpf_slot slots[]; /* from the lowest; verifier.nr_slots */
+	int32_t low, high;
 };
 
 struct bpf_verifier {
 	const struct bpf_subject *in;
-	struct bpf_verdict *out;
 	uint32_t at;
-	uint32_t nr_slots, state_bytes;
-	struct bpf_state *now,
-		*other;	 /* of the instruction at hand; of the other way out of a test */
-	int reached;	 /* `now` is a state that can be */
-	uint16_t *label; /* per instruction: 1 + number of its state, 0: not a jump target */
-	uint8_t *states; /* each: one byte that says that something is in it, 7 unused, the state */
-	uint32_t nr_states, room_states;
-	int again; /* a state before the instruction at hand has grown */
+	uint32_t nr;		     /* registers and slots of a state; slots from the lowest */
+	struct bpf_reg *now, *other; /* the state here; of the other way out of a test */
+	int reached;		     /* `now` is a state that can be */
+	uint16_t *label;	/* per instruction: 1 + number of its state, 0: not a jump target */
+	struct bpf_reg *states; /* the frame pointer of one is nothing until a way leads there */
+	uint32_t nr_states;
+	int again; /* a state before this instruction has grown */
 };
-
-static inline int bpf_refuse(struct bpf_verifier *v, const char *why)
-{
-	v->out->at = v->at;
-	v->out->why = why;
-	return -BPF_EINVAL_;
-}
-
-static inline struct bpf_reg bpf_number(uint64_t low, uint64_t high)
-{
-	struct bpf_reg r = {BPF_IS_NUMBER, 0, 0, low, high};
-
-	return r;
-}
-
-static inline struct bpf_reg bpf_any_number(void)
-{
-	return bpf_number(0, UINT64_MAX);
-}
-
-static inline struct bpf_reg bpf_nothing(void)
-{
-	struct bpf_reg r = {BPF_IS_NOTHING, 0, 0, 0, 0};
-
-	return r;
-}
 
 static inline int bpf_is_pointer(const struct bpf_reg *r)
 {
@@ -99,6 +64,12 @@ static inline int bpf_is_pointer(const struct bpf_reg *r)
 static inline int bpf_is_const(const struct bpf_reg *r)
 {
 	return r->kind == BPF_IS_NUMBER && r->low == r->high;
+}
+
+/* The bytes of it that a program may read as numbers. */
+static inline uint8_t bpf_written(const struct bpf_reg *r)
+{
+	return r->kind == BPF_IS_NOTHING ? r->map : r->kind == BPF_IS_NUMBER ? 0xff : 0;
 }
 
 static inline int bpf_is_wide(const struct bpf_insn *i)
@@ -111,16 +82,19 @@ static inline int64_t bpf_target_of(const struct bpf_insn *i, uint32_t at)
 	return (int64_t)at + 1 + (i->code == (BPF_JMP32 | BPF_JA) ? i->imm : i->off);
 }
 
-/* bpf_form.c: what can be seen without running; numbers the jump targets. 0, -EINVAL, -ENOMEM. */
-int fathom_bpf_form(struct bpf_verifier *v);
+/* bpf_form.c: what can be seen without running; numbers the jump targets. */
+const char *fathom_bpf_form(struct bpf_verifier *v);
 /* bpf_memory.c: [off, off + bytes) of the register may be read (and is numbers) or written. */
-int fathom_bpf_touch(struct bpf_verifier *v, const struct bpf_reg *r, int64_t off, uint64_t bytes,
-		     int write);
-int fathom_bpf_load(struct bpf_verifier *v, const struct bpf_insn *i);
-int fathom_bpf_store(struct bpf_verifier *v, const struct bpf_insn *i);
-int fathom_bpf_atomic(struct bpf_verifier *v, const struct bpf_insn *i);
-int fathom_bpf_call(struct bpf_verifier *v, const struct bpf_insn *i);
+const char *fathom_bpf_touch(struct bpf_verifier *v, const struct bpf_reg *r, int32_t off,
+			     uint32_t bytes, int write);
+const char *fathom_bpf_load(struct bpf_verifier *v, const struct bpf_insn *i);
+const char *fathom_bpf_store(struct bpf_verifier *v, const struct bpf_insn *i);
+const char *fathom_bpf_atomic(struct bpf_verifier *v, const struct bpf_insn *i);
+const char *fathom_bpf_call(struct bpf_verifier *v, const struct bpf_insn *i);
 /* bpf_numbers.c: what operations make of numbers and pointers. */
-int fathom_bpf_alu(struct bpf_verifier *v, const struct bpf_insn *i);
+const char *fathom_bpf_alu(struct bpf_verifier *v, const struct bpf_insn *i);
+/* A number within the bounds; k, as far as bounds can tell. */
+void fathom_bpf_number(struct bpf_reg *r, int32_t low, int32_t high);
+void fathom_bpf_const(struct bpf_reg *r, int64_t k);
 
 #endif

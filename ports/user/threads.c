@@ -310,8 +310,11 @@ uint32_t fathom_user_attach(void)
 }
 #endif
 
+static int32_t threads_group; /* getpid() is a system call */
+
 void user_threads_start(uint32_t nr_cpus)
 {
+	threads_group = getpid();
 	if (!threads_have_key)
 		threads_have_key = !pthread_key_create(&threads_key, thread_detach);
 	atomic_store(&threads_refused, 0);
@@ -356,5 +359,5 @@ int user_thread_name(int32_t pid, char buf[16])
 /* Not every record is of this process: others may write to trace_marker. */
 int32_t user_thread_group(int32_t pid)
 {
-	return pid > 0 && threads_find_name(pid) ? getpid() : 0;
+	return pid > 0 && (pid == fathom_user_tid || threads_find_name(pid)) ? threads_group : 0;
 }

@@ -255,10 +255,8 @@ static const struct hostile hostiles[] = {
 	CASE("arithmetic with a pointer", 0, ALU32(BPF_ADD, 1, 2), RETURN0),
 	CASE("part of a pointer", 0, I(BPF_ALU | BPF_MOV | BPF_X, 0, 1, 0, 0), EXIT),
 	CASE("arithmetic with a pointer", 1, MOVX(2, 10), ALUX(BPF_SUB, 2, 1), RETURN0),
-	CASE("a pointer can be kept only on the stack, as a whole", 0, STX(BPF_W, 10, -8, 1),
-	     RETURN0),
-	CASE("a pointer can be kept only on the stack, as a whole", 0, STX(BPF_DW, 10, -12, 1),
-	     RETURN0),
+	CASE("a pointer is kept only whole, on the stack", 0, STX(BPF_W, 10, -8, 1), RETURN0),
+	CASE("a pointer is kept only whole, on the stack", 0, STX(BPF_DW, 10, -12, 1), RETURN0),
 	CASE("stack is read before it is written", 1, STX(BPF_DW, 10, -8, 1), LDX(BPF_W, 0, 10, -8),
 	     EXIT),
 	CASE("outside the context", 3, STX(BPF_DW, 10, -8, 1), LDX(BPF_DW, 2, 10, -8),
@@ -299,9 +297,9 @@ static const struct hostile hostiles[] = {
 	/* maps */
 	CASE("", 0, ST(BPF_DW, 10, -8, 1), MAPREF(1, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -8),
 	     CALL(BPF_MAP_LOOKUP), JMP(BPF_JEQ, 0, 0, 1), LDX(BPF_DW, 0, 0, 0), RETURN0),
-	CASE("the result of a lookup is used before it is compared with 0", 6,
-	     ST(BPF_DW, 10, -8, 1), MAPREF(1, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -8),
-	     CALL(BPF_MAP_LOOKUP), LDX(BPF_DW, 0, 0, 0), EXIT),
+	CASE("the result of a lookup was not compared with 0", 6, ST(BPF_DW, 10, -8, 1),
+	     MAPREF(1, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -8), CALL(BPF_MAP_LOOKUP),
+	     LDX(BPF_DW, 0, 0, 0), EXIT),
 	CASE("outside the value of the map", 7, ST(BPF_DW, 10, -8, 1), MAPREF(1, 0), MOVX(2, 10),
 	     ALU(BPF_ADD, 2, -8), CALL(BPF_MAP_LOOKUP), JMP(BPF_JEQ, 0, 0, 1), LDX(BPF_DW, 0, 0, 1),
 	     RETURN0),
@@ -314,16 +312,14 @@ static const struct hostile hostiles[] = {
 	     CALL(BPF_MAP_LOOKUP), RETURN0),
 	CASE("no such map", 0, MAPREF(1, 3), RETURN0),
 	CASE("no such map", 0, MAPREF(1, -1), RETURN0),
-	CASE("a helper's argument is not a map", 2, MOV(1, 0), MOVX(2, 10), CALL(BPF_MAP_DELETE),
-	     RETURN0),
-	CASE("a helper's argument is not a number", 0, CALL(BPF_EMIT), RETURN0),
-	CASE("a helper's argument is not initialised", 1, MOV(1, 0), CALL(BPF_EMIT), RETURN0),
-	CASE("a helper's argument is not initialised", 2, MAPREF(1, 2), CALL(BPF_MAP_DELETE),
-	     RETURN0),
+	CASE("argument is not a map", 2, MOV(1, 0), MOVX(2, 10), CALL(BPF_MAP_DELETE), RETURN0),
+	CASE("argument is not a number", 0, CALL(BPF_EMIT), RETURN0),
+	CASE("register is not initialised", 1, MOV(1, 0), CALL(BPF_EMIT), RETURN0),
+	CASE("register is not initialised", 2, MAPREF(1, 2), CALL(BPF_MAP_DELETE), RETURN0),
 	CASE("", 0, MAPREF(1, 2), MOVX(2, 10), MOV(3, 1), CALL(BPF_MAP_ADD), RETURN0),
-	CASE("a helper's argument is not a number", 4, MAPREF(1, 2), MOVX(2, 10), MOVX(3, 10),
+	CASE("argument is not a number", 4, MAPREF(1, 2), MOVX(2, 10), MOVX(3, 10),
 	     CALL(BPF_MAP_ADD), RETURN0),
-	CASE("a helper's argument is not the context", 3, MOVX(1, 10), MOV(2, 0), MOV(3, 0),
+	CASE("argument is not the context", 3, MOVX(1, 10), MOV(2, 0), MOV(3, 0),
 	     CALL(BPF_STACK_ID), RETURN0),
 	CASE("no such helper", 0, CALL(4242), RETURN0),
 	CASE("no such helper", 0, CALL(-1), RETURN0),
@@ -332,20 +328,19 @@ static const struct hostile hostiles[] = {
 	     LDX(BPF_DW, 0, 10, -16), EXIT),
 	CASE("outside the stack", 3, MOVX(1, 10), ALU(BPF_ADD, 1, -16), MOV(2, 17), CALL(BPF_COMM),
 	     RETURN0),
-	CASE("a helper's number of bytes has no bound", 3, MOVX(7, 1), MOVX(1, 10),
-	     LDX(BPF_DW, 2, 7, 0), CALL(BPF_COMM), RETURN0),
-	CASE("a helper's number of bytes has no bound", 2, MOVX(1, 10), MOV(2, -1), CALL(BPF_COMM),
-	     RETURN0),
+	CASE("a number of bytes has no bound", 3, MOVX(7, 1), MOVX(1, 10), LDX(BPF_DW, 2, 7, 0),
+	     CALL(BPF_COMM), RETURN0),
+	CASE("a number of bytes has no bound", 2, MOVX(1, 10), MOV(2, -1), CALL(BPF_COMM), RETURN0),
 	CASE("stack is read before it is written", 4, MOV(1, 0), MOVX(2, 10), ALU(BPF_ADD, 2, -8),
 	     MOV(3, 8), CALL(BPF_EMIT), RETURN0),
 	CASE("", 0, MOV(1, 0), MOVX(2, 10), MOV(3, 0), CALL(BPF_EMIT), RETURN0),
 	/* flow */
 	CASE("jump out of the program", 0, JA(5), RETURN0),
 	CASE("jump out of the program", 0, JA(-2), RETURN0),
-	CASE("jump into the middle of an instruction", 0, JA(1), MAPREF(1, 0), RETURN0),
-	CASE("loop without may_goto: it cannot be shown to end", 1, MOV(0, 0), JA(-2), EXIT),
-	CASE("loop without may_goto: it cannot be shown to end", 2, MOV(0, 0), ALU(BPF_ADD, 0, 1),
-	     JMP(BPF_JLT, 0, 9, -2), EXIT),
+	CASE("jump into an instruction's middle", 0, JA(1), MAPREF(1, 0), RETURN0),
+	CASE("loop without may_goto", 1, MOV(0, 0), JA(-2), EXIT),
+	CASE("loop without may_goto", 2, MOV(0, 0), ALU(BPF_ADD, 0, 1), JMP(BPF_JLT, 0, 9, -2),
+	     EXIT),
 	CASE("", 0, MOV(0, 0), MAY(2), ALU(BPF_ADD, 0, 1), JA(-3), EXIT),
 	CASE("outside the context", 3, MOV(0, 0), MAY(3), ALU(BPF_ADD, 1, 1), LDX(BPF_B, 0, 1, 23),
 	     JA(-4), EXIT),
@@ -362,20 +357,18 @@ static const struct hostile hostiles[] = {
 	CASE("no such register", 0, MOV(11, 1), RETURN0),
 	CASE("no such register", 0, MOVX(0, 15), EXIT),
 	CASE("unknown operation", 0, I(BPF_ALU64 | 0xe0, 0, 0, 0, 0), RETURN0),
-	CASE("unknown jump", 0, I(BPF_JMP32 | 0xe0, 0, 0, 0, 0), RETURN0),
-	CASE("unknown load", 0, I(BPF_LD | 0x20, 0, 0, 0, 0), RETURN0),
-	CASE("unknown kind of memory access", 0, I(BPF_LDX | 0x40, 0, 1, 0, 0), RETURN0),
-	CASE("unknown kind of memory access", 0, I(BPF_STX | BPF_MEMSX, 10, 1, -8, 0), RETURN0),
-	CASE("unknown kind of memory access", 0, I(BPF_LDX | BPF_MEMSX | BPF_DW, 0, 1, 0, 0),
-	     RETURN0),
+	CASE("unknown operation", 0, I(BPF_JMP32 | 0xe0, 0, 0, 0, 0), RETURN0),
+	CASE("unknown operation", 0, I(BPF_LD | 0x20, 0, 0, 0, 0), RETURN0),
+	CASE("unknown operation", 0, I(BPF_LDX | 0x40, 0, 1, 0, 0), RETURN0),
+	CASE("unknown operation", 0, I(BPF_STX | BPF_MEMSX, 10, 1, -8, 0), RETURN0),
+	CASE("unknown operation", 0, I(BPF_LDX | BPF_MEMSX | BPF_DW, 0, 1, 0, 0), RETURN0),
 	CASE("half of a wide instruction", 2, MOV(0, 0), EXIT, I(BPF_LD_IMM64, 0, 0, 0, 0)),
 	CASE("half of a wide instruction", 0, I(BPF_LD_IMM64, 0, 0, 0, 0), MOV(0, 0), EXIT),
 	CASE("unused fields are not zero", 0, I(BPF_ALU64 | BPF_MOV | BPF_K, 0, 3, 0, 0), EXIT),
 	CASE("unused fields are not zero", 1, MOV(0, 0), I(BPF_JMP | BPF_EXIT, 0, 0, 0, 1)),
-	CASE("byte swap of an unknown width", 1, MOV(0, 0), I(BPF_ALU | BPF_END, 0, 0, 0, 24),
-	     EXIT),
-	CASE("call of an unknown kind", 0, I(BPF_JMP | BPF_CALL, 0, 1, 0, 1), RETURN0),
-	CASE("unknown atomic operation", 1, ST(BPF_DW, 10, -8, 0),
+	CASE("unknown width", 1, MOV(0, 0), I(BPF_ALU | BPF_END, 0, 0, 0, 24), EXIT),
+	CASE("unused fields are not zero", 0, I(BPF_JMP | BPF_CALL, 0, 1, 0, 1), RETURN0),
+	CASE("unknown operation", 1, ST(BPF_DW, 10, -8, 0),
 	     I(BPF_STX | BPF_ATOMIC | BPF_DW, 10, 0, -8, 0x70), RETURN0),
 	CASE("an atomic operation takes numbers", 1, ST(BPF_DW, 10, -8, 0),
 	     I(BPF_STX | BPF_ATOMIC | BPF_DW, 10, 1, -8, BPF_ADD), RETURN0),
@@ -446,8 +439,8 @@ TEST(every_access_at_every_edge)
 		REFUSED("not a pointer", 1, MOV(5, 4096), ST(z, 5, 0, 0), RETURN0);
 		REFUSED("the frame pointer cannot be changed", 0, LDX(z, 10, 1, 0), RETURN0);
 		if (n < 8)
-			REFUSED("a pointer can be kept only on the stack, as a whole", 0,
-				STX(z, 10, -8, 1), RETURN0);
+			REFUSED("a pointer is kept only whole, on the stack", 0, STX(z, 10, -8, 1),
+				RETURN0);
 	}
 }
 
@@ -472,8 +465,7 @@ TEST(every_operation_on_a_pointer)
 		REFUSED("register is not initialised", 0, JMP(op, 3, 0, 0), RETURN0);
 		REFUSED("jump out of the program", 1, MOV(2, 0), JMP(op, 2, 0, 100), RETURN0);
 		REFUSED("jump out of the program", 1, MOV(2, 0), JMP(op, 2, 0, -100), RETURN0);
-		REFUSED("loop without may_goto: it cannot be shown to end", 1, MOV(2, 0),
-			JMP(op, 2, 0, -1), RETURN0);
+		REFUSED("loop without may_goto", 1, MOV(2, 0), JMP(op, 2, 0, -1), RETURN0);
 	}
 }
 
@@ -489,20 +481,19 @@ TEST(every_helper_without_its_arguments)
 		     {BPF_RING_OUTPUT, 0}, {BPF_RING_OUTPUT, 1}, {BPF_RING_OUTPUT, 2}};
 
 	for (uint32_t i = 0; i < sizeof(maps_first) / sizeof(*maps_first); i++) {
-		REFUSED("a helper's argument is not a map", 0, CALL(maps_first[i]), RETURN0);
-		REFUSED("a helper's argument is not a map", 1, MOV(1, 0), CALL(maps_first[i]),
-			RETURN0);
+		REFUSED("argument is not a map", 0, CALL(maps_first[i]), RETURN0);
+		REFUSED("argument is not a map", 1, MOV(1, 0), CALL(maps_first[i]), RETURN0);
 		if (i < 4)
-			REFUSED("a helper's argument is not initialised", 2, MAPREF(1, 0),
-				CALL(maps_first[i]), RETURN0);
+			REFUSED("register is not initialised", 2, MAPREF(1, 0), CALL(maps_first[i]),
+				RETURN0);
 	}
-	REFUSED("a helper's number of bytes is not a number", 0, CALL(BPF_COMM), RETURN0);
-	REFUSED("a helper's number of bytes is not a number", 0, CALL(BPF_STR_DIFFER), RETURN0);
-	REFUSED("a helper's argument is not a number", 0, CALL(BPF_EMIT), RETURN0);
-	REFUSED("a helper's argument is not initialised", 0, CALL(BPF_STACK_ID), RETURN0);
-	REFUSED("a helper's argument is not initialised", 0, CALL(BPF_FIELD_STR), RETURN0);
+	REFUSED("a number of bytes is not a number", 0, CALL(BPF_COMM), RETURN0);
+	REFUSED("a number of bytes is not a number", 0, CALL(BPF_STR_DIFFER), RETURN0);
+	REFUSED("argument is not a number", 0, CALL(BPF_EMIT), RETURN0);
+	REFUSED("register is not initialised", 0, CALL(BPF_STACK_ID), RETURN0);
+	REFUSED("register is not initialised", 0, CALL(BPF_FIELD_STR), RETURN0);
 	for (uint32_t i = 0; i < sizeof(unfit) / sizeof(*unfit); i++)
-		REFUSED("the helper does not work on this kind of map", 8, ST(BPF_DW, 10, -8, 0),
+		REFUSED("the helper does not take this kind of map", 8, ST(BPF_DW, 10, -8, 0),
 			ST(BPF_DW, 10, -16, 0), MAPREF(1, unfit[i].map), MOVX(2, 10),
 			ALU(BPF_ADD, 2, -16), MOV(3, 8), MOV(4, 0), CALL(unfit[i].helper), RETURN0);
 	for (int32_t helper = 17; helper < 100; helper++)
@@ -524,7 +515,7 @@ TEST(every_atomic_operation)
 			I(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, ops[i]), RETURN0);
 		REFUSED("stack is read before it is written", 1, MOV(2, 1),
 			I(BPF_STX | BPF_ATOMIC | BPF_DW, 10, 2, -8, ops[i]), RETURN0);
-		REFUSED("atomic operation of an unknown width", 1, MOV(2, 1),
+		REFUSED("unknown width", 1, MOV(2, 1),
 			I(BPF_STX | BPF_ATOMIC | BPF_B, 10, 2, -8, ops[i]), RETURN0);
 	}
 	printf("  %u refusals\n", refusals);

@@ -32,7 +32,7 @@ static void marker_triggers(struct ctl_instance *tr, const void *record, uint32_
 	if (!e->triggers)
 		return;
 	fathom_pool_enter(cpu);
-	if (fathom_trigger_run(e->triggers, record, bytes, cpu))
+	if (fathom_trigger_run(e->triggers, record, bytes, cpu, 1))
 		fathom_trigger_run_after(e->triggers, record, bytes, cpu, wire_context(record),
 					 fathom_now());
 	fathom_pool_leave(cpu);

@@ -23,18 +23,18 @@ static int gate_pid_passes(struct ctl_instance *tr, int32_t pid)
 	return (!only || fathom_pids_has(only, pid)) && (!not || !fathom_pids_has(not, pid));
 }
 
-/* One instance's answer: FATHOM_GATE_KEEP if it records the event, FATHOM_GATE_AFTER if a trigger waits for that. */
+/* One instance's answer: FATHOM_GATE_KEEP if it records the event, with what waits for that. */
 static uint32_t gate_ask(struct ctl_instance *tr, struct ctl_event *e, const void *record,
 			 uint32_t bytes, uint32_t cpu)
 {
 	struct ctl_trigger *t = __atomic_load_n(&e->triggers, __ATOMIC_ACQUIRE);
 	const struct wire_common *common = record;
 	struct fathom_filter *f;
-	uint32_t answer = 0;
+	uint32_t answer = 0, on = __atomic_load_n(&e->on, __ATOMIC_RELAXED);
 
-	if (t && fathom_trigger_run(t, record, bytes, cpu))
-		answer |= FATHOM_GATE_AFTER;
-	if (!__atomic_load_n(&e->on, __ATOMIC_RELAXED) || !gate_pid_passes(tr, common->pid))
+	if (t)
+		answer = fathom_trigger_run(t, record, bytes, cpu, on != 0);
+	if (!on || !gate_pid_passes(tr, common->pid))
 		return answer;
 	f = __atomic_load_n(&e->filter, __ATOMIC_ACQUIRE);
 	if (!f || fathom_filter_match(f, record, bytes, cpu))
@@ -103,7 +103,7 @@ static uint32_t gate_decide(struct fathom_event *ev, const void *record, uint32_
 		a = gate_ask(tr, &tr->events[at], record, bytes, cpu);
 		if (a & FATHOM_GATE_KEEP)
 			gate_copy(tr, record, bytes, cpu);
-		answer |= a & FATHOM_GATE_AFTER;
+		answer |= a & ~(uint32_t)FATHOM_GATE_KEEP;
 	}
 	fathom_pool_leave(cpu);
 	return answer;

@@ -37,8 +37,10 @@ void fathom_pool_enter(uint32_t cpu)
 
 void fathom_pool_leave(uint32_t cpu)
 {
+	/* What was pointed to was read before; pairs with the acquire in pool_quiet(). */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (cpu < FATHOM_CPUS_MAX)
-		__atomic_fetch_add(&gate[cpu].out, 1, __ATOMIC_RELEASE);
+		fathom_local_add(&gate[cpu].out, 1);
 }
 
 /* `out` is read first: if all that had begun by the second read had ended by the first, none was inside between. */

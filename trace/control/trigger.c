@@ -63,13 +63,17 @@ static void trigger_fire(struct ctl_trigger *t, const void *record, uint32_t byt
 	}
 }
 
-int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes, uint32_t cpu)
+uint32_t fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes,
+			    uint32_t cpu, int on)
 {
-	int late = 0;
+	uint32_t late = 0;
 
 	for (struct ctl_trigger *t = first; t; t = __atomic_load_n(&t->next, __ATOMIC_ACQUIRE)) {
-		if (trigger_is_late(t))
-			late = 1;
+		if (t->kind == CTL_TRIGGER_CALL && !on) /* there is no time to wait for */
+			t->call(t->data, record, bytes, cpu, 0);
+		else if (trigger_is_late(t))
+			late |= t->kind == CTL_TRIGGER_CALL ? FATHOM_GATE_AFTER | FATHOM_GATE_CALL
+							    : FATHOM_GATE_AFTER;
 		else if (!t->filter || fathom_filter_match(t->filter, record, bytes, cpu))
 			trigger_fire(t, record, bytes, cpu, wire_context(record));
 	}
@@ -81,7 +85,7 @@ void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uin
 			      uint32_t cpu, uint32_t context, uint64_t time)
 {
 	for (struct ctl_trigger *t = first; t; t = __atomic_load_n(&t->next, __ATOMIC_ACQUIRE)) {
-		if (t->kind == CTL_TRIGGER_CALL)
+		if (t->kind == CTL_TRIGGER_CALL && time)
 			t->call(t->data, record, bytes, cpu, time);
 		if (!trigger_is_late(t) || t->kind == CTL_TRIGGER_CALL)
 			continue;

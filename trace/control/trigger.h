@@ -23,7 +23,7 @@ enum ctl_trigger_kind {
 
 struct ctl_hist;
 
-/* `record` NULL: it is not at hand any more. `time` is that of the record, in ticks. */
+/* `record` NULL: it is gone already. `time` is that of the record, in ticks; 0: it has none yet. */
 typedef void (*ctl_trigger_fn)(void *data, const void *record, uint32_t bytes, uint32_t cpu,
 			       uint64_t time);
 
@@ -41,9 +41,13 @@ struct ctl_trigger {
 	void *data;
 };
 
-/* Any context, gate held. 1 if some have to run when the record is in the ring. */
-int fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes, uint32_t cpu);
-/* `record` NULL: it is not at hand any more. `context` is that of its event. */
+/*
+ * Any context, gate held; `on`: the event may be recorded. FATHOM_GATE_AFTER if some have to run when the record is in the
+ * ring, with FATHOM_GATE_CALL if functions are to be called then.
+ */
+uint32_t fathom_trigger_run(struct ctl_trigger *first, const void *record, uint32_t bytes,
+			    uint32_t cpu, int on);
+/* `record` NULL: it is gone already. `context` is that of its event. `time` 0: functions were called before. */
 void fathom_trigger_run_after(struct ctl_trigger *first, const void *record, uint32_t bytes,
 			      uint32_t cpu, uint32_t context, uint64_t time);
 /*

@@ -82,7 +82,9 @@ void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e)
 		fathom_ring_discard(e->ring, &e->slot);
 	if ((answer & FATHOM_GATE_AFTER) && fathom_gate.after)
 		fathom_gate.after(ev, in_ring ? NULL : record, in_ring ? 0 : e->bytes, context,
-				  time ? time : fathom_now());
+				  !(answer & FATHOM_GATE_CALL) ? 0
+				  : time		       ? time
+							       : fathom_now());
 	if ((answer & FATHOM_GATE_KEEP) && (e->state & FATHOM_EVENT_STACK) && fathom_gate.stack)
 		fathom_gate.stack(context);
 	if (!in_ring)

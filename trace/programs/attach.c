@@ -33,7 +33,7 @@ static void program_event(void *data, const void *record, uint32_t bytes, uint32
 		return;
 	}
 	hit.pid = common->pid;
-	hit.time = fathom_ticks_to_ns(time);
+	hit.ticks = time;
 	fathom_program_run(l->program, l->part, &hit);
 }
 
@@ -59,7 +59,7 @@ static void link_enter(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr
 	uint64_t common = fathom_common_word(WIRE_ID_FUNCTION, context);
 
 	__builtin_memcpy(&r.ent, &common, sizeof(common));
-	hit.time = fathom_ticks_to_ns(time);
+	hit.ticks = time;
 	link_run(POINT_ENTRY, site, &hit);
 }
 
@@ -75,7 +75,7 @@ static void link_leave(const struct fathom_left *left, uint32_t context)
 	int site = fathom_site_find(left->func);
 
 	__builtin_memcpy(&r.ent, &common, sizeof(common));
-	hit.time = fathom_ticks_to_ns(left->rettime);
+	hit.ticks = left->rettime;
 	if (site >= 0)
 		link_run(POINT_RETURN, (uint32_t)site, &hit);
 }
@@ -84,7 +84,6 @@ static void link_sample(uintptr_t ip, uintptr_t fp)
 {
 	struct program_hit hit = {.fp = fp, .ip = ip};
 
-	hit.time = fathom_ticks_to_ns(fathom_port_clock());
 	link_run(POINT_SAMPLE, 0, &hit);
 }
 

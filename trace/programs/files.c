@@ -2,7 +2,7 @@
 /* files.c -- programs/ in the control tree: programs/NAME/{load,attach,run,events,stacks,stats,maps/...}. */
 #include "wire/cold.h"
 #include "control/str.h"
-#include "programs/programs.h"
+#include "programs/maps.h"
 
 static struct program *programs[FATHOM_PROGRAMS_MAX];
 
@@ -106,7 +106,6 @@ static int run_write(struct fathom_file *f, const char *buf, size_t bytes)
 		return -FATHOM_EINVAL;
 	pin = fathom_port_pin();
 	hit.cpu = fathom_port_cpu();
-	hit.time = fathom_ticks_to_ns(fathom_port_clock());
 	fathom_pool_enter(hit.cpu);
 	fathom_program_run(p, (uint32_t)part, &hit);
 	fathom_pool_leave(hit.cpu);
@@ -130,6 +129,64 @@ static int events_poll(struct fathom_file *f)
 	return __atomic_load_n(&r->head, __ATOMIC_RELAXED) != r->tail ? FATHOM_POLL_IN : 0;
 }
 
+static void show_words(struct fathom_text *t, const uint8_t *at, uint32_t bytes, char between)
+{
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		uint64_t w;
+
+		__builtin_memcpy(&w, at + i, 8);
+		if (i)
+			fathom_text_char(t, between);
+		fathom_text_hex(t, w, 0, ' ');
+	}
+}
+
+/* Of a histogram only the buckets that have something: `number:count`. */
+static void show_buckets(struct fathom_text *t, const uint8_t *at, uint32_t bytes)
+{
+	const char *between = "";
+
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		uint64_t w;
+
+		__builtin_memcpy(&w, at + i, 8);
+		if (!w)
+			continue;
+		fathom_text_str(t, between);
+		fathom_text_hex(t, i / 8, 0, ' ');
+		fathom_text_char(t, ':');
+		fathom_text_hex(t, w, 0, ' ');
+		between = " ";
+	}
+}
+
+/* `KEY,KEY = VALUE VALUE`, words of 64 bits in hex; of each CPU `KEY @CPU = VALUE`. */
+static void map_show(const struct program_map *m, uint32_t slot, struct fathom_text *t)
+{
+	uint32_t seen;
+	uint64_t index = slot;
+
+	seen = __atomic_load_n(&m->state[slot], __ATOMIC_ACQUIRE);
+	for (uint32_t c = 0; c < m->copies && (seen & SLOT_IS) == SLOT_LIVE; c++) {
+		const uint8_t *key = m->data + (size_t)slot * m->stride;
+
+		if (map_is_array(m))
+			show_words(t, (const uint8_t *)&index, 8, ',');
+		else
+			show_words(t, key, m->key_room, ',');
+		if (m->copies > 1) {
+			fathom_text_str(t, " @");
+			fathom_text_u64(t, c, 0, ' ');
+		}
+		fathom_text_str(t, " = ");
+		if (m->spec.kind == BPF_MAP_LOG2 || m->spec.kind == BPF_MAP_LINEAR)
+			show_buckets(t, fathom_map_value(m, slot, c), m->value_room);
+		else
+			show_words(t, fathom_map_value(m, slot, c), m->value_room, ' ');
+		fathom_text_char(t, '\n');
+	}
+}
+
 /*
  * Whole lines, as many as fit: values change while they are read, and a line that is made twice may be two different ones.
  * u[0] is the next slot. Only of a line that is longer than the reader's buffer u[1] bytes were given before.
@@ -144,7 +201,7 @@ static int slots_read(struct fathom_file *f, const struct program_map *m, int nu
 		size_t n;
 
 		fathom_ctl_scratch(&t);
-		fathom_map_show(m, (uint32_t)f->u[0], &t);
+		map_show(m, (uint32_t)f->u[0], &t);
 		if (numbered && t.len) {
 			struct fathom_text line;
 			char number[16];
@@ -184,9 +241,9 @@ static int map_write(struct fathom_file *f, const char *buf, size_t bytes)
 
 	ctl_trim(&buf, &n);
 	if (ctl_is(buf, n, "clear"))
-		fathom_map_clear(map_of(&f->node));
+		fathom_map_reset(map_of(&f->node), 1);
 	else if (ctl_is(buf, n, "zero"))
-		fathom_map_zero(map_of(&f->node));
+		fathom_map_reset(map_of(&f->node), 0);
 	else
 		return -FATHOM_EINVAL;
 	return (int)bytes;
@@ -209,9 +266,12 @@ static void stat_line(struct fathom_text *t, const char *name, const char *of, u
 static int program_stats_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct program *p = program_of(&f->node);
-	uint64_t runs;
+	uint64_t runs = 0, n;
 
-	__builtin_memcpy(&runs, p->runs, sizeof(runs));
+	for (uint32_t cpu = 0; p->loaded && cpu < fathom_core.nr_cpus; cpu++) {
+		__builtin_memcpy(&n, p->runs[cpu].half, sizeof(n));
+		runs += n;
+	}
 	stat_line(t, "loaded", "", p->loaded);
 	stat_line(t, "runs", "", runs);
 	stat_line(t, "stopped by the budget", "", p->stopped);

@@ -118,6 +118,9 @@ static int load_maps(struct program *p)
 		p->head.ring_bytes + (uint64_t)p->head.nr_stacks * 2 * BPF_STACK_FRAMES * 8;
 	int err = 0;
 
+	p->runs = fathom_pool_get(fathom_core.nr_cpus * sizeof(*p->runs));
+	if (!p->runs)
+		return -FATHOM_ENOMEM;
 	for (uint32_t i = 0; i < p->head.nr_maps; i++)
 		bytes += load_map_bytes(&p->maps[i].spec);
 	if (bytes > FATHOM_PROGRAM_BYTES) {
@@ -233,11 +236,13 @@ void fathom_program_unload(struct program *p)
 	fathom_pool_retire(p->stacks.data);
 	fathom_pool_retire(p->stacks.state);
 	fathom_pool_retire(p->ring.words);
+	fathom_pool_retire(p->runs);
 	fathom_pool_retire(p->maps);
 	fathom_pool_retire(p->image);
 	p->stacks = (struct program_map){0};
 	p->ring = (struct program_ring){0};
 	p->maps = 0;
+	p->runs = 0;
 	p->image = 0;
 	p->image_bytes = p->image_room = 0;
 	p->loaded = 0;

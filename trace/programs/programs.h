@@ -40,6 +40,12 @@ struct program_ring {
 	uint64_t *words;
 };
 
+/* Each in a cache line of its own. */
+struct program_runs {
+	uint32_t half[2]; /* of one number */
+	uint32_t unused[14];
+};
+
 struct program {
 	char name[FATHOM_NAME_MAX + 1];
 	uint16_t serial;
@@ -55,11 +61,11 @@ struct program {
 	struct program_map stacks; /* keys are frames; the number of a slot is the stack's */
 	uint64_t started;	   /* in ns */
 	/* Counted by runs: */
-	uint32_t runs[2];   /* halves of one number */
-	uint32_t too_short; /* the record had fewer bytes than the part needs */
-	uint32_t unseen;    /* the record was too large to be kept for programs */
-	uint32_t stopped;   /* the budget was used up */
-	uint32_t nested;    /* not run: too many of this CPU were under way */
+	struct program_runs *runs; /* of each CPU */
+	uint32_t too_short;	   /* the record had fewer bytes than the part needs */
+	uint32_t unseen;	   /* the record was too large to be kept for programs */
+	uint32_t stopped;	   /* the budget was used up */
+	uint32_t nested;	   /* not run: too many of this CPU were under way */
 };
 
 enum program_point {
@@ -88,7 +94,7 @@ struct program_hit {
 	int32_t pid;
 	uintptr_t fp;		 /* the frame that its stack begins with; 0: that of the event */
 	uintptr_t ip, parent_ip; /* of functions; 0: none, or not known */
-	uint64_t time;		 /* in ns */
+	uint64_t ticks;		 /* 0: the time is taken when the program asks for it */
 };
 
 /* A number of 64 bits by its halves, with carry: 32-bit machines have no atomic addition of 64 bits. */
@@ -105,14 +111,12 @@ static inline void program_sum(uint32_t half[2], uint64_t v)
 		__atomic_fetch_add(&half[!LOW], high, __ATOMIC_RELAXED);
 }
 
-/* ---- maps.c ---- */
+/* ---- maps.c, map_change.c ---- */
 
 /* Its memory, taken from the pool; spec is set. 0, -EINVAL, -E2BIG, -ENOMEM. */
 int fathom_map_init(struct program_map *m);
-void fathom_map_clear(struct program_map *m);
-void fathom_map_zero(struct program_map *m);
-/* One more slot as text; 0 behind the last. Context: task. */
-int fathom_map_show(const struct program_map *m, uint32_t slot, struct fathom_text *t);
+/* All keys are deleted, or (also in an array) all values are zeros. Context: task. */
+void fathom_map_reset(struct program_map *m, int clear);
 /* Any context. The slot of the key, -1 if there is none; insert makes it, with the value or, if that is NULL, with zeros. */
 int32_t fathom_map_find(const struct program_map *m, const void *key);
 int32_t fathom_map_insert(struct program_map *m, const void *key, const void *value);
@@ -120,6 +124,9 @@ uint8_t *fathom_map_value(const struct program_map *m, uint32_t slot, uint32_t c
 int fathom_map_update(struct program_map *m, const void *key, const void *value, uint64_t flags,
 		      uint32_t cpu);
 int fathom_map_delete(struct program_map *m, const void *key);
+/* The value of the key, which need not be there yet; NULL: there is no room. */
+uint8_t *fathom_map_gather(struct program_map *m, const void *key, uint32_t cpu);
+uint64_t fathom_map_word_add(void *word, uint64_t by);
 uint64_t fathom_map_add(struct program_map *m, const void *key, uint64_t by, uint32_t cpu);
 void fathom_map_note(struct program_map *m, const void *key, int64_t v);
 void fathom_map_hist(struct program_map *m, const void *key, int64_t v);

@@ -12,10 +12,19 @@ struct program_machine {
 	struct program *p;
 	const struct program_hit *hit;
 	uint32_t part;
+	uint64_t time; /* in ns; 0: not asked for yet */
 };
 
 /* Runs under way, by CPU. What an interrupt adds it takes away before the interrupted run goes on. */
 static uint8_t run_depth[FATHOM_CPUS_MAX];
+
+/* The same all through a run. */
+static uint64_t run_time(struct program_machine *m)
+{
+	if (!m->time)
+		m->time = fathom_ticks_to_ns(m->hit->ticks ? m->hit->ticks : fathom_now());
+	return m->time;
+}
 
 static uint64_t run_pid_tgid(int32_t pid)
 {
@@ -109,8 +118,8 @@ static uint64_t run_call(struct bpf_machine *bm, uint32_t helper, uint64_t a, ui
 	case BPF_MAP_ADD: return fathom_map_add(map, pb, c, hit->cpu);
 	case BPF_MAP_NOTE: fathom_map_note(map, pb, (int64_t)c); return 0;
 	case BPF_MAP_HIST: fathom_map_hist(map, pb, (int64_t)c); return 0;
-	case BPF_KTIME_NS: return hit->time;
-	case BPF_ELAPSED: return hit->time - m->p->started;
+	case BPF_KTIME_NS: return run_time(m);
+	case BPF_ELAPSED: return run_time(m) - m->p->started;
 	case BPF_CPU: return hit->cpu;
 	case BPF_PID_TGID: return run_pid_tgid(hit->pid);
 	case BPF_TID: return (uint32_t)hit->pid;
@@ -123,10 +132,10 @@ static uint64_t run_call(struct bpf_machine *bm, uint32_t helper, uint64_t a, ui
 	case BPF_PROBE_ID: return (uint64_t)hit->ip << 16 | (m->part + 1);
 	case BPF_RING_OUTPUT:
 		return (uint64_t)(int64_t)fathom_program_emit(
-			&m->p->ring, BPF_EMITTED_RING | (uint32_t)a, hit->time, pb, (uint32_t)c);
+			&m->p->ring, BPF_EMITTED_RING | (uint32_t)a, run_time(m), pb, (uint32_t)c);
 	case BPF_EMIT:
 		return (uint64_t)(int64_t)fathom_program_emit(
-			&m->p->ring, (uint32_t)a & ~BPF_EMITTED_RING, hit->time, pb, (uint32_t)c);
+			&m->p->ring, (uint32_t)a & ~BPF_EMITTED_RING, run_time(m), pb, (uint32_t)c);
 	default: return 0;
 	}
 }
@@ -148,9 +157,19 @@ static void run_machine(struct program *p, uint32_t part, const struct program_h
 		__atomic_fetch_add(&p->stopped, 1, __ATOMIC_RELAXED);
 }
 
+/* By this CPU only, and what interrupts it. */
+static void run_count(uint32_t half[2])
+{
+#if UINTPTR_MAX > 0xffffffffu
+	fathom_local_add((unsigned long *)(void *)half, 1);
+#else
+	program_sum(half, 1);
+#endif
+}
+
 void fathom_program_run(struct program *p, uint32_t part, const struct program_hit *hit)
 {
-	uint8_t depth = hit->cpu < FATHOM_CPUS_MAX ? run_depth[hit->cpu] : RUN_NESTING;
+	uint8_t depth = hit->cpu < fathom_core.nr_cpus ? run_depth[hit->cpu] : RUN_NESTING;
 
 	if (depth >= RUN_NESTING || hit->bytes < p->parts[part].context_bytes) {
 		__atomic_fetch_add(depth >= RUN_NESTING ? &p->nested : &p->too_short, 1,
@@ -162,5 +181,5 @@ void fathom_program_run(struct program *p, uint32_t part, const struct program_h
 	run_machine(p, part, hit);
 	fathom_local_barrier();
 	__atomic_store_n(&run_depth[hit->cpu], depth, __ATOMIC_RELAXED);
-	program_sum(p->runs, 1);
+	run_count(p->runs[hit->cpu].half);
 }

@@ -82,6 +82,7 @@ enum fathom_gate_answer {
 	FATHOM_GATE_DROP = 0,
 	FATHOM_GATE_KEEP = 1,  /* record it */
 	FATHOM_GATE_AFTER = 2, /* call after() when that is done (or would have been) */
+	FATHOM_GATE_CALL = 4,  /* ... with the record's time */
 };
 struct fathom_object;
 struct fathom_gate {
