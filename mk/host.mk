@@ -21,3 +21,7 @@ bench-host: $(B)/fathom $(B)/bench/gen_trace ## the host program: stat, index, q
 .PHONY: bench-answers
 bench-answers: $(B)/fathom $(B)/bench/gen_sched ## latency, profile, sql and Parquet on 10 million events of a scheduler
 	@bench/answers.py
+
+.PHONY: diff-seeds
+diff-seeds: $(B)/fathom ## SEEDS=100 pairs of runs, one with something 5 % slower: does `fathom diff` find it, and nothing else?
+	@SEEDS=$(or $(SEEDS),100) test/cli/diff.py

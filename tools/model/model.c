@@ -63,9 +63,10 @@ const char *model_function(struct model *m, uint64_t addr)
 
 const char *model_comm(struct model *m, int32_t pid)
 {
-	const struct task *t = pid ? idmap_find(&m->tasks, (uint32_t)pid) : NULL;
+	const char *comm = source_comm(m->s, pid);
+	const struct task *t = strcmp(comm, "<...>") ? NULL : idmap_find(&m->tasks, (uint32_t)pid);
 
-	return t && t->comm[0] ? t->comm : source_comm(m->s, pid);
+	return t && t->comm[0] ? t->comm : comm;
 }
 
 const char *model_span_name(struct model *m, const struct span *s)

@@ -179,7 +179,7 @@ const char *model_name(const struct model *m, uint32_t name);
 /* "sched_switch"-like: what a reader calls this span. Valid until the model is freed. */
 const char *model_span_name(struct model *m, const struct span *s);
 const char *model_function(struct model *m, uint64_t addr);
-/* What the task was called last: from records of the scheduler, else from the trace's table. */
+/* What the trace's table calls the task, as every line of a report does; else what the scheduler's records called it last. */
 const char *model_comm(struct model *m, int32_t pid);
 const char *span_kind_name(enum span_kind kind);
 /* Gaps met, for account_make(); calls that function_graph says it did not follow are in *calls. */
