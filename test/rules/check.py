@@ -92,7 +92,7 @@ def wrong(path):
         ("filter", "count(sched_switch: (1 == ) > 1", "expected"), ("empty", "# nothing\n", "no rule"),
         ("event", "every nosuch has sched_switch within 1s", "no event 'nosuch'"),
         ("every", "every sched_swich has sched_wakeup within 1s", "did you mean 'sched_switch'?"),
-        ("count", "count(sched_wakup) >= 0", "did you mean 'sched_wakeup'?"),
+        ("field", "count(sched_switch: nextpid == 0) >= 0", "did you mean 'next_pid'?"), ("count", "count(sched_wakup) >= 0", "did you mean 'sched_wakeup'?"),
         ("never", "span a = sched_wakeup to sched_switch\nnever sched_wakin inside a", ":2: the trace has no event 'sched_wakin'"),
         ("kind_meant", "wakup max < 1us", "did you mean 'wakeup'?"), ("figure_meant", "wakeup p98 < 1us", "did you mean 'p9"),
         ("where", "wakeup max < 1s where proi < 3", "did you mean 'prio'?"),

@@ -95,7 +95,9 @@ def wrong(path):
     for name, query, want in (
         ("column", "select nex_pid from sched_switch", "did you mean next_pid?"),
         ("table", "select 1 from sched_swich", "did you mean sched_switch?"),
-        ("syntax", "select next_pid frm sched_switch", "syntax error"),
+        ("syntax", "select next_pid frm sched_switch", "did you mean from?"),
+        ("first_word", "selec 1", "did you mean select?"),
+        ("function", "select cout(*) from sched_switch", "did you mean count?"),
     ):
         rc, out, err = fathom("sql", path, query)
         check("wrong_" + name, rc == 1 and want in err and "\n" + query + "\n" in err and "^" in err, err)

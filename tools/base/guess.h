@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 /* How far the name is from the word that was typed, in letters; UINT_MAX: it is not likely to be meant. */
 unsigned guess_distance(const char *typed, size_t typed_len, const char *name);
 

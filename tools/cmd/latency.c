@@ -2,6 +2,7 @@
 /* latency.c -- fathom latency: how long things took, and the worst of them. */
 #include "base/colour.h"
 #include "base/diag.h"
+#include "base/guess.h"
 #include "cmd/answer_options.h"
 #include "view/latency.h"
 
@@ -76,8 +77,12 @@ static bool parse_kinds(uint32_t *out)
 			diag_error("latency: '%.*s' is not a kind; kinds are:", (int)n, p);
 			for (int k = 0; k < SPAN_KINDS; k++)
 				if (k != SPAN_LOST)
-					fprintf(stderr, "        %s\n",
-						span_kind_name((enum span_kind)k));
+					fprintf(stderr, "        %s%s\n",
+						span_kind_name((enum span_kind)k),
+						guess_similar(p, n,
+							      span_kind_name((enum span_kind)k))
+							? "   <- did you mean this?"
+							: "");
 			return false;
 		}
 		p += n + (p[n] == ',');

@@ -367,11 +367,19 @@ static void doubt_filter(const struct options *o, struct source *s)
 {
 	struct all_formats all = {.source = s};
 	struct expr_error doubt = {0};
+	const char *guess;
+	char *word;
 
 	if (!s->nr_schemas || !filter_doubt(o->filter, next_format, &all, &doubt))
 		return;
 	diag_warn("--filter: %s", doubt.what);
 	fprintf(stderr, "        %s\n        %*s^\n", o->filter_text, (int)doubt.offset, "");
+	word = strndup(o->filter_text + doubt.offset,
+		       strspn(o->filter_text + doubt.offset, NAME_LETTERS));
+	guess = word ? scan_guess(s, word) : NULL;
+	if (guess)
+		fprintf(stderr, "        did you mean '%s'?\n", guess);
+	free(word);
 }
 
 int options_settle(struct options *o, struct source *s)

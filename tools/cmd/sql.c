@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sql.c -- fathom sql: query a trace with SQL. */
 #include "base/diag.h"
+#include "base/guess.h"
 #include "base/vec.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
@@ -174,10 +175,56 @@ static const char *blamed(const char *message)
 
 static void add_columns(sqlite3 *db, struct sql *q, const char *text);
 
+/* A word of the text that may be a misspelt keyword: the one that SQLite stumbled over, or the one before it. */
+static const char *keyword_meant(const char *text, int at)
+{
+	static const char *const words[] = {"select", "from",  "where",	   "group",  "order",
+					    "having", "limit", "distinct", "between"};
+	int begin = at;
+
+	for (int i = 0; i < 2 && begin >= 0; i++) {
+		const char *best = NULL;
+		unsigned least = UINT_MAX;
+		char *word = strndup(text + begin, strspn(text + begin, NAME_LETTERS));
+
+		for (size_t k = 0; word && k < sizeof(words) / sizeof(*words); k++)
+			guess_nearer(word, words[k], &least, &best);
+		free(word);
+		if (best && least)
+			return best;
+		for (begin--; begin > 0 && !strchr(NAME_LETTERS, text[begin]); begin--)
+			;
+		while (begin > 0 && strchr(NAME_LETTERS, text[begin - 1]))
+			begin--;
+	}
+	return NULL;
+}
+
+/* The function of SQLite's whose name is nearest; "" if none is. */
+static void function_meant(sqlite3 *db, const char *word, char *out, size_t room)
+{
+	unsigned least = UINT_MAX;
+	const char *name;
+	sqlite3_stmt *st;
+
+	*out = 0;
+	if (sqlite3_prepare_v2(db, "SELECT DISTINCT name FROM pragma_function_list", -1, &st, NULL))
+		return;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		const char *best = NULL;
+
+		name = (const char *)sqlite3_column_text(st, 0);
+		guess_nearer(word, name, &least, &best);
+		if (best)
+			snprintf(out, room, "%s", best);
+	}
+	sqlite3_finalize(st);
+}
+
 static void complain(sqlite3 *db, struct sql *q, const char *text)
 {
 	const char *message = sqlite3_errmsg(db), *word, *guess = NULL;
-	char copy[256];
+	char copy[256], function[64];
 	int at = sqlite3_error_offset(db), from, i;
 
 	snprintf(copy, sizeof(copy), "%s", message);
@@ -186,6 +233,12 @@ static void complain(sqlite3 *db, struct sql *q, const char *text)
 	word = blamed(copy);
 	if (word && !strncmp(copy, "no such", 7))
 		guess = sql_similar(q, word);
+	if (strstr(copy, "syntax error") && at >= 0)
+		guess = keyword_meant(text, at);
+	if (word && !strncmp(copy, "no such function", 16)) {
+		function_meant(db, word, function, sizeof(function));
+		guess = *function ? function : NULL;
+	}
 	diag_error("%s%s%s%s", copy, guess ? " (did you mean " : "", guess ? guess : "",
 		   guess ? "?)" : "");
 	if (at < 0 && word && strstr(text, word)) /* SQLite does not say where a table is missing */

@@ -54,20 +54,17 @@ static bool known_filter(struct source *s, const struct rules *r, const struct r
 {
 	struct all_formats all = {.source = s};
 	struct expr_error doubt = {0};
-	const char *at = place(rule->text, "(") + 1, *best = NULL;
-	unsigned least = UINT_MAX;
+	const char *at = place(rule->text, "(") + 1;
 	char word[64] = "";
-	size_t i, n;
+	size_t n;
 
 	if (!filter_doubt(rule->filter, next_format, &all, &doubt))
 		return true;
 	at += doubt.offset;
-	n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	n = strspn(at, NAME_LETTERS);
 	memcpy(word, at, n < sizeof(word) ? n : sizeof(word) - 1);
-	for (i = 0; i < s->nr_schemas; i++)
-		guess_nearer(word, s->schemas[i].name, &least, &best);
 	diag_error("%s:%u: %s; `fathom stat` lists the events", r->file, rule->line, doubt.what);
-	rules_mark(rule->text, at, best);
+	rules_mark(rule->text, at, scan_guess(s, word));
 	return false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* choice.c -- which events are wanted: streams, types, and the filter compiled for each type as it comes. */
 #include "store/scan_int.h"
+#include "base/guess.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,21 @@ const struct schema *scan_type(const struct source *s, const char *name)
 			found = k;
 	}
 	return found;
+}
+
+const char *scan_guess(struct source *s, const char *word)
+{
+	const char *best = NULL;
+	unsigned least = UINT_MAX;
+
+	for (size_t i = 0; i < s->nr_schemas; i++) {
+		const struct format *f = source_format(s, s->schemas[i].id);
+
+		guess_nearer(word, s->schemas[i].name, &least, &best);
+		for (uint32_t k = 0; f && k < f->nr_fields; k++)
+			guess_nearer(word, f->fields[k].name, &least, &best);
+	}
+	return best;
 }
 
 /* ---- types and filter ---- */

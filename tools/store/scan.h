@@ -113,6 +113,9 @@ static inline bool scan_time(const struct scan_choice *c, uint64_t t)
 /* A type by name, by what the format's own tools call it, or by either in another case. NULL: there is none. */
 const struct schema *scan_type(const struct source *s, const char *name);
 
+/* For messages: the event or field whose name is nearest to what begins the text; NULL: none is near. */
+const char *scan_guess(struct source *s, const char *word);
+
 /* ---- times as people write them (window.c) ---- */
 
 /* "12.345678" (seconds, as traces show them), "5ms", "1200ns", "3us", "2s"; a plain number if the clock counts ticks. */
