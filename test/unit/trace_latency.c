@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_latency.c -- the latency tracers of a program without function sites, on a clock that is not in nanoseconds. */
 #include "harness.h"
+#include "tree.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
 #include "functions/tracer.h"
@@ -66,6 +67,35 @@ TEST(clock_rate_told_later)
 	most = section(1000000);
 	CHECK(fathom_max_latency() >= 40 * 1000000 && fathom_max_latency() <= 20 * most);
 	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
+/* Records written in one section; "#KEPT/WRITTEN" of the header. */
+static void shown(uint32_t records, unsigned *kept, unsigned *written)
+{
+	const char *at;
+
+	start(0);
+	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
+	fathom_marker(0, "before it", 9);
+	fathom_note_irqs(1, 0x1000, 0x2000);
+	for (uint32_t i = 0; i < records; i++)
+		fathom_marker(0, "inside", 6);
+	fathom_note_irqs(0, 0x3000, 0x4000);
+	at = strstr(get("trace"), " us, #");
+	CHECK(at && sscanf(at, " us, #%u/%u,", kept, written) == 2);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
+TEST(overwritten_records_of_the_section_are_counted)
+{
+	unsigned kept = 0, written = 0;
+
+	shown(10, &kept, &written);
+	CHECK(kept >= 10);
+	CHECK_EQ(written, kept);
+	shown(10000, &kept, &written);
+	CHECK(kept < 10000);
+	CHECK(written >= 10000);
 }
 
 static struct fathom_sched_task task(int32_t pid, int32_t prio)

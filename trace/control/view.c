@@ -102,7 +102,7 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 			continue;
 		fathom_ring_iter_init(&v->cpus[i].it, v->config.rings[i], page + i);
 		fathom_view_advance(v, i);
-		for (; v->cpus[i].has && v->cpus[i].rec.time < config->from; v->skipped++)
+		for (; v->cpus[i].has && v->cpus[i].rec.time < config->from; v->cpus[i].skipped++)
 			fathom_view_advance(v, i);
 	}
 	return v;
@@ -111,6 +111,7 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 void fathom_view_header(struct fathom_view *v, struct fathom_text *out)
 {
 	struct fathom_text_head head = {.tracer = v->config.tracer, .banner = v->config.banner};
+	uint64_t skipped;
 
 	for (uint32_t i = 0; i < v->config.nr_cpus; i++) {
 		struct fathom_ring_stats st;
@@ -118,12 +119,12 @@ void fathom_view_header(struct fathom_view *v, struct fathom_text *out)
 		if (!view_wants(v, i))
 			continue;
 		fathom_ring_stats(v->config.rings[i], &st);
+		/* If there is a record from before config.from, none that came after it is missing. */
+		skipped = v->cpus[i].skipped;
+		st.entries -= skipped < st.entries ? skipped : st.entries;
 		head.entries += st.entries;
-		head.written += st.entries + st.overwritten;
+		head.written += st.entries + (skipped ? 0 : st.overwritten);
 	}
-	head.entries -= v->skipped < head.entries ? v->skipped : head.entries;
-	if (v->config.from)
-		head.written = head.entries;
 	if (v->config.graph)
 		v->config.graph->header(out, &v->text, &head);
 	else

@@ -61,9 +61,10 @@ struct fathom_view_config {
 struct fathom_view_cpu {
 	struct fathom_ring_iter it;
 	struct fathom_record rec; /* next of this CPU */
-	uint64_t time;	 /* its time as shown: records are ordered by it, so ties go as in Linux */
-	uint8_t has;	 /* rec is valid */
-	uint8_t started; /* a line of this CPU was shown */
+	uint64_t time;	  /* its time as shown: records are ordered by it, so ties go as in Linux */
+	uint64_t skipped; /* records before config.from */
+	uint8_t has;	  /* rec is valid */
+	uint8_t started;  /* a line of this CPU was shown */
 };
 
 /* One reading. Large: lives in memory the caller gives, never on a stack. */
@@ -77,9 +78,8 @@ struct fathom_view {
 	uint32_t cpu;	/* the entry at hand */
 	uint32_t bytes;
 	uint64_t time, lost;
-	uint64_t skipped; /* records before config.from */
-	uint8_t overrun;  /* records were overwritten: annotate says where a CPU starts */
-	char tmp[1024];	  /* of print helpers */
+	uint8_t overrun; /* records were overwritten: annotate says where a CPU starts */
+	char tmp[1024];	 /* of print helpers */
 	uint64_t record[FATHOM_VIEW_RECORD_MAX / 8];
 };
 
