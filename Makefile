@@ -132,7 +132,7 @@ PREFIX          ?= /usr/local
 
 include $(sort $(wildcard mk/*.mk))
 
-.PHONY: all help install clean demo check check-fast lint size bench
+.PHONY: all help install clean demo check check-fast tests lint size bench
 all: $(B)/fathom $(B)/user/libfathom.a $(B)/shared/$(FATHOM_SONAME) $(foreach a,$(ARCHES),$(B)/$(a)/libfathom.a) ## build the host program and the library for every target
 
 help: ## this list
@@ -143,8 +143,10 @@ demo: $(DEMO_TARGET) ## trace the demo and print its report
 check-fast: $(B)/fathom $(CHECK_FAST_DEPS) ## tests that take seconds
 	@test/runner fast
 
-check: all $(CHECK_FAST_DEPS) $(CHECK_DEPS) ## every test
+check: tests ## every test
 	@test/runner all
+
+tests: all $(CHECK_FAST_DEPS) $(CHECK_DEPS) ## build what the tests run
 
 lint: ## clang-format, cppcheck, layering, nm contract
 	@test/lint/run

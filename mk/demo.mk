@@ -39,7 +39,9 @@ DEMO_CFLAGS := $(DEMO_FREE) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -I
 # Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
 DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(ARCH)$(if $(filter entry,$(SITES)),_entry)))
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
-DEMO_LIB   := $(patsubst %,$(D)/lib/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_$(ARCH)) $(WIRE_SRC)))
+# demo/fathom_port.h is the same to the library at levels 0 and 1, and at 5 and 6, with any SITES.
+DEMO_LIB_LEVEL := $(or $(filter 2 3 4,$(LEVEL)),$(if $(filter 0 1,$(LEVEL)),1,6))
+DEMO_LIB   := $(patsubst %,$(DB)/lib$(DEMO_LIB_LEVEL)/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_$(ARCH)) $(WIRE_SRC)))
 
 # User programs: each .c is a program of its own, linked with start.c and nothing else.
 DEMO_PROGRAMS := $(filter-out start,$(notdir $(basename $(wildcard demo/user/*.c))))
@@ -66,12 +68,12 @@ define DEMO_LINK
 endef
 
 # All levels share the rules through a pattern on the level.
-$(D)/lib/%.o: %.c
+$(DB)/lib$(DEMO_LIB_LEVEL)/%.o: %.c
 	@mkdir -p $(@D)
-	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
-$(D)/lib/%.o: %.S
+	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) $(DEPFLAGS) -c $< -o $@
+$(DB)/lib$(DEMO_LIB_LEVEL)/%.o: %.S
 	@mkdir -p $(@D)
-	$(DEMO_CC) $(DEMO_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) $(DEPFLAGS) -c $< -o $@
 $(D)/demo/%.o: demo/%.c
 	@mkdir -p $(@D)
 	$(DEMO_CC) $(DEMO_CFLAGS) $(DEMO_TRACE_FLAGS) $(DEPFLAGS) -c $< -o $@
@@ -98,11 +100,12 @@ DEMO_QEMU := $(DEMO_QEMU_$(ARCH)) -m 256M -smp $(SMP) -display none -no-reboot -
 
 CHECK_FAST_DEPS += $(B)/demo/L6/kernel.elf
 # The other levels and SITES=entry, built before the tests start: two of them at once would build the same objects.
-# They share the user programs, which level 6 has built.
+# They share the user programs and libraries, which level 6 (and 0 for 1) has built.
 DEMO_OTHERS := $(addprefix demo-L,0 1 2 3 4 5 6-entry)
 .PHONY: $(DEMO_OTHERS)
 $(DEMO_OTHERS): demo-L%: $(B)/demo/L6/kernel.elf
 	@$(MAKE) -s demo-kernel LEVEL=$(firstword $(subst -, ,$*)) SITES=$(if $(findstring entry,$*),entry,return)
+demo-L1: demo-L0
 # The other architectures, at level 6; the tests of the other levels there: ARCH=... LEVELS='0 1 2 3 4 5' test/boot/levels.py.
 DEMO_ARCHES := $(addprefix demo-,$(filter-out x86_64,$(notdir $(patsubst %/boot.S,%,$(wildcard demo/arch/*/boot.S)))))
 .PHONY: $(DEMO_ARCHES)

@@ -30,9 +30,9 @@ def traced(tracer, lines):
 def is_delay(kind, most, text):
     """Begins and ends in the delay, has its length, and the stack says who asked for it."""
     where = re.search(r"#  => started at: cmd_delay\n#  => ended at:   cmd_delay\n", text)
-    first = re.search(rf" \d{{1,3}}us.?: delay_{kind}_off <-cmd_delay\n", text)  # not 0 where QEMU has to translate it first
+    first = re.search(rf"\n#[^\n]*\n[^#\n]* (\d+)us.?: delay_{kind}_off <-cmd_delay\n", text)
     last = re.search(rf" (\d+)us.?: delay_{kind}_off <-cmd_delay\n[^\n]*<stack trace>\n => delay_{kind}_off\n => cmd_delay\n", text)
-    return most >= US and where and first and last and int(last[1]) >= US
+    return most >= US and where and first and last and int(last[1]) - int(first[1]) >= US
 
 
 def found(tracer, lines, check):

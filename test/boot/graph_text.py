@@ -42,7 +42,7 @@ d = Demo(smp=2, timeout=100)
 sh = d.ask
 
 
-RUN = f"run ipc {os.environ.get('CALLS', '40')}"
+RUN = f"run ipc {os.environ.get('CALLS', '10')}"
 
 
 def traced(*before, run=RUN, after=()):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -39,6 +40,9 @@ def from_memory(level, tmp):
     return p.returncode == 0 and re.search(r": \d{3,} events in", p.stdout), p.stdout + p.stderr
 
 
+building = threading.Lock()
+
+
 def over_line(level, tmp, smp):
     out = os.path.join(tmp, "out.dat")
     p = subprocess.run([FATHOM, "record", "--qemu", kernel_file(level), "-s", str(smp), "-r", "run load", "--json", "-o", out],
@@ -48,7 +52,8 @@ def over_line(level, tmp, smp):
 
 
 def try_level(level, check, tmp):
-    p = subprocess.run(["make", "-s", "demo-kernel", f"LEVEL={level}", f"ARCH={ARCH}"], cwd=TOP, capture_output=True, text=True)
+    with building:  # two levels may share a library
+        p = subprocess.run(["make", "-s", "demo-kernel", f"LEVEL={level}", f"ARCH={ARCH}"], cwd=TOP, capture_output=True, text=True)
     if not check("builds", p.returncode == 0, p.stderr[-500:]):
         return
     d = Demo(level=level, smp=4, sh="run ipc 20;run touch 8;exit")

@@ -32,17 +32,37 @@ def summary(values):
     return (len(values), str(min(values, key=key)), str(max(values, key=key)), None if text else str(sum(values)))
 
 
-def asked(source, columns, text):
-    """The same of a table's columns, by DuckDB."""
+def question(source, columns, text):
+    """A query for the same of a table's columns."""
     parts = []
     for i, c in enumerate(columns):
         total = "NULL" if c in text else f'sum("{c}"::HUGEINT)'
         parts.append(f'count("{c}")::VARCHAR n{i}, min("{c}")::VARCHAR lo{i}, max("{c}")::VARCHAR hi{i}, {total}::VARCHAR sum{i}')
-    got = duckdb.ask(f"SELECT count(*)::VARCHAR AS total, {', '.join(parts)} FROM {source}")[0]
+    return f"SELECT count(*)::VARCHAR AS total, {', '.join(parts)} FROM '{source}'"
+
+
+def answer(got, columns):
+    """How many rows, and the summary by column."""
     if isinstance(got, dict):
         return got, {}
     row = got[0]
     return int(row["total"]), {c: (int(row[f"n{i}"]), row[f"lo{i}"], row[f"hi{i}"], row[f"sum{i}"]) for i, c in enumerate(columns)}
+
+
+def differences(tables):
+    """Of (file, values by column): rows of each file, and by file and column what is there and what should be. DuckDB starts twice."""
+    have = [{r["column_name"]: r["column_type"] for r in rows} for rows in duckdb.ask(*(f"DESCRIBE SELECT * FROM '{f}'" for f, _ in tables))]
+    # What JSON shows as text and Parquet keeps as bytes is compared by its number.
+    blobs = [{c for c in want if types.get(c) == "BLOB"} for types, (_, want) in zip(have, tables)]
+    texts = [{c for c, v in want.items() if isinstance(v[0], str)} for _, want in tables]
+    got = duckdb.ask(*(question(f, sorted(want), t | b) for (f, want), t, b in zip(tables, texts, blobs)))
+    rows, bad = [], {}
+    for (f, want), said, b in zip(tables, got, blobs):
+        n, found = answer(said, sorted(want))
+        rows.append(n)
+        bad.update({(f, c): (found.get(c), summary(v)) for c, v in want.items()
+                    if (found[c][0] != len(v) if c in b else found.get(c) != summary(v))})
+    return rows, bad
 
 
 def events(path):
@@ -68,28 +88,15 @@ with Traces() as t:
         path, out = t.path(name), t.path(name + ".parquet")
         rc, _, err = fathom("convert", "--no-index", path, out)
         rows, want, types = events(path)
-        text = {c for c, v in want.items() if isinstance(v[0], str)}
-        have = {r["column_name"]: r["column_type"] for r in duckdb.ask(f"DESCRIBE SELECT * FROM '{out}'")[0]}
-        # What JSON shows as text and Parquet keeps as bytes is compared by its number.
-        blobs = {c for c in want if have.get(c) == "BLOB"}
-        n, got = asked(f"'{out}'", sorted(want), text | blobs)
-        bad = {c: (got.get(c), summary(v)) for c, v in want.items()
-               if (got[c][0] != len(v) if c in blobs else got.get(c) != summary(v))}
-        check(f"{name}_every_column", rc == 0 and n == len(rows) > 0 and not bad, (n, len(rows), dict(list(bad.items())[:3]), err))
+        n, bad = differences([(out, want)])
+        check(f"{name}_every_column", rc == 0 and n == [len(rows)] and rows and not bad, (n, len(rows), dict(list(bad.items())[:3]), err))
         order = duckdb.ask(f"SELECT count(*)::INT AS n FROM (SELECT time < lag(time) OVER () back FROM '{out}') WHERE back")[0]
         check(f"{name}_sorted_by_time", order == [{"n": 0}], order)
 
         folder = t.path(name + ".types")
         fathom("convert", "--no-index", "--form", "parquet", "--per-type", path, folder)
         files = {f.split(".")[1]: os.path.join(folder, f) for f in os.listdir(folder)}
-        bad = {}
-        for event, columns in types.items():
-            text = {c for c, v in columns.items() if isinstance(v[0], str)}
-            have = {r["column_name"]: r["column_type"] for r in duckdb.ask(f"DESCRIBE SELECT * FROM '{files[event]}'")[0]}
-            blobs = {c for c in columns if have.get(c) == "BLOB"}
-            n, got = asked(f"'{files[event]}'", sorted(columns), text | blobs)
-            bad.update({(event, c): (got.get(c), summary(v)) for c, v in columns.items()
-                        if (got[c][0] != len(v) if c in blobs else got.get(c) != summary(v))})
+        _, bad = differences([(files[event], columns) for event, columns in types.items()])
         check(f"{name}_a_file_per_type", len(files) == len(types) and not bad, dict(list(bad.items())[:3]))
 
     out = t.path("events_v6.dat.parquet")
@@ -114,7 +121,7 @@ with Traces() as t:
         return common(400, 7) + struct.pack("<QqB7x", a, b, i & 255) + (struct.pack("<Q", i) if i % 5 else b""), a, b, i & 255, i
 
     pages, want, now = [], [], 1000000
-    for i in range(0, 600000, 60):
+    for i in range(0, 270000, 60):
         batch = []
         for k in range(i, i + 60):
             now += 1 + k % 1000
@@ -125,12 +132,13 @@ with Traces() as t:
     path, out = make.trace(pages), t.path("many.parquet")
     fathom("convert", path, out)
     ticks, rest = [v[0] for v in want if len(v) == 1], [v for v in want if len(v) > 1]
-    n, got = asked(f"'{out}'", ["time", "tick_n", "wide_a", "wide_b", "wide_c", "wide_cut"], set())
+    asked = ["time", "tick_n", "wide_a", "wide_b", "wide_c", "wide_cut"]
+    n, got = answer(duckdb.ask(question(out, asked, set()))[0], asked)
     right = {"tick_n": summary(ticks), "wide_a": summary([v[0] for v in rest]), "wide_b": summary([v[1] for v in rest]),
              "wide_c": summary([v[2] for v in rest]), "wide_cut": summary([v[3] for v in rest if v[3] % 5])}
-    check("several_groups", n == 600000 and all(got[c] == v for c, v in right.items()), {c: (got.get(c), v) for c, v in right.items()})
+    check("several_groups", n == 270000 and all(got[c] == v for c, v in right.items()), {c: (got.get(c), v) for c, v in right.items()})
     groups = duckdb.ask(f"SELECT count(DISTINCT row_group_id)::INT n FROM parquet_metadata('{out}')")[0]
-    check("of_rows", groups == [{"n": 3}], groups)
+    check("of_rows", groups == [{"n": 2}], groups)
     one = duckdb.ask(f"SELECT count(*)::INT n FROM '{out}' WHERE wide_cut IS NULL AND wide_a IS NOT NULL")[0]
     check("a_cut_field_is_null", one == [{"n": len([v for v in rest if v[3] % 5 == 0])}], one)
 

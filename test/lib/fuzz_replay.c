@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUTATIONS 200
+#define MUTATIONS 50
 #ifndef INPUT_MAX
 #define INPUT_MAX (1u << 20)
 #endif

@@ -15,6 +15,10 @@ rc=0
 for fp in 0 1; do
 	name=$([ $fp = 0 ] && echo off || echo arguments)
 	mkdir -p $out/$name
+	if [ $fp = 1 ]; then # the rest does not see the difference
+		cp $out/off/*.o $out/$name
+		src=$(printf '%s\n' $src | grep -E '^trace/(arch|events|functions)/')
+	fi
 	for f in $src test/port/riscv64/boot.c; do printf '%s %s\n' "$f" "$out/$name/${f//\//-}.o"; done |
 		xargs -P2 -L1 sh -c "$cc ${flags//$'\n'/ } -DFATHOM_SAVE_FP=$fp -c \$0 -o \$1" 2>$out/$name.log &&
 		$cc -nostdlib -static -Wl,--build-id=none -Wl,-T,test/port/riscv64/boot.lds $out/$name/*.o -o $out/$name.elf 2>>$out/$name.log ||

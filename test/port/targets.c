@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.c -- a kernel that uses every stage of the library, for targets.sh to link, and amalgamation.sh (FATHOM_LEVEL). It is not run. */
+/* targets.c -- a kernel that uses every stage of the library, for amalgamation.sh to link (FATHOM_LEVEL). It is not run. */
 #define CREATE_TRACE_POINTS
 #ifdef FATHOM_LEVEL
 #define FATHOM_EVENTS_SCHED

@@ -387,10 +387,11 @@ static void *worker(void *arg)
 	return 0;
 }
 
-/* The tracers go on and off a thousand times while threads run traced code and signals interrupt them. */
+/* The tracers go on and off a thousand times (or TOGGLES) while threads run traced code and signals interrupt them. */
 TEST(toggle_under_threads)
 {
 	struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	int toggles = getenv("TOGGLES") ? atoi(getenv("TOGGLES")) : 1000;
 	pthread_t t[3];
 
 	sigaction(SIGUSR1, &sa, 0);
@@ -401,7 +402,7 @@ TEST(toggle_under_threads)
 		pthread_create(&t[i], 0, worker, (void *)(i + 1));
 	while (!atomic_load(&rounds))
 		usleep(100);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < toggles; i++) {
 		CHECK_EQ(fathom_tracer_set(i & 1   ? "nop"
 					   : i & 2 ? "function"
 						   : "function_graph"),

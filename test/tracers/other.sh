@@ -5,6 +5,7 @@
 # inputs: build/test/tracers-aarch64 build/test/tracers-riscv64 build/test/tracers-san build/test/tracers-clang build/test/tracers-gcc
 # inputs: qemu-aarch64 qemu-riscv64
 cd "$(dirname "$0")/../.." || exit 1
+export TOGGLES=200 # an emulator translates the text again after each
 run() { # NAME [QEMU [TEST...]]
 	for t in ${3:-graph instrument}; do
 		timeout 400 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"

@@ -17,7 +17,7 @@ SKIPS = {
     "forest": "graph shows the same with fewer programs",
 }
 # Workloads that an emulated CPU is done with in seconds.
-SMALL = {"smp": {"SMP": "8"}, "toggle": {"TOGGLES": "6"}, "levels": {"LEVELS": "6"}, "graph_text": {"CALLS": "8"}}
+SMALL = {"smp": {"SMP": "8"}, "toggle": {"TOGGLES": "6"}, "levels": {"LEVELS": "6"}}
 
 
 def run(arch):
