@@ -18,6 +18,10 @@ $(B)/bench/gen_%: bench/gen_%.c $(B)/host/wire/tracedat_write.o $(B)/host/wire/t
 bench-host: $(B)/fathom $(B)/bench/gen_trace ## the host program: stat, index, query, memory on large traces
 	@bench/host.py
 
+.PHONY: bench-page
+bench-page: $(B)/fathom $(B)/bench/gen_trace ## the page of 100 million events in headless Chromium: first picture, zooms, memory
+	@bench/page.py
+
 .PHONY: bench-answers
 bench-answers: $(B)/fathom $(B)/bench/gen_sched ## latency, profile, sql and Parquet on 10 million events of a scheduler
 	@bench/answers.py

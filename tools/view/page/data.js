@@ -12,7 +12,8 @@
 	async function unpack(id) {
 		const e = page.$(id);
 		if (!e) return null;
-		const bytes = Uint8Array.from(atob(e.textContent), (c) => c.charCodeAt(0));
+		const text = atob(e.textContent), bytes = new Uint8Array(text.length);
+		for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
 		e.remove();
 		return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
 	}
@@ -215,9 +216,18 @@
 				}
 				return;
 			}
-			for (let k = Math.max(0, Math.floor((t0 - base) / p)); k < PARTS && base + k * p < t1; k++) {
+			const first = Math.max(0, Math.ceil((Math.max(t0, from) - base) / p - 0.5)), { share, top } = tile, unit = p / 255, sum = out.share;
+			for (let k = first; k < PARTS && base + k * p < t1; k++) {
 				const i = Math.floor((base + (k + 0.5) * p - from) / width);
-				if (i >= 0 && i < n) part(tile, k, i, p, 1);
+				if (i >= n) break;
+				if (counts) { part(tile, k, i, p, 1); continue; }
+				const q = k * 4, o = i * 4, busy = share[q] * p;
+				cover[i] += p;
+				sum[o] += share[q] * unit;
+				sum[o + 1] += share[q + 1] * unit;
+				sum[o + 2] += share[q + 2] * unit;
+				sum[o + 3] += share[q + 3] * unit;
+				if (busy > most[i]) { most[i] = busy; out.top[i] = top[k]; }
 			}
 		};
 		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor((to - 1e-9) / w)); i++) {

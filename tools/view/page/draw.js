@@ -2,7 +2,7 @@
 (function () {
 	const K = page.KIND, $ = page.$, AXIS = page.AXIS, RIGHT = 8;
 	const canvas = $("lanes"), main = $("main");
-	let g, width = 0, height = 0, left = 150, hatch = {};
+	let g, width = 0, height = 0, left = 150, hatch = {}, theme = {};
 
 	page.view = { from: 0, to: 1 };
 	const xOf = page.xOf = (t) => left + (t - page.view.from) / (page.view.to - page.view.from) * (width - left - RIGHT);
@@ -18,7 +18,7 @@
 		ctx.setTransform(scale, 0, 0, scale, 0, 0);
 		ctx.font = "11px system-ui, sans-serif";
 		ctx.textBaseline = "middle";
-		ctx.fillStyle = page.css("--paper");
+		ctx.fillStyle = theme["--paper"] || page.css("--paper");
 		ctx.fillRect(0, 0, w, h);
 		return ctx;
 	};
@@ -72,100 +72,126 @@
 		}
 	};
 	const stateColour = ["--run", "--ready", "--blocked", "--lost"];
-	let theme = {};
 	function colourOf(l, what, klass) {
 		if (l.kind === K.TASK) return klass ? theme[stateColour[klass]] : page.colour(page.task(l.id));
 		return page.colour(page.nameOf(l, what));
 	}
 	const faded = (l, what) => page.wanted && !page.wanted(l, what);
 
-	function drawSpan(l, s, x0, x1, y, h) {
-		const klass = l.kind === K.COUNTER ? 0 : s.what >>> 24 & 3, w = x1 - x0;
+	function drawSpan(l, what, x0, x1, y, h) {
+		const klass = l.kind === K.COUNTER ? 0 : what >>> 24 & 3, w = x1 - x0;
 		if (l.kind === K.CPU && klass === 1) return;
-		g.globalAlpha = faded(l, s.what) ? 0.18 : 1;
+		g.globalAlpha = faded(l, what) ? 0.18 : 1;
 		if (klass === 3) {
-			g.fillStyle = l.kind === K.TASK || (s.what & page.WHAT) === 0xfffffe ? hatch.not : hatch.lost;
+			g.fillStyle = l.kind === K.TASK || (what & page.WHAT) === 0xfffffe ? hatch.not : hatch.lost;
 			g.fillRect(x0, y, Math.max(1.5, w), h);
 			if (l.kind === K.LOST && w > 60) {
-				const name = page.nameOf(l, s.what), tw = Math.min(w, textWidth(name) + 8);
+				const name = page.nameOf(l, what), tw = Math.min(w, textWidth(name) + 8);
 				g.fillStyle = theme["--paper"];
 				g.fillRect(x0 + 2, y + h / 2 - 7, tw - 4, 14);
 				label(name, x0 + 1, y + h / 2 + 0.5, w, theme["--lost"]);
 			}
 			return;
 		}
-		g.fillStyle = colourOf(l, s.what, klass);
+		g.fillStyle = colourOf(l, what, klass);
 		if (l.kind === K.TASK && klass === 2) g.fillRect(x0, y + h - 5, Math.max(0.3, w), 3);
 		else if (l.kind === K.TASK && klass === 1) g.fillRect(x0, y + h / 2 - 1, Math.max(0.5, w), h / 2);
 		else g.fillRect(x0, y + 0.5, Math.max(0.6, w > 3 ? w - 0.5 : w), h - 1);
-		if (s.what >>> 26 & 16 && w > 4 && l.kind <= K.TASK) { /* only guessed from the events' tasks */
+		if (what >>> 26 & 16 && w > 4 && l.kind <= K.TASK) { /* only guessed from the events' tasks */
 			g.fillStyle = theme["--paper"];
 			g.globalAlpha *= 0.45;
 			g.fillRect(x0, y + 0.5, w, h - 1);
 			g.globalAlpha = 1;
 		}
 		if (h >= 12 && w > 18 && !(l.kind === K.TASK && klass))
-			label(l.kind === K.TASK ? `CPU ${s.what & page.WHAT}` : page.nameOf(l, s.what), x0, y + h / 2 + 0.5, w, "#111");
+			label(l.kind === K.TASK ? `CPU ${what & page.WHAT}` : page.nameOf(l, what), x0, y + h / 2 + 0.5, w, "#111");
+	}
+
+	/* Half pixels of a strip, for what differs from column to column: far fewer calls than a rectangle for each. */
+	const papers = new Map();
+	function blank(n, rows) {
+		let p = papers.get(rows);
+		if (!p) {
+			const canvas = document.createElement("canvas");
+			papers.set(rows, p = { canvas, ink: canvas.getContext("2d", { willReadFrequently: true }), n: 0 });
+		}
+		if (p.n === n) { p.words.fill(0); return p; }
+		p.canvas.width = p.n = n;
+		p.canvas.height = rows;
+		p.pixels = p.ink.createImageData(n, rows);
+		p.words = new Uint32Array(p.pixels.data.buffer);
+		return p;
 	}
 
 	/* Sums: how much of each pixel, from the bottom up. */
 	function drawParts(l, from, to, y, h) {
 		const x0 = Math.max(left, Math.floor(xOf(from))), x1 = Math.min(width - RIGHT, Math.ceil(xOf(to))), n = x1 - x0;
 		if (n <= 0) return;
-		const c = page.columns(l.index, page.tOf(x0), page.tOf(x1), n), counts = page.counts(l.kind);
-		let most = 1;
+		const c = page.columns(l.index, page.tOf(x0), page.tOf(x1), n), counts = page.counts(l.kind), task = l.kind === K.TASK, rows = Math.ceil(h * 2);
+		const own = task ? page.pixel(colourOf(l, 0, 0)) : 0, ready = page.pixel(theme["--ready"]), blocked = page.pixel(theme["--blocked"]);
+		let most = 1, last = -1, word = own;
 		if (counts) for (let i = 0; i < n; i++) most = Math.max(most, c.share[i * 4]);
-		for (let i = 0; i < n;) {
-			const share = (k) => counts ? (c.share[i * 4] ? 0.25 + 0.75 * Math.sqrt(c.share[i * 4] / most) : 0) : Math.min(1, c.share[i * 4 + k]);
-			const run = share(0), what = c.top[i], x = x0 + i;
-			let k = 1;
-			while (i + k < n && c.top[i + k] === what && Math.abs(c.share[(i + k) * 4] - c.share[i * 4]) < (counts ? 0.5 : 0.01) &&
-				c.share[(i + k) * 4 + 1] === c.share[i * 4 + 1] && c.share[(i + k) * 4 + 3] === c.share[i * 4 + 3]) k++;
-			let bottom = y + h - 0.5;
-			if (run > 0) {
-				const up = Math.max(0.7, run * (h - 1));
-				g.globalAlpha = faded(l, what) ? 0.18 : 1;
-				g.fillStyle = colourOf(l, what, 0);
-				g.fillRect(x, bottom - up, k, up);
-				bottom -= up;
+		const paper = blank(n, rows), words = paper.words;
+		const column = (i, bottom, height, colour) => { for (let r = bottom; r > bottom - height && r >= 0; r--) words[r * n + i] = colour; };
+		const halves = (v) => v > 0 ? Math.max(1.4, Math.min(1, v) * (rows - 2)) + 0.5 | 0 : 0;
+		for (let i = 0; i < n; i++) {
+			const o = i * 4, run = halves(counts ? c.share[o] && 0.25 + 0.75 * Math.sqrt(c.share[o] / most) : c.share[o]);
+			if (run) {
+				if (!task && c.top[i] !== last) {
+					last = c.top[i];
+					word = page.pixel(colourOf(l, last, 0));
+					if (faded(l, last)) word = (word & 0xffffff | 0x2e000000) >>> 0;
+				}
+				column(i, rows - 2, run, word);
 			}
-			if (l.kind === K.TASK) {
-				const ready = share(1) * (h - 1), blocked = share(2);
-				g.globalAlpha = 1;
-				if (ready > 0.2) { g.fillStyle = theme["--ready"]; g.fillRect(x, bottom - ready, k, ready); }
-				if (blocked > 0.5 && run < 0.1) { g.fillStyle = theme["--blocked"]; g.fillRect(x, y + h - 5, k, 3); }
-			}
-			if (share(3) > 0.004 && !counts) { g.globalAlpha = 1; g.fillStyle = l.kind === K.TASK ? hatch.not : hatch.lost; g.fillRect(x, y, k, h); }
-			i += k;
+			if (!task) continue;
+			if (c.share[o + 1] * h > 0.2) column(i, rows - 2 - run, halves(c.share[o + 1]), ready);
+			if (c.share[o + 2] > 0.5 && c.share[o] < 0.1) column(i, rows - 5, 6, blocked);
 		}
-		g.globalAlpha = 1;
+		paper.ink.putImageData(paper.pixels, 0, 0);
+		g.drawImage(paper.canvas, 0, 0, n, rows, x0, y, n, rows / 2);
+		if (counts) return;
+		g.fillStyle = task ? hatch.not : hatch.lost;
+		for (let i = 0, k; i < n; i = k) {
+			for (k = i + 1; k < n && c.share[k * 4 + 3] > 0.004 === c.share[i * 4 + 3] > 0.004;) k++;
+			if (c.share[i * 4 + 3] > 0.004) g.fillRect(x0 + i, y, k - i, h);
+		}
 	}
 
 	function drawLane(l, y, h) {
 		const { from, to } = page.view, level = page.levelFor((to - from) / (width - left - RIGHT)), w = page.tileWidth(level), want = [];
 		const last = Math.min(2 ** level - 1, Math.floor(to / w));
-		let done = null;
+		let done = null, sums = null; /* since where there are only sums */
+		const flush = (end) => { if (sums !== null) drawParts(l, Math.max(from, sums), Math.min(to, end), y, h); sums = null; };
 		for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) {
 			const got = page.tile(l.index, level, i);
 			if (!got || !got.fine || got.tile.stale) want.push([l.index, level, i]);
+			if (!got || got.tile.mode === 0) flush(i * w);
 			if (!got) { page.coarse = true; continue; }
 			if (!got.fine && !page.alone) page.coarse = true;
 			if (got.tile.mode !== 0) {
 				done = null;
 				if (page.alone && !got.fine) page.thinned = true;
-				drawParts(l, Math.max(from, i * w), Math.min(to, (i + 1) * w), y, h);
+				if (sums === null) sums = i * w;
 			} else if (got.tile !== done) {
 				const t = got.tile, wide = page.tileWidth(t.level), t0 = t.index * wide, again = done && (done.index + 1) * page.tileWidth(done.level) === t0;
 				done = t;
+				const drawn = [-1, -1, -1, -1]; /* by class, the last pixel that had a span smaller than itself: more in it are not seen */
 				for (let k = 0; k < t.nr; k++) {
 					/* what reaches in from the tile before has been drawn with that one */
 					if (t.from[k] > to || t.from[k] + t.len[k] < from || again && t.from[k] < t0) continue;
-					drawSpan(l, { from: t.from[k], len: t.len[k], what: t.what[k] }, Math.max(left, xOf(t.from[k])),
-						Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), y, h);
+					const x0 = Math.max(left, xOf(t.from[k])), x1 = Math.min(width - RIGHT, xOf(t.from[k] + t.len[k]));
+					if (x1 - x0 < 0.5 && !page.wanted) {
+						const px = Math.floor(x0), c = t.what[k] >>> 24 & 3;
+						if (px === drawn[c]) continue;
+						drawn[c] = px;
+					}
+					drawSpan(l, t.what[k], x0, x1, y, h);
 				}
 				g.globalAlpha = 1;
 			}
 		}
+		flush((last + 1) * w);
 		return want;
 	}
 
@@ -228,9 +254,10 @@
 	function drawAxis() {
 		g.fillStyle = theme["--paper"];
 		g.fillRect(0, 0, width, AXIS - 2);
-		for (const t of ticks()) {
+		const list = ticks(), step = list.length > 1 ? list[1] - list[0] : 0;
+		for (const t of list) {
 			g.fillStyle = theme["--soft"];
-			g.fillText((t ? "+" : "") + page.amount(t), xOf(t) + 3, AXIS / 2);
+			g.fillText((t ? "+" : "") + page.amount(t, step), xOf(t) + 3, AXIS / 2);
 			g.fillRect(Math.round(xOf(t)), AXIS - 8, 1, 6);
 		}
 	}
@@ -296,22 +323,26 @@
 		g.restore();
 	}
 
+	let leftSet = 0, heightSet = 0;
+	const THEME = ["--paper", "--ink", "--soft", "--line", "--lane", "--pick", "--accent", "--run", "--ready", "--blocked", "--lost", "--not", "--mark", "--hit"];
+	function retheme() {
+		for (const n of THEME) theme[n] = page.css(n);
+		patterns();
+	}
+	page.rethemed = () => { theme = {}; page.draw(); };
 	page.draw = () => {
 		const started = performance.now();
 		width = main.clientWidth;
 		height = main.clientHeight;
 		if (!width || !page.meta) return;
 		left = width < 600 ? 84 : 170;
-		document.documentElement.style.setProperty("--left", `${left}px`);
+		if (left !== leftSet) document.documentElement.style.setProperty("--left", `${leftSet = left}px`);
 		page.stageHeight = height;
 		page.scrollTop = main.scrollTop;
 		page.layout();
-		$("space").style.height = `${page.height}px`;
+		if (page.height !== heightSet) $("space").style.height = `${heightSet = page.height}px`;
 		g = fit(canvas, width, height);
-		theme = {};
-		for (const n of ["--paper", "--ink", "--soft", "--line", "--lane", "--pick", "--accent", "--run", "--ready", "--blocked", "--lost", "--not", "--mark", "--hit"])
-			theme[n] = page.css(n);
-		patterns();
+		if (!theme["--ink"]) retheme();
 		page.coarse = page.thinned = false;
 		const want = [];
 		drawGrid();
@@ -341,22 +372,35 @@
 		page.drawTime = performance.now() - started;
 	};
 
-	/* How busy the CPUs were over the whole trace, what was lost, what was found, and which part is shown. */
-	page.drawOverview = () => {
-		const w = $("overview").clientWidth, c = fit($("overview"), w, 46), n = Math.max(20, Math.floor(w - left - RIGHT)), span = Math.max(1, page.meta.span);
-		const cpus = page.lanes.filter((l) => l.kind === K.CPU), busy = new Float64Array(n), lost = new Float64Array(n);
+	/* How busy the CPUs were, and what was lost, over the whole trace: kept until it changes. */
+	const whole = document.createElement("canvas");
+	let wholeIs = "";
+	function drawWhole(w, n, span) {
+		const is = `${w} ${n} ${span} ${window.devicePixelRatio} ${theme["--paper"]}`;
+		if (is === wholeIs) return;
+		const c = fit(whole, w, 46), cpus = page.lanes.filter((l) => l.kind === K.CPU), busy = new Float64Array(n), lost = new Float64Array(n);
+		let fine = !page.live.on;
 		for (const l of cpus) {
 			const v = page.columns(l.index, 0, span, n);
+			fine = fine && v.fine;
 			for (let i = 0; i < n; i++) busy[i] += v.share[i * 4] / cpus.length;
 		}
 		for (const l of page.lanes) if (l.kind === K.LOST) {
 			const v = page.columns(l.index, 0, span, n);
+			fine = fine && v.fine;
 			for (let i = 0; i < n; i++) lost[i] = Math.max(lost[i], v.share[i * 4 + 3]);
 		}
 		c.fillStyle = theme["--run"];
 		for (let i = 0; i < n; i++) c.fillRect(left + i, 42 - 36 * Math.min(1, busy[i]), 1, 36 * Math.min(1, busy[i]));
 		c.fillStyle = theme["--lost"];
 		for (let i = 0; i < n; i++) if (lost[i] > 0) c.fillRect(left + i, 2, 1, 4);
+		wholeIs = fine || page.alone ? is : "";
+	}
+	/* The same, with what was found, and which part is shown. */
+	page.drawOverview = () => {
+		const w = $("overview").clientWidth, c = fit($("overview"), w, 46), n = Math.max(20, Math.floor(w - left - RIGHT)), span = Math.max(1, page.meta.span);
+		drawWhole(w, n, span);
+		c.drawImage(whole, 0, 0, w, 46);
 		if (page.density) {
 			const most = Math.max(1, ...page.density), k = page.density.length;
 			c.fillStyle = theme["--hit"];
@@ -372,14 +416,19 @@
 		c.strokeRect(x0, 2.5, Math.max(2, x1 - x0), 41);
 	};
 
+	let said = "";
 	page.about = () => {
-		const m = page.meta, e = $("about");
+		const m = page.meta, e = $("about"), words = [];
 		if (!m) return;
-		e.textContent = `${page.count(m.events)} events, ${page.amount(m.span)}; shown: ${page.amount(page.view.to - page.view.from)} from ${page.stamp(page.view.from)}` +
-			(page.thinned ? "; dense parts are summed up (fathom view has every span)" : "");
-		if (page.live.on) e.prepend(page.make(page.live.state === "on" ? "span" : "b", { id: "livestate" }, page.live.words()), "; ");
-		if (m.lost) e.append(page.make("b", {}, `; lost: ${m.lost}`));
-		if (m.refused) e.append(page.make("b", {}, `; ${page.count(m.refused)} spans of more rows than can be kept are not shown`));
-		if (page.lostServer) e.append(page.make("b", {}, `; the server is gone (${page.lostServer})`));
+		if (page.live.on) words.push([page.live.state === "on" ? "span" : "b", page.live.words()]);
+		words.push(["span", `${page.count(m.events)} events, ${page.amount(m.span)}`], ["span", `shown: ${page.amount(page.view.to - page.view.from)} from ${page.stamp(page.view.from)}`]);
+		if (page.thinned) words.push(["span", "dense parts are summed up (fathom view has every span)"]);
+		if (m.lost) words.push(["b", `lost: ${m.lost}`]);
+		if (m.refused) words.push(["b", `${page.count(m.refused)} spans of more rows than can be kept are not shown`]);
+		if (page.lostServer) words.push(["b", `the server is gone (${page.lostServer})`]);
+		const now = words.join();
+		if (now === said) return;
+		said = now;
+		e.replaceChildren(...words.flatMap(([tag, text], i) => i ? ["; ", page.make(tag, {}, text)] : [page.make(tag, {}, text)]));
 	};
 })();

@@ -22,11 +22,12 @@ const page = {};
 	};
 
 	page.count = (n) => Math.round(n).toLocaleString("en");
-	page.amount = (v) => {
+	/* With `step`, as many digits as tell it from what lies a step away. */
+	page.amount = (v, step) => {
 		const units = page.meta.ns ? [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]] : [[1, "ticks"]];
 		for (const [size, name] of units)
 			if (Math.abs(v) >= size)
-				return `${(v / size).toLocaleString("en", { maximumFractionDigits: size > 1 ? 3 : 0 })} ${name}`;
+				return `${(v / size).toLocaleString("en", { maximumFractionDigits: size > 1 ? step ? Math.max(0, Math.min(9, Math.ceil(Math.log10(size / step)))) : 3 : 0 })} ${name}`;
 		return `0 ${units[units.length - 1][1]}`;
 	};
 	/* The time as reports print it. */
@@ -37,12 +38,19 @@ const page = {};
 	};
 	page.percent = (v) => `${(v * 100).toFixed(v < 0.1 ? 2 : 1)} %`;
 
-	page.task = (number) => {
+	/* By number: each is made once. What a live target adds comes after the others, but a task may get another name. */
+	const kept = (make) => {
+		let list = [];
+		const get = (number) => list[number] !== undefined ? list[number] : list[number] = make(number);
+		get.forget = () => { list = []; };
+		return get;
+	};
+	page.task = kept((number) => {
 		const t = page.meta.tasks[number];
 		return !t ? "?" : t[0] ? `${page.plain(t[1], 64)}-${t[0]}` : "idle";
-	};
-	page.name = (number) => page.plain(number < page.meta.names.length ? page.meta.names[number] : "?");
-	page.type = (number) => page.plain((page.meta.types[number] || ["?"])[0]);
+	});
+	page.name = kept((number) => page.plain(number < page.meta.names.length ? page.meta.names[number] : "?"));
+	page.type = kept((number) => page.plain((page.meta.types[number] || ["?"])[0]));
 
 	/*
 	 * Hues that colour-blind eyes keep apart (after Okabe and Ito), each in three lightnesses: 24 that differ. Name and pid
@@ -60,6 +68,21 @@ const page = {};
 			if (known.size > 20000) known.clear();
 		}
 		return known.get(text) || "hsl(212,60%,66%)";
+	};
+
+	/* A colour as a word of four bytes, as pixels have it: #rrggbb, or hsl() as above. */
+	const words = new Map();
+	page.pixel = (colour) => {
+		if (!words.has(colour)) {
+			const hsl = /^hsl\((\d+),(\d+)%,(\d+)%\)$/.exec(colour), hex = /^#(..)(..)(..)$/.exec(colour.replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
+			let rgb = hex ? hex.slice(1).map((v) => parseInt(v, 16)) : [128, 128, 128];
+			if (hsl) {
+				const [h, s, l] = [hsl[1] / 30, hsl[2] / 100, hsl[3] / 100], a = s * Math.min(l, 1 - l);
+				rgb = [0, 8, 4].map((k) => Math.round(255 * (l - a * Math.max(-1, Math.min((k + h) % 12 - 3, 9 - (k + h) % 12, 1)))));
+			}
+			words.set(colour, (0xff000000 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0);
+		}
+		return words.get(colour);
 	};
 
 	/* Of prev_state: why a task does not run. */

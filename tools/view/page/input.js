@@ -389,7 +389,7 @@
 
 	addEventListener("resize", () => page.redraw());
 	addEventListener("hashchange", () => { if (page.meta) { restore(); page.arrange(); page.draw(); } });
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.redraw());
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.rethemed());
 	addEventListener("beforeprint", () => page.draw());
 	page.ready = page.load().then((ok) => {
 		if (!ok) { $("title").textContent = "no answer"; $("about").textContent = page.meta.error; return; }

@@ -31,6 +31,7 @@
 		const m = page.meta, since = m.span, lanes = page.lanes.length;
 		for (const k of ["span", "events", "lost", "refused", "tasks", "types"]) m[k] = news[k];
 		m.names.push(...news.names);
+		for (const f of [page.task, page.name, page.type]) f.forget();
 		page.addLanes(news.lanes);
 		for (const [i, nr, ...sum] of news.sums) { page.lanes[i].nr = nr; page.lanes[i].sum = sum; }
 		live.state = news.state;
