@@ -95,6 +95,9 @@ with Traces() as t:
     began = sorted(r["time"] for r in switches if r["fields"]["next_pid"])
     check("convert_chrome_cpus", len(began) <= len(ran) <= len(began) + 2 and set(began) <= {x[0] for x in ran},
           (len(began), len(ran)))
+    events = {e["n"]: e["event"] for e in map(json.loads, fathom("query", "-j", t.path("events_v6.dat"))[1].splitlines())}
+    marks = [(e["args"]["number"], e["name"]) for e in chrome if e["ph"] == "i"]
+    check("convert_chrome_numbers", marks and all(events.get(n) == name for n, name in marks), marks[:3])
     flows = [e["id"] for e in chrome if e["ph"] == "s"]
     check("convert_chrome_wakeups", len(flows) > 10 and sorted(flows) == sorted(e["id"] for e in chrome if e["ph"] == "f"), len(flows))
     rc, text, err = fathom("convert", path, "-", "--to", "csv", "--from", f"{rows[10]['time']}ns")

@@ -31,7 +31,7 @@ int model_walk(struct source *s, const struct model_walk *w, const struct model_
 	if (!*out)
 		return w->nr_pairs ? -EINVAL : -ENOMEM;
 	sc = scan_open(s, &all, &so);
-	while (sc && (e = scan_next_any(sc, &wanted)))
+	while (sc && !(w->out && ferror(w->out)) && (e = scan_next_any(sc, &wanted)))
 		model_event(*out, e, w->numbered ? scan_number(sc) : MODEL_NO_EVENT, wanted);
 	if (sc)
 		model_end(*out);

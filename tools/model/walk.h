@@ -3,6 +3,8 @@
 #ifndef MODEL_WALK_H
 #define MODEL_WALK_H
 
+#include <stdio.h>
+
 #include "model/model.h"
 #include "store/scan.h"
 
@@ -15,6 +17,7 @@ struct model_walk {
 	bool no_index;
 	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void *progress_arg;
+	FILE *out; /* what is written while walking: the walk ends when that fails; may be NULL */
 };
 
 /*
