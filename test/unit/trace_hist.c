@@ -88,6 +88,8 @@ TEST(modifiers)
 	one("hist:keys=prev_prio.buckets=10", "{ prev_prio: ~ 120-129 } hitcount:          1\n");
 	one("hist:keys=next_pid.hex", "{ next_pid: 14 } hitcount:          1\n");
 	one("hist:keys=common_cpu", "{ common_cpu:          0 } hitcount:          1\n");
+	one("hist:keys=common_comm", "{ common_comm: <idle> ");
+	one("hist:keys=next_pid:ts=common_timestamp.usecs", "{ next_pid:         20 } hitcount:");
 	one("hist:keys=common_pid.execname:vals=next_pid",
 	    "{ common_pid: <idle>          [         0] } hitcount:          1  next_pid:         "
 	    "20\n");

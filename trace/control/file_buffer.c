@@ -38,6 +38,8 @@ static int cpu_buffer_size_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
+#define SUBBUF_KB ((WIRE_PAGE_BYTES + 1023) / 1024)
+
 static int buffer_total_show(struct fathom_file *f, struct fathom_text *t)
 {
 	uint64_t kb = 0;
@@ -48,6 +50,27 @@ static int buffer_total_show(struct fathom_file *f, struct fathom_text *t)
 	fathom_text_char(t, '\n');
 	return 0;
 }
+
+/* Pages have one size, which is the only one that can be set. */
+static int subbuf_size_show(struct fathom_file *f, struct fathom_text *t)
+{
+	(void)f;
+	fathom_text_u64(t, SUBBUF_KB, 0, ' ');
+	fathom_text_char(t, '\n');
+	return 0;
+}
+
+static int subbuf_size_write(struct fathom_file *f, const char *buf, size_t bytes)
+{
+	uint64_t v;
+	int err = fathom_ctl_write_number(buf, bytes, &v);
+
+	(void)f;
+	return err ? err : v == SUBBUF_KB ? (int)bytes : -FATHOM_EINVAL;
+}
+
+const struct ctl_file_ops fathom_ctl_subbuf_size = {.show = subbuf_size_show,
+						    .write = subbuf_size_write};
 
 struct buffer_resize {
 	struct ctl_instance *tr;

@@ -89,6 +89,8 @@ static int header_event_show(struct fathom_file *f, struct fathom_text *t)
 const struct ctl_file_ops fathom_ctl_header_page = {.show = header_page_show};
 const struct ctl_file_ops fathom_ctl_header_event = {.show = header_event_show};
 
+#define EVENT_COLUMN 32 /* where show_event_filters and show_event_triggers begin, as in Linux */
+
 /* A piece per event. `all`: not only those that are on. */
 static int event_list(struct fathom_file *f, struct fathom_text *t, int all)
 {
@@ -115,6 +117,17 @@ static int available_events_show(struct fathom_file *f, struct fathom_text *t)
 static int set_event_show(struct fathom_file *f, struct fathom_text *t)
 {
 	return event_list(f, t, 0);
+}
+
+void fathom_ctl_event_column(struct fathom_text *t, uint32_t event)
+{
+	const struct fathom_event *ev = fathom_ctl_event(event);
+	size_t n = ctl_len(ev->system) + 1 + ctl_len(ev->name);
+
+	fathom_text_str(t, ev->system);
+	fathom_text_char(t, ':');
+	fathom_text_str(t, ev->name);
+	fathom_text_fill(t, ' ', n < EVENT_COLUMN ? EVENT_COLUMN - n : 1);
 }
 
 const struct ctl_file_ops fathom_ctl_available_events = {.show = available_events_show};

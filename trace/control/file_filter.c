@@ -20,6 +20,26 @@ static int event_filter_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
+/* All events that have one, a piece each. */
+static int event_filters_show(struct fathom_file *f, struct fathom_text *t)
+{
+	const struct ctl_event *e = &fathom_ctl_instance(&f->node)->events[f->piece];
+	const char *text;
+	size_t n;
+
+	if (f->piece >= fathom_ctl.nr_events)
+		return 0;
+	if (e->filter) {
+		text = fathom_filter_text(e->filter, &n);
+		fathom_ctl_event_column(t, f->piece);
+		fathom_text_bytes(t, text, n);
+		fathom_text_char(t, '\n');
+	}
+	return 1;
+}
+
+const struct ctl_file_ops fathom_ctl_event_filters = {.show = event_filters_show};
+
 /* Replace what is there; the event path sees the old or the new one. */
 static int filter_swap(struct ctl_instance *tr, uint32_t event, struct fathom_filter *now)
 {

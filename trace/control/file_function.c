@@ -58,6 +58,18 @@ static int available_functions_show(struct fathom_file *f, struct fathom_text *t
 
 const struct ctl_file_ops fathom_ctl_available_functions = {.show = available_functions_show};
 
+static int function_addresses_show(struct fathom_file *f, struct fathom_text *t)
+{
+	if (f->piece < fathom_function_count() && fathom_function_address(f->piece)) {
+		fathom_text_hex(t, fathom_function_address(f->piece), 2 * (int)sizeof(uintptr_t),
+				'0');
+		fathom_text_char(t, ' ');
+	}
+	return available_functions_show(f, t);
+}
+
+const struct ctl_file_ops fathom_ctl_function_addresses = {.show = function_addresses_show};
+
 #define KALLSYMS_GAP 32u /* symbols shown between two traced functions */
 
 static void kallsyms_line(struct fathom_text *t, uintptr_t at, const char *name, const char *module)

@@ -37,6 +37,25 @@ static int event_trigger_show(struct fathom_file *f, struct fathom_text *t)
 	return trigger_nth(f, f->piece + 1) != 0;
 }
 
+/* All events that have some, a piece each: the newest first, as in their own file. */
+static int event_triggers_show(struct fathom_file *f, struct fathom_text *t)
+{
+	const struct ctl_event *e = &fathom_ctl_instance(&f->node)->events[f->piece];
+
+	if (f->piece >= fathom_ctl.nr_events)
+		return 0;
+	for (struct ctl_trigger *trigger = e->triggers; trigger; trigger = trigger->next) {
+		if (trigger->kind == CTL_TRIGGER_CALL)
+			continue;
+		fathom_ctl_event_column(t, f->piece);
+		fathom_trigger_show(trigger, t);
+		fathom_text_char(t, '\n');
+	}
+	return 1;
+}
+
+const struct ctl_file_ops fathom_ctl_event_triggers = {.show = event_triggers_show};
+
 /* O_TRUNC takes the histograms away, and only them, as in Linux. */
 static int event_trigger_open(struct fathom_file *f)
 {

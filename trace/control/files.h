@@ -28,7 +28,8 @@ extern const struct ctl_file_ops fathom_ctl_trace_clock;
 
 /* file_buffer.c: sizes, masks, statistics */
 extern const struct ctl_file_ops fathom_ctl_buffer_size, fathom_ctl_cpu_buffer_size,
-	fathom_ctl_buffer_total, fathom_ctl_cpumask, fathom_ctl_free_buffer, fathom_ctl_stats;
+	fathom_ctl_buffer_total, fathom_ctl_subbuf_size, fathom_ctl_cpumask, fathom_ctl_free_buffer,
+	fathom_ctl_stats;
 
 /* file_trace.c, file_raw.c: what was recorded */
 extern const struct ctl_file_ops fathom_ctl_trace, fathom_ctl_trace_pipe, fathom_ctl_snapshot,
@@ -45,7 +46,9 @@ extern const struct ctl_file_ops fathom_ctl_saved_cmdlines, fathom_ctl_saved_tgi
 extern const struct ctl_file_ops fathom_ctl_event_on, fathom_ctl_event_filter,
 	fathom_ctl_system_filter, fathom_ctl_event_format, fathom_ctl_event_id,
 	fathom_ctl_header_page, fathom_ctl_header_event, fathom_ctl_available_events,
-	fathom_ctl_set_event;
+	fathom_ctl_set_event, fathom_ctl_event_filters;
+/* `system:event` and blanks, up to where lists of events go on. */
+void fathom_ctl_event_column(struct fathom_text *t, uint32_t event);
 enum ctl_event_scope {
 	CTL_SCOPE_ALL,
 	CTL_SCOPE_SYSTEM,
@@ -56,12 +59,13 @@ enum ctl_event_scope {
 extern const struct ctl_file_ops fathom_ctl_event_pids, fathom_ctl_function_pids;
 
 /* file_trigger.c */
-extern const struct ctl_file_ops fathom_ctl_event_trigger, fathom_ctl_event_hist;
+extern const struct ctl_file_ops fathom_ctl_event_trigger, fathom_ctl_event_triggers,
+	fathom_ctl_event_hist;
 
 /* file_function.c */
 extern const struct ctl_file_ops fathom_ctl_function_set, fathom_ctl_available_functions,
 	fathom_ctl_kallsyms, fathom_ctl_enabled_functions, fathom_ctl_function_info,
-	fathom_ctl_stack_trace, fathom_ctl_tracer_stats;
+	fathom_ctl_stack_trace, fathom_ctl_tracer_stats, fathom_ctl_function_addresses;
 
 /* options.c */
 extern const struct ctl_file_ops fathom_ctl_trace_options, fathom_ctl_option_ops;

@@ -4,6 +4,8 @@
 #include "control/pool.h"
 #include "control/str.h"
 #include "fathom/inside/errno.h"
+#include "fathom/trace.h"
+#include "wire/div.h"
 
 /*
  * Linux's grammar and no more: a field, an operator, a constant. The host's filters take much more, and are compiled by
@@ -155,10 +157,97 @@ static int filter_number_value(struct filter_compiler *c, struct filter_code *in
 	return 0;
 }
 
+/* 0-3,5 as a mask. 0, or -1 if it is not a list of CPUs that are there. */
+static int filter_cpu_list(const char *s, size_t n, uint64_t *mask)
+{
+	*mask = 0;
+	while (n) {
+		size_t len = ctl_find(s, n, ','), dash = ctl_find(s, len, '-');
+		uint64_t from, to;
+
+		if (fathom_ctl_number(s, dash, 10, &from))
+			return -1;
+		to = from;
+		if (dash < len && fathom_ctl_number(s + dash + 1, len - dash - 1, 10, &to))
+			return -1;
+		if (from > to || to >= fathom_core.nr_cpus)
+			return -1;
+		*mask |= wire_shl(wire_shr(~(uint64_t)0, (uint32_t)(63 - (to - from))),
+				  (uint32_t)from);
+		len += len < n;
+		s += len;
+		n -= len;
+	}
+	return *mask ? 0 : -1;
+}
+
+/* A mask of one CPU is compared as that number; == and != of more is never and always true, as in Linux. */
+static int filter_cpus_value(struct filter_compiler *c, struct filter_code *ins, size_t pos,
+			     size_t *at)
+{
+	size_t i = *at + 5, n;
+
+	if (i > c->n || c->s[i - 1] != '{')
+		return filter_fail(c, "Missing '{'", pos + i, -FATHOM_EINVAL);
+	if ((ins->op != FILTER_EQ && ins->op != FILTER_NE && ins->op != FILTER_AND) ||
+	    filter_is_text(&ins->left) || ins->left.kind == FATHOM_OPERAND_ARRAY)
+		return filter_fail(c, "Illegal operation for field type", pos + *at,
+				   -FATHOM_EINVAL);
+	n = ctl_find(c->s + i, c->n - i, '}');
+	if (i + n == c->n)
+		return filter_fail(c, "Missing '}'", pos + i + n, -FATHOM_EINVAL);
+	if (filter_cpu_list(c->s + i, n, &ins->value))
+		return filter_fail(c, "Invalid cpulist", pos + i + n + 1, -FATHOM_EINVAL);
+	if (ins->op != FILTER_AND && ins->value & (ins->value - 1))
+		ins->value = 0;
+	ins->op = ins->op == FILTER_NE ? FILTER_CPUS_NOT : FILTER_CPUS;
+	*at = i + n + 1;
+	return 0;
+}
+
+/* `field.function == name`, or an address inside: anything in that function. */
+static int filter_function_value(struct filter_compiler *c, struct filter_code *ins, size_t pos,
+				 size_t *at)
+{
+	const struct fathom_config *port = &fathom_core.config;
+	uintptr_t ip = 0, offset = 0, size = 0;
+	char name[128];
+	size_t i = *at, end = i;
+	uint64_t v;
+
+	if (ins->op != FILTER_EQ && ins->op != FILTER_NE)
+		return filter_fail(c, "Invalid operator", pos + i, -FATHOM_EINVAL);
+	while (end < c->n && !ctl_space(c->s[end])) /* as in Linux, a ) too */
+		end++;
+	if (i < c->n && ctl_digit(c->s[i])) {
+		if (fathom_ctl_number(c->s + i, end - i, 0, &v))
+			return filter_fail(c, "Invalid value (did you forget quotes)?", pos + end,
+					   -FATHOM_EINVAL);
+		ip = (uintptr_t)v;
+	} else if (port->lookup && end - i < sizeof(name)) {
+		__builtin_memcpy(name, c->s + i, end - i);
+		name[end - i] = '\0';
+		ip = port->lookup(name);
+	}
+	if (!ip || !port->symbol || !port->symbol(ip, &offset, &size) || !size)
+		return filter_fail(c, "Function not found", pos + end, -FATHOM_EINVAL);
+	ins->value = ip - offset;
+	ins->value_at = (uint32_t)size;
+	ins->op = ins->op == FILTER_EQ ? FILTER_RANGE : FILTER_RANGE_NOT;
+	*at = end;
+	return 0;
+}
+
+/* `.function` after the field's name: how long it is, 0 if it is not there. */
+static size_t filter_suffix(const struct filter_compiler *c, size_t i)
+{
+	return ctl_starts(c->s + i, c->n - i, ".function");
+}
+
 /* One term `field op value` at c->i. Linux counts the columns of its errors from one behind the term's start. */
 static int filter_term(struct filter_compiler *c)
 {
-	size_t start = c->i, pos = 1, i = start, len = 0;
+	size_t start = c->i, pos = 1, i = start, len = 0, function;
 	struct filter_code *ins = filter_emit(c, FILTER_EQ);
 	int op;
 
@@ -171,6 +260,8 @@ static int filter_term(struct filter_compiler *c)
 		return filter_fail(c, 0, 0, -FATHOM_EPERM);
 	if (fathom_operand_find(c->ev, c->s + start, i - start, &ins->left))
 		return filter_fail(c, "Field not found", pos + i, -FATHOM_EINVAL);
+	function = filter_suffix(c, i);
+	i += function;
 	while (i < c->n && ctl_space(c->s[i]))
 		i++;
 	op = filter_operator(c->s + i, c->n - i, &len);
@@ -181,6 +272,12 @@ static int filter_term(struct filter_compiler *c)
 	while (i < c->n && ctl_space(c->s[i]))
 		i++;
 	c->i = i;
+	if (function && ins->left.size != sizeof(long))
+		return filter_fail(c, "Illegal operation for field type", pos + i, -FATHOM_EINVAL);
+	if (function)
+		return filter_function_value(c, ins, pos, &c->i);
+	if (ctl_starts(c->s + i, c->n - i, "CPUS"))
+		return filter_cpus_value(c, ins, pos, &c->i);
 	if (i < c->n && (c->s[i] == '"' || c->s[i] == '\''))
 		return filter_text_value(c, ins, pos, &c->i);
 	if (i < c->n && (ctl_digit(c->s[i]) || c->s[i] == '-'))

@@ -22,6 +22,10 @@ enum filter_op {
 	FILTER_GT,
 	FILTER_GE,
 	FILTER_AND,
+	FILTER_CPUS,	 /* & CPUS{}: the number is one of those in the mask `value` */
+	FILTER_CPUS_NOT, /* it is not */
+	FILTER_RANGE,	 /* .function ==: `value_at` bytes from `value` on */
+	FILTER_RANGE_NOT,
 	FILTER_GLOB,
 	FILTER_STR_EQ,
 	FILTER_STR_NE,
@@ -31,7 +35,7 @@ struct filter_code {
 	uint8_t op;
 	uint8_t value_len; /* of a string */
 	uint16_t target;   /* of a jump */
-	uint32_t value_at; /* of a string, in the filter's text */
+	uint32_t value_at; /* of a string, in the filter's text; of a range, its bytes */
 	uint64_t value;
 	struct fathom_operand left;
 };

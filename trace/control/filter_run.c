@@ -5,6 +5,7 @@
 #include "control/str.h"
 #include "fathom/inside/errno.h"
 #include "wire/copy.h"
+#include "wire/div.h"
 
 void fathom_ctl_comm(int32_t pid, char *buf)
 {
@@ -165,6 +166,12 @@ static int filter_number_term(const struct filter_code *ins, uint64_t v)
 	case FILTER_LE: return less || v == want;
 	case FILTER_GT: return !less && v != want;
 	case FILTER_GE: return !less;
+	case FILTER_CPUS:
+	case FILTER_CPUS_NOT:
+		return (v < 64 && wire_shr(ins->value, (uint32_t)v) & 1) ==
+		       (ins->op == FILTER_CPUS);
+	case FILTER_RANGE:
+	case FILTER_RANGE_NOT: return (v - ins->value < ins->value_at) == (ins->op == FILTER_RANGE);
 	default: return (v & want) != 0;
 	}
 }

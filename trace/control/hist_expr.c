@@ -63,11 +63,14 @@ static int expr_atom(struct expr_parser *p, struct expr_part part)
 			return expr_fail(p, "Couldn't find field", part.at);
 	} else {
 		step.op = '.';
-		if (ctl_is(s, part.len, "common_timestamp"))
+		if (ctl_is(s, part.len, "common_timestamp")) {
 			step.op = '@';
-		else if (fathom_operand_find(p->ev, s, part.len, &step.field) ||
-			 (step.field.kind != FATHOM_OPERAND_NUMBER &&
-			  step.field.kind != FATHOM_OPERAND_CPU))
+		} else if (ctl_is(s, part.len, "common_timestamp.usecs")) {
+			step.op = '@';
+			step.value = 1000;
+		} else if (fathom_operand_find(p->ev, s, part.len, &step.field) ||
+			   (step.field.kind != FATHOM_OPERAND_NUMBER &&
+			    step.field.kind != FATHOM_OPERAND_CPU))
 			return expr_fail(p, "Couldn't find field", part.at);
 	}
 	return expr_push(p, step, part.at);
@@ -119,6 +122,14 @@ static int expr_parts(struct expr_parser *p, struct expr_part whole)
 	return 0;
 }
 
+/* common_timestamp, in units of so many nanoseconds; 0: one. */
+static uint64_t expr_now(uint64_t unit)
+{
+	uint64_t ns = fathom_ticks_to_ns(fathom_now());
+
+	return unit ? ctl_div(ns, unit) : ns;
+}
+
 uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_t bytes,
 			  uint32_t cpu)
 {
@@ -132,7 +143,7 @@ uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_
 
 		if (s->op == '#' || s->op == '@' || s->op == '.') {
 			v[n++] = s->op == '#'	? s->value
-				 : s->op == '@' ? fathom_ticks_to_ns(fathom_now())
+				 : s->op == '@' ? expr_now(s->value)
 				 : s->field.kind == FATHOM_OPERAND_CPU
 					 ? cpu
 					 : fathom_operand_number(&s->field, record, bytes);

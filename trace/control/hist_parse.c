@@ -69,6 +69,8 @@ static int hist_special(struct hist_field *f, const char *s, size_t n)
 		f->modifier = HIST_TIMESTAMP;
 	else if (ctl_is(s, n, "common_cpu"))
 		f->op.kind = FATHOM_OPERAND_CPU;
+	else if (ctl_is(s, n, "common_comm"))
+		f->op = (struct fathom_operand){FATHOM_OPERAND_COMM, 0, 0, 16, 0};
 	else
 		return 0;
 	return 1;

@@ -44,7 +44,9 @@ static const char *const readme_text[] = {
 	"   tracepoint_printk\t- 1: events go to the console too\n"
 	"   set_event_pid, set_event_notrace_pid - tasks whose events count, or not\n"
 	"   enable\t\t- 0 or 1, for all, a system or one event\n"
-	"   filter\t\t- expression over the fields: == != < <= > >= & ~ && || ! ( )\n"
+	"   filter\t\t- expression over the fields: == != < <= > >= & ~ && || ! ( );\n"
+	"\t\t\t  CPU & CPUS{0-3,5}, <field>.function == <name>\n"
+	"   show_event_filters, show_event_triggers - of all events\n"
 	"   format, id\t\t- the record's layout and number\n"
 	"   trigger\t\t- <trigger>[:count][ if <filter>]\n"
 	"\t\t\t  traceon traceoff snapshot stacktrace\n"
@@ -76,9 +78,12 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"README", 0440, CTL_TOP_ONLY, &readme_ops, 0},
 	{"available_events", 0440, CTL_TOP_ONLY, &fathom_ctl_available_events, 0},
 	{"available_filter_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_available_functions, 0},
+	{"available_filter_functions_addrs", 0440, CTL_TOP_ONLY | FN,
+	 &fathom_ctl_function_addresses, 0},
 	{"available_tracers", 0440, 0, &fathom_ctl_available_tracers, 0},
 	{"buffer_percent", 0640, 0, &fathom_ctl_number_file, CTL_NUMBER_PERCENT},
 	{"buffer_size_kb", 0640, 0, &fathom_ctl_buffer_size, 0},
+	{"buffer_subbuf_size_kb", 0640, 0, &fathom_ctl_subbuf_size, 0},
 	{"buffer_total_size_kb", 0440, 0, &fathom_ctl_buffer_total, 0},
 	{"current_tracer", 0640, 0, &fathom_ctl_current_tracer, 0},
 	{"dyn_ftrace_total_info", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_function_info, 0},
@@ -104,6 +109,8 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"set_graph_function", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_GRAPH},
 	{"set_graph_notrace", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set,
 	 FATHOM_SET_GRAPH_NOTRACE},
+	{"show_event_filters", 0440, 0, &fathom_ctl_event_filters, 0},
+	{"show_event_triggers", 0440, 0, &fathom_ctl_event_triggers, 0},
 	{"snapshot", 0640, 0, &fathom_ctl_snapshot, 0},
 	{"stack_max_size", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file, CTL_NUMBER_STACK_MAX},
 	{"stack_trace", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_stack_trace, 0},
