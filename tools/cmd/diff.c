@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct compare_options compare = {.chance = 0.002};
+static struct compare_options compare = {.chance = 0.001};
 static const char *least;
 
 static const struct option_spec own[] = {
