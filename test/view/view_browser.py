@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from browser import CHROMIUM, Browser  # noqa: E402
 from checks import FATHOM, TOP, check, done  # noqa: E402
+from maketrace import Maker, page, switch, wakeup  # noqa: E402
 
 os.chdir(TOP)
 work = tempfile.mkdtemp()
@@ -212,10 +213,46 @@ with Server(evil) as s, Browser(1300, 800) as b:
     r = fathom("timeline", evil, "-o", f"{work}/evil.html")
     b.open(f"file://{work}/evil.html")
     check("alone_too", not b.eval("window.harmed") and b.eval("page.rows.length") > 3, (r, b.log))
-    # From 320 pixels to 4K, dark, and printed.
+    # From 320 pixels to 4K.
     for width, height in ((320, 480), (3840, 2160)):
         b.size(width, height)
         b.eval("page.draw()")
         check(f"fits_{width}", b.eval("document.documentElement.scrollWidth <= innerWidth && page.plotWidth() > 200 && document.getElementById('main').clientHeight >= 60"),
               b.eval("[document.documentElement.scrollWidth, innerWidth, page.plotWidth()]"))
+
+# Two fingers, paper, and ears. Times since 1970 have more bits than a number of JavaScript holds.
+epoch = 1763294400123456789
+hands = Maker(os.path.join(work, "made")).trace([page([
+    (epoch, switch(0, 0, 7, b"swapper/0", b"hands")), (epoch + 1001, wakeup(7, 8, b"eyes")), (epoch + 5003, switch(7, 1, 8, b"hands", b"eyes")),
+    (epoch + 9007, switch(8, 1, 0, b"eyes", b"swapper/0")), (epoch + 9011, switch(0, 0, 7, b"swapper/0", b"hands"))])], comms=b"7 hands\n")
+with Server(hands) as s, Browser(1000, 600) as b:
+    check("a_trace_since_1970", b.open(s.url) and b.settled() and b.eval("page.meta.start") == str(epoch), b.log)
+    b.eval("page.choose({ from: 0, to: page.meta.span })")
+    b.until("page.summary && !page.summary.error", 20)
+    worst = "page.summary.latency.kinds.find((k) => k.kind === 'wakeup').worst[0]"
+    check("its_times_are_exact", b.eval(f"[page.since({worst}.from_ns), page.since({worst}.to_ns)]") == [1001, 5003], b.eval(worst))
+    check("and_shown_so", b.eval("page.stamp(1001)") == "1763294400.123457790", b.eval("page.stamp(1001)"))
+    b.eval("page.show(0, page.meta.span)")
+    before = b.eval("page.view")
+    held = b.eval("page.tOf(600)")
+
+    def touch(kind, *xs):
+        b.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": 200, "id": i} for i, x in enumerate(xs)])
+    touch("touchStart", 500)
+    touch("touchStart", 500, 600)
+    for k in range(1, 5):
+        touch("touchMove", 500 - 50 * k, 600 + 25 * k)
+    touch("touchEnd")
+    view = b.eval("page.view")
+    check("two_fingers_zoom", view["to"] - view["from"] < (before["to"] - before["from"]) / 2, (before, view))
+    check("what_is_held_stays_under_the_finger", abs(b.eval("page.tOf(700)") - held) < (before["to"] - before["from"]) / 50, (b.eval("page.tOf(700)"), held))
+    tree = b.call("Accessibility.getFullAXTree")["nodes"]
+    role = [(n.get("role", {}).get("value"), n.get("name", {}).get("value", "")) for n in tree if not n.get("ignored")]
+    nameless = [r for r, name in role if r in ("button", "searchbox", "textbox", "combobox", "tab", "img", "application", "list") and not name]
+    check("everything_has_a_name_for_screen_readers", not nameless, nameless)
+    check("rows_are_read_by_name", all(any(text in name for r, name in role if r == "button") for text in ("CPU 0", "hands-7", "eyes-8")), [name for r, name in role if r in ("button", "listitem")])
+    b.call("Emulation.setEmulatedMedia", media="print")
+    shown = b.eval("[...document.querySelectorAll('form, #tabs, .tool')].filter((e) => e.getClientRects().length).length")
+    check("paper_has_the_picture_alone", shown == 0 and b.eval("document.getElementById('lanes').getBoundingClientRect().height > 100"), shown)
+    check("nothing_went_wrong_there", not [x for x in b.log if "favicon" not in x], b.log)
 done()

@@ -33,11 +33,17 @@
 		m.names.push(...news.names);
 		for (const f of [page.task, page.name, page.type]) f.forget();
 		page.addLanes(news.lanes);
-		for (const [i, nr, ...sum] of news.sums) { page.lanes[i].nr = nr; page.lanes[i].sum = sum; }
+		for (const [i, nr, ...sum] of news.sums) {
+			page.lanes[i].nr = nr;
+			page.lanes[i].sum = sum;
+			page.lanes[i].row.last = m.span;
+		}
 		live.state = news.state;
 		live.cuts = news.cuts;
 		page.stale(since);
-		if (page.lanes.length !== lanes) page.makeRows();
+		for (const r of page.rows) if (r.group === "task" && r.id < m.tasks.length) r.label = r.key[0] === "t" ? page.task(r.id) : r.label;
+		page.makeRows(lanes);
+		for (const l of page.lanes.slice(lanes)) l.row.last = m.span;
 		if (live.paused) page.redraw(); else follow();
 	}
 

@@ -22,32 +22,34 @@
 		return ["task", `t${(page.meta.tasks[l.id] || [0])[0]}`, page.task(l.id)];
 	}
 
-	page.makeRows = () => {
-		const by = new Map(rows.map((r) => [r.key, r]));
-		for (const r of rows) { r.lanes = {}; r.cpuTime = r.readyTime = 0; }
-		for (const l of page.lanes) {
+	/* Of the lanes from this one on; those before are in their rows. */
+	const byKey = new Map();
+	page.makeRows = (first = 0) => {
+		for (const l of page.lanes.slice(first)) {
 			const [group, key, label] = place(l);
-			let r = by.get(key);
+			let r = byKey.get(key);
 			if (!r) {
-				r = { key, group, lanes: {}, cpuTime: 0, readyTime: 0, strips: [], deep: {} };
-				by.set(key, r);
+				r = { key, group, lanes: {}, strips: [], deep: {} };
+				byKey.set(key, r);
 				rows.push(r);
 			}
 			r.label = label;
 			r.id = l.id;
 			(r.lanes[l.kind] = r.lanes[l.kind] || [])[l.depth] = l;
-			if (l.kind === K.TASK) { r.cpuTime += l.sum[0]; r.readyTime += l.sum[1]; }
-			else if (l.kind === K.CALLS && !l.depth && !(r.lanes[K.TASK])) r.cpuTime += l.sum[0];
 			l.row = r;
 		}
 		page.arrange();
 	};
+	/* Time of a task by class: of one whose states are not known, that of its calls. */
+	const time = (r, klass) => ((r.lanes[K.TASK] || (klass ? null : r.lanes[K.CALLS]) || [])[0] || { sum: [0, 0] }).sum[klass];
+	/* Of a live target only tasks that did something in view: others are over, or were not there yet. */
+	const isOver = (r) => page.live.on && r.group === "task" && r.last !== undefined && r.last < page.view.from;
 
 	const pid = (r) => r.key[0] === "t" ? +r.key.slice(1) : -1;
 	const idle = (r) => r.key[0] === "i" ? 1 : 0;
 	const byId = (a, b) => a.id - b.id;
 	const sorts = {
-		cpu: (a, b) => b.cpuTime - a.cpuTime || pid(a) - pid(b), ready: (a, b) => b.readyTime - a.readyTime || pid(a) - pid(b),
+		cpu: (a, b) => time(b, 0) - time(a, 0) || pid(a) - pid(b), ready: (a, b) => time(b, 1) - time(a, 1) || pid(a) - pid(b),
 		name: (a, b) => a.label.localeCompare(b.label), pid: (a, b) => pid(a) - pid(b),
 	};
 
@@ -55,7 +57,7 @@
 	page.arrange = () => {
 		const text = page.rowFilter.toLowerCase(), shown = page.shown = [];
 		for (const [group, title] of page.groups) {
-			const of = rows.filter((r) => (group === "pinned" ? page.pinned.has(r.key) : r.group === group && !page.pinned.has(r.key)) &&
+			const of = rows.filter((r) => (group === "pinned" ? page.pinned.has(r.key) : r.group === group && !page.pinned.has(r.key) && !isOver(r)) &&
 				!page.hidden.has(r.key) && (!text || r.label.toLowerCase().includes(text)));
 			if (!of.length) continue;
 			of.sort(group === "task" ? (a, b) => idle(a) - idle(b) || sorts[page.order](a, b) : group === "cpu" ? byId : () => 0);
