@@ -23,7 +23,7 @@ struct relay {
 	uint64_t made, taken; /* batches; under the lock */
 	bool ended;	      /* under the lock */
 	uint32_t nr[BATCHES]; /* items of a batch: the maker's until it is made, then the taker's */
-	char items[];
+	_Alignas(16) char items[];
 };
 
 static char *batch(struct relay *r, uint64_t n)
