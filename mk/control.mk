@@ -16,6 +16,18 @@ $(B)/control/ticker: test/control/ticker.c $(B)/user/libfathom.a
 
 CHECK_FAST_DEPS += $(MACHINE) $(B)/control/ticker
 
+# Both halves in one program: a target behind a noisy line, and the client.
+$(B)/test/unit/line_noise: test/unit/line_noise.c test/harness.h $(B)/user/libfathom.a $(TOOLS_LIBOBJ)
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -Itools -Itest $(DEPFLAGS) $< $(TOOLS_LIBOBJ) $(B)/user/libfathom.a $(TOOLS_LIBS) -o $@
+CHECK_FAST_DEPS += $(B)/test/unit/line_noise
+
+.PHONY: line-noise
+line-noise: $(B)/test/unit/line_noise ## 9P on a line that spoils 1 byte in 500: SEEDS=100, each 2,500 writes of four messages
+	@for s in $$(seq $(or $(SEEDS),100)); do \
+		SEED=$$s OPERATIONS=$(or $(OPERATIONS),2500) $< >$(B)/line-noise.log || { echo "seed $$s:"; cat $(B)/line-noise.log; exit 1; }; \
+	done; echo "$(or $(SEEDS),100) seeds passed"
+
 .PHONY: record-ends
 record-ends: $(B)/fathom $(B)/control/ticker ## recordings that end by death, stop, signal or a full disk at N=200 random moments
 	ENDS=$(or $(N),200) test/control/ends.py

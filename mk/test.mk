@@ -1,6 +1,7 @@
 # Tests. A file in test/unit is one program; its prefix says what it links:
 #   trace_*.c  the library with the user port, under ASan + UBSan
 #   tools_*.c  the host program's objects (all but main), under ASan + UBSan
+#   btb_*.c line_*.c  both (mk/l4re.mk, mk/control.mk)
 # Scripts (*.sh, *.py) in test/<kind>/ are run as they are. A script with a line `# slow` runs in `make check` only.
 # Every test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`; test/runner counts them.
 

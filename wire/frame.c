@@ -43,17 +43,28 @@ uint32_t fathom_frame_seal(uint8_t *to, uint8_t type, uint32_t number, uint32_t 
 	return WIRE_FRAME_HEADER + bytes + WIRE_FRAME_CRC;
 }
 
-/* How many bytes at the front agree with a frame: 0 if they cannot be one, else the bytes the whole frame needs. */
-static uint32_t frame_need(const struct wire_receiver *r)
+static int frame_synced(const struct wire_receiver *r)
 {
 	for (uint32_t i = 0; i < 4 && i < r->have; i++)
 		if (r->buf[i] != frame_sync[i])
 			return 0;
+	return 1;
+}
+
+/* How many bytes at the front agree with a frame: 0 if they cannot be one, else the bytes the whole frame needs. */
+static uint32_t frame_need(const struct wire_receiver *r)
+{
+	if (!frame_synced(r))
+		return 0;
 	if (r->have < WIRE_FRAME_HEADER)
 		return WIRE_FRAME_HEADER;
 	uint32_t bytes = frame_get(r->buf + 6, 2);
 
 	if (bytes > WIRE_FRAME_PAYLOAD || r->buf[5] != frame_head_check(r->buf))
+		return 0;
+	/* A byte that is lost from a head may pass for another length: then its end is waited for, so it must be near. */
+	if (!(r->buf[4] & WIRE_FRAME_ANSWER) && r->buf[4] >= WIRE_FRAME_START &&
+	    bytes > WIRE_LINE_PIECE_MAX)
 		return 0;
 	return WIRE_FRAME_HEADER + bytes + WIRE_FRAME_CRC;
 }
@@ -68,10 +79,14 @@ static void frame_drop(struct wire_receiver *r, uint32_t n)
 /* Skip to the next byte that may begin a frame. */
 static void frame_skip(struct wire_receiver *r)
 {
-	uint32_t n = 1;
+	uint32_t n = 1, spoilt;
 
 	while (n < r->have && r->buf[n] != frame_sync[0])
 		n++;
+	spoilt = r->spoilt < n ? r->spoilt : n;
+	r->spoilt -= spoilt;
+	if (r->text && spoilt < n)
+		r->text(r->text_arg, r->buf + spoilt, n - spoilt);
 	r->skipped += n;
 	frame_drop(r, n);
 }
@@ -96,10 +111,16 @@ static int frame_look(struct wire_receiver *r, struct wire_frame *out)
 			out->bytes = need - WIRE_FRAME_HEADER - WIRE_FRAME_CRC;
 			out->payload = r->buf + WIRE_FRAME_HEADER;
 			r->frames++;
+			r->spoilt = 0;
 			r->done = need;
 			return 1;
 		}
 		r->bad += need != 0;
+		if (need > r->spoilt)
+			r->spoilt = need;
+		else if (!need && r->have >= WIRE_FRAME_HEADER && frame_synced(r))
+			r->spoilt =
+				WIRE_FRAME_HEADER; /* its head is damaged, so its end is unknown */
 		frame_skip(r);
 	}
 	return 0;

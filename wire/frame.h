@@ -38,7 +38,23 @@ enum wire_frame_type {
 	WIRE_FRAME_TRACING = 7, /* argument: 0 off, 1 on */
 	/* payload: "system:event" pattern; argument: 0 off, 1 on; answer's argument: how many */
 	WIRE_FRAME_ENABLE = 8,
+
+	/*
+	 * 9P over the line (trace/control/p9_frames.c): two streams of bytes, one each way. STREAM: bytes of the sender's own; number:
+	 * where they are in it. ACK: no bytes; number: where its own ends. In both, argument: the first byte of the other's stream that
+	 * the sender lacks. START (the host's): both streams begin at this number, and the target forgets its client; the answer is an
+	 * ACK. START and the host's ACK carry two u16: send no more bytes in a frame from now on; send so many from the argument on
+	 * again (0: nothing is asked). Only the host has a clock.
+	 */
+	WIRE_FRAME_START = 16,
+	WIRE_FRAME_STREAM = 17,
+	WIRE_FRAME_ACK = 18,
 };
+
+#define WIRE_LINE_ASK	    4u /* bytes of payload in START and in the host's ACK */
+#define WIRE_LINE_PIECE_MIN 16u
+#define WIRE_LINE_PIECE_MAX 1024u
+#define WIRE_LINE_FRAME_MAX (WIRE_FRAME_HEADER + WIRE_LINE_PIECE_MAX + WIRE_FRAME_CRC)
 
 struct wire_hello {
 	uint32_t version; /* 1 */
@@ -65,8 +81,15 @@ struct wire_frame {
 	const uint8_t *payload;
 };
 
+/* Bytes that are not a frame's: a console's, on a line that both use. */
+typedef void (*wire_text_fn)(void *arg, const void *data, size_t bytes);
+
 /* The receiving end. Zero it to begin. */
 struct wire_receiver {
+	wire_text_fn text; /* NULL: they are only counted */
+	void *text_arg;
+	uint32_t
+		spoilt; /* bytes at the front that a damaged frame claimed: neither frame nor text */
 	uint64_t frames;  /* good ones */
 	uint64_t skipped; /* bytes that belonged to no good frame */
 	uint64_t bad;	  /* sync words whose frame was damaged */

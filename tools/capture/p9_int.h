@@ -38,8 +38,10 @@ struct p9 {
 	bool (*told_to_stop)(void);
 	int64_t patience_ms, flush_ms;
 	int64_t silent_ms; /* when a flush was left unanswered; 0: none was; atomic */
-	int claim;	   /* -1: none */
-	int64_t heard_ms;  /* when the last byte came; atomic */
+	char key[80];	   /* what it leads to, for p9_claim() */
+	size_t key_len;
+	int claim;	  /* -1: none */
+	int64_t heard_ms; /* when the last byte came; atomic */
 	char *name;
 	pthread_t thread;
 	pthread_mutex_t lock; /* everything but the pipe */

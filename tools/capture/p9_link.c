@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "base/diag.h"
 #include "capture/io.h"
+#include "capture/line.h"
 
 #define P9_POLL_MS 50 /* how soon a waiting call sees that it was asked to stop */
 #define P9_FLUSH_MS \
@@ -429,7 +430,24 @@ static int attach_root(struct p9 *c)
 	return ret;
 }
 
-struct p9 *p9_attach(int fd, const char *name)
+/* What a connection leads to, the same for all that lead there; 0: nothing is known of it. */
+static size_t peer_key(int fd, char *key, size_t size)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at), cred_len = sizeof(struct ucred);
+	struct ucred who;
+	size_t n = 0;
+
+	if (getpeername(fd, (struct sockaddr *)&at, &len))
+		return 0; /* a serial line, which is locked as a file */
+	if (at.ss_family == AF_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &cred_len))
+		return (size_t)snprintf(key, size, "pid %d", (int)who.pid);
+	for (socklen_t i = 0; i < len && n + 2 < size; i++)
+		n += (size_t)snprintf(key + n, size - n, "%02x", ((uint8_t *)&at)[i]);
+	return n;
+}
+
+static struct p9 *attach(int fd, const char *name, bool line)
 {
 	struct p9 *c = calloc(1, sizeof(*c));
 	int err;
@@ -438,8 +456,9 @@ struct p9 *p9_attach(int fd, const char *name)
 		close(fd);
 		return NULL;
 	}
-	c->fd = fd;
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	c->key_len = peer_key(fd, c->key, sizeof(c->key));
+	c->fd = line ? line_open(fd, -1) : fd;
+	fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 	c->name = strdup(name);
 	c->msize = P9_MSIZE;
 	c->claim = -1;
@@ -462,10 +481,20 @@ struct p9 *p9_attach(int fd, const char *name)
 	}
 	if (!err)
 		return c;
-	close(fd);
+	close(c->fd);
 	free(c->name);
 	free(c);
 	return NULL;
+}
+
+struct p9 *p9_attach(int fd, const char *name)
+{
+	return attach(fd, name, false);
+}
+
+struct p9 *p9_attach_line(int fd, const char *name)
+{
+	return attach(fd, name, true);
 }
 
 void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void))
@@ -479,30 +508,14 @@ void p9_patience(struct p9 *c, int64_t silent_ms, int64_t flush_ms)
 	c->flush_ms = flush_ms;
 }
 
-/* What a connection leads to, the same for all that lead there; 0: nothing is known of it. */
-static size_t peer_key(int fd, char *key, size_t size)
-{
-	struct sockaddr_storage at;
-	socklen_t len = sizeof(at), cred_len = sizeof(struct ucred);
-	struct ucred who;
-	size_t n = 0;
-
-	if (getpeername(fd, (struct sockaddr *)&at, &len))
-		return 0; /* a serial line, which is locked as a file */
-	if (at.ss_family == AF_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &cred_len))
-		return (size_t)snprintf(key, size, "pid %d", (int)who.pid);
-	for (socklen_t i = 0; i < len && n + 2 < size; i++)
-		n += (size_t)snprintf(key + n, size - n, "%02x", ((uint8_t *)&at)[i]);
-	return n;
-}
-
 int p9_claim(struct p9 *c)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	size_t n = peer_key(c->fd, name.sun_path + 15, sizeof(name.sun_path) - 15);
+	size_t n = c->key_len;
 
 	if (!n)
 		return 0;
+	memcpy(name.sun_path + 15, c->key, n);
 	/* A name in the abstract space is given back by the kernel when its owner ends. */
 	memcpy(name.sun_path + 1, "fathom-record ", 14);
 	c->claim = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

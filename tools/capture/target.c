@@ -204,9 +204,11 @@ struct p9 *p9_connect(const char *target)
 	struct stat st;
 	int fd;
 
-	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11)
+	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11) {
 		fd = connect_pid(target);
-	else if (!strncmp(target, "unix:", 5))
+		return fd < 0 ? NULL : p9_attach(fd, target); /* it has no frames */
+	}
+	if (!strncmp(target, "unix:", 5))
 		fd = connect_socket(target, target + 5, connect_unix);
 	else if (!strncmp(target, "tcp:", 4))
 		fd = connect_socket(target, target + 4, connect_tcp);
@@ -214,5 +216,5 @@ struct p9 *p9_connect(const char *target)
 		fd = connect_socket(target, target, connect_unix);
 	else
 		fd = open_serial(target);
-	return fd < 0 ? NULL : p9_attach(fd, target);
+	return fd < 0 ? NULL : p9_attach_line(fd, target);
 }

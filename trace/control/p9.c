@@ -21,7 +21,10 @@ static void p9_send(struct p9_msg *m, uint32_t type)
 	wire_p9_put(m->s->out, m->len, 4);
 	wire_p9_put(m->s->out + 4, type, 1);
 	wire_p9_put(m->s->out + 5, m->tag, 2);
-	m->s->send(m->s->arg, m->s->out, m->len);
+	if (m->s->piece)
+		fathom_p9_frames_answer(m->s, m->len);
+	else
+		m->s->send(m->s->arg, m->s->out, m->len);
 }
 
 static void p9_answer(struct p9_msg *m, uint32_t type, int ret)
@@ -69,7 +72,7 @@ void fathom_p9_fid_drop(struct fathom_p9 *s, struct fathom_p9_fid *f)
 	f->used = 0;
 }
 
-void fathom_p9_reset(struct fathom_p9 *s)
+void fathom_p9_forget(struct fathom_p9 *s)
 {
 	for (uint32_t i = 0; i < FATHOM_P9_FIDS; i++)
 		if (s->fids[i].used)
@@ -81,6 +84,12 @@ void fathom_p9_reset(struct fathom_p9 *s)
 	s->filled = 0;
 }
 
+void fathom_p9_reset(struct fathom_p9 *s)
+{
+	fathom_p9_forget(s);
+	s->piece = s->unseen = s->frames.have = s->frames.done = 0;
+}
+
 static int p9_version(struct p9_msg *m)
 {
 	static const char name[] = WIRE_P9_VERSION;
@@ -90,7 +99,7 @@ static int p9_version(struct p9_msg *m)
 
 	if (m->in.bad || msize < WIRE_P9_MSIZE_MIN)
 		return -FATHOM_EINVAL;
-	fathom_p9_reset(m->s);
+	fathom_p9_forget(m->s);
 	m->s->msize = msize < FATHOM_P9_MSIZE ? msize : FATHOM_P9_MSIZE;
 	p9_put(m, m->s->msize, 4);
 	p9_put_text(m, known ? name : "unknown");
@@ -196,7 +205,7 @@ static void p9_resync(struct fathom_p9 *s)
 	uint32_t left = s->filled - 1;
 
 	if (s->msize) {
-		fathom_p9_reset(s);
+		fathom_p9_forget(s);
 		s->filled = left + 1;
 	}
 	s->bad++;
@@ -204,7 +213,7 @@ static void p9_resync(struct fathom_p9 *s)
 	s->filled = left;
 }
 
-void fathom_p9_input(struct fathom_p9 *s, const void *data, size_t bytes)
+void fathom_p9_bytes(struct fathom_p9 *s, const void *data, size_t bytes)
 {
 	const uint8_t *at = data;
 
@@ -235,6 +244,14 @@ void fathom_p9_input(struct fathom_p9 *s, const void *data, size_t bytes)
 	}
 }
 
+void fathom_p9_input(struct fathom_p9 *s, const void *data, size_t bytes)
+{
+	if (s->msize && !s->piece)
+		fathom_p9_bytes(s, data, bytes);
+	else
+		fathom_p9_frames_input(s, data, bytes);
+}
+
 static void p9_retry(struct fathom_p9 *s, struct fathom_p9_wait *w)
 {
 	struct p9_msg m = {.s = s, .len = WIRE_P9_HEAD, .tag = w->tag};
@@ -249,7 +266,10 @@ static void p9_retry(struct fathom_p9 *s, struct fathom_p9_wait *w)
 
 void fathom_p9_tick(struct fathom_p9 *s)
 {
-	for (uint32_t i = 0; i < FATHOM_P9_WAITS && s->waits; i++)
-		if (s->wait[i].used)
-			p9_retry(s, &s->wait[i]);
+	for (uint32_t i = 0; i < FATHOM_P9_WAITS && s->waits && !s->unseen; i++) {
+		struct fathom_p9_wait *w = &s->wait[s->next++ % FATHOM_P9_WAITS];
+
+		if (w->used)
+			p9_retry(s, w);
+	}
 }

@@ -97,4 +97,11 @@ int fathom_p9_write(struct p9_msg *m);
 /* One try at a read: like a handler, but -EAGAIN says it has to wait. */
 int fathom_p9_read_try(struct p9_msg *m, uint32_t fid, uint64_t offset, uint32_t count);
 
+/* p9.c: the client is gone; what it sent, without frames. */
+void fathom_p9_forget(struct fathom_p9 *s);
+void fathom_p9_bytes(struct fathom_p9 *s, const void *data, size_t bytes);
+/* p9_frames.c: the answer in out[]; what came from a client that uses frames, or has not begun. */
+void fathom_p9_frames_answer(struct fathom_p9 *s, uint32_t bytes);
+void fathom_p9_frames_input(struct fathom_p9 *s, const void *data, size_t bytes);
+
 #endif

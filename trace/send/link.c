@@ -191,7 +191,7 @@ void fathom_link_input(struct fathom_link *l, const void *data, size_t bytes)
 
 		p += used;
 		bytes -= used;
-		if (!got || (f.type & WIRE_FRAME_ANSWER))
+		if (!got || f.type >= WIRE_FRAME_START) /* an answer, or for the 9P server */
 			continue;
 		if (l->sent && f.number == l->number)
 			l->resent++;
