@@ -85,6 +85,9 @@ void pull_close(struct pull *p)
 	free(p->polled);
 	free(p->page);
 	p->raw = NULL;
+	p->polled = NULL;
+	p->page = NULL;
+	p->pipe[0] = p->pipe[1] = -1;
 }
 
 /* ---- pages ---- */
