@@ -31,8 +31,9 @@ static const struct option_spec own[] = {
 
 static const struct command_spec spec = {
 	.name = "run",
-	.args = "[PROGRAM.bt] [FILE [ARGUMENT...]]",
-	.about = "Run a bpftrace program over a trace, or inside a live target. Time, tasks and "
+	.args = "[PROGRAM.bt|OBJECT.o] [FILE [ARGUMENT...]]",
+	.about = "Run a bpftrace program, or an object of clang -target bpf, over a trace or "
+		 "inside a live target. Time, tasks and "
 		 "CPUs "
 		 "are the trace's or the target's.",
 	.more = "examples:\n"

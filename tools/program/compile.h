@@ -45,6 +45,14 @@ struct probe {
 
 #define KEYS_MAX 8
 
+/* A map of an object (object.h): its own kind and sizes. On the host its key is filled up to words, a CPU's number after it. */
+struct map_raw {
+	bool is; /* it is one */
+	enum bpf_map_kind kind;
+	uint32_t linux_type, key_bytes, value_bytes, entries;
+	bool key_is_text;
+};
+
 struct map_spec {
 	const char *name; /* "@start" */
 	struct type keys[KEYS_MAX];
@@ -53,7 +61,8 @@ struct map_spec {
 	struct type value;
 	uint32_t key_bytes, value_bytes;
 	int64_t min, max, step; /* of lhist() */
-	bool is_read;		/* its values are used or replaced: the order of events matters */
+	struct map_raw raw;
+	bool is_read; /* its values are used or replaced: the order of events matters */
 };
 
 enum action_kind {
@@ -85,7 +94,8 @@ struct variable {
 struct compiler {
 	struct ast *ast;
 	struct source *source;
-	bool live; /* it runs inside the target whose formats and symbols `source` has */
+	bool is_object; /* of clang, not a text: there is no line to point at */
+	bool live;	/* it runs inside the target whose formats and symbols `source` has */
 	struct probe *probes;
 	uint32_t nr_probes;
 	struct map_spec *maps;

@@ -44,6 +44,12 @@ static void fill_map(struct bpf_image_map *to, const struct map_spec *m, uint32_
 				     .min = m->min,
 				     .max = m->max,
 				     .step = m->step};
+	if (m->raw.is) {
+		to->kind = (uint8_t)m->raw.kind;
+		to->key_bytes = m->raw.key_bytes;
+		to->value_bytes = m->raw.value_bytes;
+		to->entries = m->raw.entries;
+	}
 	name_of(m, number, to->name);
 }
 
@@ -64,6 +70,9 @@ uint8_t *image_build(const struct compiler *c, size_t *bytes)
 		head.nr_code += c->probes[i].nr_code;
 		head.nr_stacks = c->probes[i].uses_stack ? STACKS : head.nr_stacks;
 	}
+	for (i = 0; i < c->nr_maps; i++)
+		if (c->maps[i].raw.is && c->maps[i].raw.kind == BPF_MAP_RING)
+			head.ring_bytes = RING_BYTES;
 	*bytes = sizeof(head) + c->nr_maps * sizeof(*maps) + c->nr_probes * sizeof(*parts) +
 		 head.nr_code * sizeof(*code);
 	image = calloc(1, *bytes);
@@ -100,12 +109,20 @@ static const char *hex_word(const char *s, uint64_t *out)
 static bool parse_line(struct map *m, const char *s, uint64_t *key, uint64_t *value)
 {
 	bool buckets = m->spec->value.kind == VALUE_HIST || m->spec->value.kind == VALUE_LHIST;
-	uint32_t i;
+	bool percpu = m->spec->raw.is && (m->spec->raw.kind == BPF_MAP_PERCPU_HASH ||
+					  m->spec->raw.kind == BPF_MAP_PERCPU_ARRAY);
+	uint32_t i, keys = m->key_words - percpu;
 
-	for (i = 0; i < m->key_words; i++) {
+	for (i = 0; i < keys; i++) {
 		s = hex_word(s, &key[i]);
-		if (i + 1 < m->key_words && *s++ != ',')
+		if (i + 1 < keys && *s++ != ',')
 			return false;
+	}
+	if (percpu) { /* ` @CPU`; of a machine with one CPU nothing */
+		char *end = (char *)(uintptr_t)s;
+
+		key[keys] = strncmp(s, " @", 2) ? 0 : strtoul(s + 2, &end, 10);
+		s = end;
 	}
 	if (strncmp(s, " = ", 3) != 0)
 		return false;

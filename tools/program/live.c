@@ -112,6 +112,10 @@ static int carry_out(struct live *l, const struct bpf_emitted *e, const uint8_t 
 	uint32_t need = 0, i;
 	int err = 0;
 
+	if (e->action & BPF_EMITTED_RING) {
+		machine_ring(&l->machine, e->action & ~BPF_EMITTED_RING, data, e->bytes);
+		return 0;
+	}
 	for (i = 0; a && i < a->nr_args; i++)
 		need += type_room(&a->args[i]);
 	if (!a || e->bytes < need)

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "wire/bpf_string.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,13 +166,72 @@ void machine_act(struct machine *m, uint32_t which, const uint8_t *data)
 	}
 }
 
+/* ---- maps of objects ---- */
+
+#define RAW_KEY_WORDS 40
+
+static bool is_array(const struct map_raw *r)
+{
+	return r->kind == BPF_MAP_ARRAY || r->kind == BPF_MAP_PERCPU_ARRAY;
+}
+
+/* The key as it is kept: filled up to words, with the CPU after it if each has a value of its own. */
+static const void *raw_key(const struct machine *m, const struct map_spec *s, const void *key,
+			   uint64_t room[RAW_KEY_WORDS])
+{
+	memset(room, 0, s->key_bytes);
+	memcpy(room, key, s->raw.key_bytes);
+	if (s->raw.kind == BPF_MAP_PERCPU_HASH || s->raw.kind == BPF_MAP_PERCPU_ARRAY)
+		room[s->key_bytes / 8 - 1] = m->cpu;
+	return room;
+}
+
+static uint64_t raw_call(struct machine *m, uint32_t helper, struct map *map, const void *key,
+			 const void *value, uint64_t flags)
+{
+	const struct map_raw *r = &map->spec->raw;
+	uint64_t room[RAW_KEY_WORDS], *at;
+	uint32_t index = 0;
+
+	if (is_array(r))
+		memcpy(&index, key, sizeof(index));
+	key = raw_key(m, map->spec, key, room);
+	at = map_at(map, key, is_array(r) && index < r->entries);
+	if (helper == BPF_MAP_LOOKUP)
+		return (uintptr_t)at;
+	if (helper == BPF_MAP_DELETE) {
+		if (is_array(r) || !at)
+			return (uint64_t)(is_array(r) ? -EINVAL : -ENOENT);
+		map_delete(map, key);
+		return 0;
+	}
+	if (flags > 2 || (flags == 1 && at) || (!at && (flags == 2 || is_array(r))))
+		return (uint64_t)(flags > 2	? -EINVAL
+				  : at		? -EEXIST
+				  : is_array(r) ? -E2BIG
+						: -ENOENT);
+	memcpy(at ? at : map_at(map, key, true), value, r->value_bytes);
+	return 0;
+}
+
+void machine_ring(struct machine *m, uint32_t map, const uint8_t *data, uint32_t bytes)
+{
+	fprintf(m->out, "%s:", map < m->c->nr_maps ? m->c->maps[map].name : "?");
+	for (uint32_t i = 0; i < bytes; i++)
+		fprintf(m->out, " %02x", data[i]);
+	fputc('\n', m->out);
+}
+
 static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64_t b, uint64_t c,
 		     uint64_t d, uint64_t e)
 {
 	struct machine *m = (struct machine *)bm;
 	const void *key = (const void *)(uintptr_t)b;
 
+	if (helper >= BPF_MAP_LOOKUP && helper <= BPF_MAP_DELETE && m->maps[a].spec->raw.is)
+		return raw_call(m, helper, &m->maps[a], key, (const void *)(uintptr_t)c, d);
 	switch (helper) {
+	case BPF_RING_OUTPUT: machine_ring(m, (uint32_t)a, key, (uint32_t)c); return 0;
 	case BPF_MAP_LOOKUP: return (uintptr_t)map_at(&m->maps[a], key, false);
 	case BPF_MAP_UPDATE:
 		memcpy(map_at(&m->maps[a], key, true), (void *)(uintptr_t)c,

@@ -52,6 +52,8 @@ void machine_free(struct machine *m);
 void machine_run(struct machine *m, const struct probe *p);
 /* Carry out what the program emitted: `data` has what the action takes. */
 void machine_act(struct machine *m, uint32_t action, const uint8_t *data);
+/* What was written to a ring of an object: the map's name and the bytes. */
+void machine_ring(struct machine *m, uint32_t map, const uint8_t *data, uint32_t bytes);
 /* Add the maps of a machine that ran over other events of the same program. */
 void machine_merge(struct machine *to, struct machine *from);
 

@@ -27,6 +27,14 @@ enum bpf_map_kind map_kind(const struct map_spec *spec)
 	}
 }
 
+struct bpf_map_info map_info(const struct map_spec *spec)
+{
+	if (spec->raw.is)
+		return (struct bpf_map_info){spec->raw.key_bytes, spec->raw.value_bytes,
+					     spec->raw.kind};
+	return (struct bpf_map_info){spec->key_bytes, map_words(spec) * 8, map_kind(spec)};
+}
+
 uint32_t map_words(const struct map_spec *spec)
 {
 	switch (spec->value.kind) {

@@ -39,6 +39,7 @@ void map_merge(struct map *to, const struct map *from);
 uint32_t map_words(const struct map_spec *spec);
 /* As the machine that runs the program knows it. */
 enum bpf_map_kind map_kind(const struct map_spec *spec);
+struct bpf_map_info map_info(const struct map_spec *spec);
 /* Buckets of a histogram. */
 uint32_t map_buckets(const struct map_spec *spec);
 

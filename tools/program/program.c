@@ -3,6 +3,7 @@
 #include "program/program.h"
 
 #include "base/diag.h"
+#include "program/object.h"
 #include "program/run.h"
 
 #include <errno.h>
@@ -15,6 +16,9 @@ static bool make_code(struct compiler *c)
 {
 	uint32_t i, pass;
 
+	c->is_object = object_is(c->ast->text, c->ast->bytes);
+	if (c->is_object)
+		return object_compile(c);
 	if (!ast_parse(c->ast) || !match_probes(c))
 		return false;
 	for (pass = 0, c->changed = true; c->changed && pass < PASSES_MAX; pass++) {
@@ -40,8 +44,7 @@ static bool verify(struct compiler *c)
 	uint32_t i;
 
 	for (i = 0; i < c->nr_maps; i++)
-		maps[i] = (struct bpf_map_info){c->maps[i].key_bytes, map_words(&c->maps[i]) * 8,
-						map_kind(&c->maps[i])};
+		maps[i] = map_info(&c->maps[i]);
 	for (i = 0; i < c->nr_probes; i++) {
 		const struct probe *p = &c->probes[i];
 		struct bpf_subject s = {.code = p->code,
@@ -56,6 +59,9 @@ static bool verify(struct compiler *c)
 		if (p->stack_bytes > BPF_STACK_BYTES)
 			continue; /* more than eBPF has: the host alone runs it */
 		if (fathom_bpf_verify(&s, &v) == -EINVAL) {
+			if (c->is_object)
+				return object_error(c->ast, "%s is refused at instruction %u: %s",
+						    p->name, v.at, v.why);
 			ast_error(c->ast, p->at,
 				  "the compiled program is refused at instruction %u: %s", v.at,
 				  v.why);

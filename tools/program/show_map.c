@@ -76,6 +76,17 @@ static uint64_t rank_of(const struct map *m, const uint64_t *v)
 	}
 }
 
+/* All of an array's values are there from the start: those that are zero say nothing. */
+static bool is_unused(const struct map *m, const uint64_t *v)
+{
+	bool array =
+		m->spec->raw.kind == BPF_MAP_ARRAY || m->spec->raw.kind == BPF_MAP_PERCPU_ARRAY;
+
+	for (uint32_t i = 0; i < m->value_words && array; i++)
+		array = !v[i];
+	return m->spec->raw.is && array;
+}
+
 static struct shown *sorted(const struct map *m, size_t *nr)
 {
 	struct shown *s = malloc(sizeof(*s) * (m->nr + 1));
@@ -83,7 +94,7 @@ static struct shown *sorted(const struct map *m, size_t *nr)
 
 	*nr = 0;
 	for (i = 0; s && i < m->cap; i++)
-		if (m->slots[i]) {
+		if (m->slots[i] && !is_unused(m, map_value(m, m->slots[i]))) {
 			const uint64_t *v = map_value(m, m->slots[i]);
 
 			s[(*nr)++] = (struct shown){m, m->slots[i]->data, v, rank_of(m, v)};

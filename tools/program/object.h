@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* object.h -- objects of `clang -target bpf` as programs: inside the reader. */
+#ifndef PROGRAM_OBJECT_H
+#define PROGRAM_OBJECT_H
+
+#include "program/compile.h"
+
+/* A function of the object. */
+struct object_function {
+	const char *name;
+	uint32_t section;
+	const struct bpf_insn *
+		code; /* relocated: calls of functions have BPF_PSEUDO_CALL and the number of the function */
+	uint32_t nr;
+};
+
+struct object {
+	struct ast *ast; /* for memory, and messages */
+	struct object_function *functions;
+	uint32_t nr_functions;
+};
+
+#define BPF_PSEUDO_CALL 1
+
+bool object_is(const char *text, size_t bytes);
+/* In place of parsing and compiling: maps, probes and their code. False: errors were printed. */
+bool object_compile(struct compiler *c);
+/* object_btf.c: maps that .BTF describes. `name` is the variable's. False: it is not described. */
+bool object_btf_map(const uint8_t *btf, size_t bytes, const char *name, struct map_raw *out);
+/* object_inline.c: a function with all that it calls in it. NULL: an error was printed. */
+struct bpf_insn *object_inline(struct object *o, uint32_t function, uint32_t *nr);
+/* A message that begins with the file's name; the program has failed. */
+__attribute__((format(printf, 2, 3))) bool object_error(struct ast *t, const char *fmt, ...);
+
+#endif
