@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # slow
 # live
-"""kernel.py -- fathom run --target in the demo kernel, 4 CPUs under load: as the full trace of the same run has it."""
+"""programs.py -- fathom run --target in the demo kernel, 4 CPUs under load: as the full trace of the same run has it."""
 import os
 import re
 import signal
@@ -11,9 +11,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../control/lib"))
-from targets import FATHOM, Checks, Demo, Mount, no_fuse, until  # noqa: E402
+from targets import FATHOM, Checks, Demo, Mount, no_fuse, trace_line, until  # noqa: E402
 
-check = Checks("kernel")
+check = Checks("programs")
 
 # Tasks of the load alone: idle CPUs and the line's own task run before the program is attached and after it is detached too.
 LOAD = " || ".join(f'args->next_comm == "{name}"' for name in ("ipc", "ipc_client", "touch", "many", "fib", "storm", "short"))
@@ -85,7 +85,7 @@ def numbers(text):
 def main():
     with tempfile.TemporaryDirectory() as where:
         line = where + "/line"
-        demo = Demo(smp=4, extra=["-chardev", f"socket,id=trace,path={line},server=on,wait=off", "-serial", "chardev:trace"], timeout=300)
+        demo = Demo(smp=4, extra=trace_line(line), timeout=300)
         try:
             check("boots", demo.until(rb"# $") >= 0, demo.text()[-300:])
             p = run("unix:" + line, "tracepoint:sched:sched_switch { @ = count(); @k[kstack] = count(); }")
@@ -96,11 +96,11 @@ def main():
             check("counts_over_the_line", rc == 0 and n and int(n[1]) > 100 and "schedule" in out, (out[-800:], err))
             why = no_fuse()
             if why:
-                print(f"skip kernel_equal: {why}")
+                print(f"skip programs_equal: {why}")
                 return
             m = Mount("unix:" + line)
             if not m.ok:
-                print(f"skip kernel_equal: cannot be mounted: {m.why}")
+                print(f"skip programs_equal: cannot be mounted: {m.why}")
                 return
             with m as d:
                 for name, program in PROGRAMS.items():
