@@ -175,6 +175,22 @@ TEST(a_full_map_counts_what_it_drops)
 	fathom_exit();
 }
 
+TEST(an_array_ends)
+{
+	static const uint32_t last = 3, behind = 4, far = UINT32_MAX;
+	uint64_t value = 7;
+
+	CHECK(!start());
+	shared = make_map((struct bpf_image_map){
+		.kind = BPF_MAP_ARRAY, .key_bytes = 4, .value_bytes = 8, .entries = 4});
+	CHECK_EQ(fathom_map_find(shared, &last), 3);
+	CHECK_EQ(fathom_map_find(shared, &behind), -1);
+	CHECK_EQ(fathom_map_find(shared, &far), -1);
+	CHECK_EQ(fathom_map_update(shared, &last, &value, 0, 0), 0);
+	CHECK(fathom_map_update(shared, &behind, &value, 0, 0) < 0);
+	fathom_exit();
+}
+
 TEST(numbers_that_are_noted)
 {
 	static const int64_t numbers[] = {5, -3, 100, 0, INT64_MIN, INT64_MAX};
