@@ -40,7 +40,7 @@ uint32_t fathom_frame_seal(uint8_t *to, uint8_t type, uint32_t number, uint32_t 
 	to[5] = frame_head_check(to);
 	frame_put(to + WIRE_FRAME_HEADER + bytes,
 		  fathom_crc32(0, to + 4, WIRE_FRAME_HEADER - 4 + bytes), 4);
-	return WIRE_FRAME_HEADER + bytes + WIRE_FRAME_CRC;
+	return WIRE_FRAME_BYTES(bytes);
 }
 
 static int frame_synced(const struct wire_receiver *r)
@@ -58,15 +58,15 @@ static uint32_t frame_need(const struct wire_receiver *r)
 		return 0;
 	if (r->have < WIRE_FRAME_HEADER)
 		return WIRE_FRAME_HEADER;
-	uint32_t bytes = frame_get(r->buf + 6, 2);
+	uint32_t need = WIRE_FRAME_BYTES(frame_get(r->buf + 6, 2));
 
-	if (bytes > WIRE_FRAME_PAYLOAD || r->buf[5] != frame_head_check(r->buf))
+	if (need > r->room || r->buf[5] != frame_head_check(r->buf))
 		return 0;
 	/* A byte that is lost from a head may pass for another length: then its end is waited for, so it must be near. */
 	if (!(r->buf[4] & WIRE_FRAME_ANSWER) && r->buf[4] >= WIRE_FRAME_START &&
-	    bytes > WIRE_LINE_PIECE_MAX)
+	    need > WIRE_FRAME_BYTES(WIRE_LINE_PIECE_MAX))
 		return 0;
-	return WIRE_FRAME_HEADER + bytes + WIRE_FRAME_CRC;
+	return need;
 }
 
 static void frame_drop(struct wire_receiver *r, uint32_t n)

@@ -20,11 +20,13 @@
  * The host asks, the target answers each request with one frame. A host that hears nothing asks again with the same
  * number and gets the same answer again, so nothing that was taken out of a ring is lost on the line.
  */
-#define WIRE_FRAME_HEADER  16u
-#define WIRE_FRAME_CRC	   4u
-#define WIRE_FRAME_PAYLOAD 4352u /* a ring page and its head */
-#define WIRE_FRAME_MAX	   (WIRE_FRAME_HEADER + WIRE_FRAME_PAYLOAD + WIRE_FRAME_CRC)
-#define WIRE_FRAME_ANSWER  0x80u
+#define WIRE_FRAME_HEADER	  16u
+#define WIRE_FRAME_CRC		  4u
+#define WIRE_FRAME_PAYLOAD	  4352u /* a ring page and its head */
+#define WIRE_FRAME_REQUEST	  256u	/* the most that a request carries */
+#define WIRE_FRAME_BYTES(payload) (WIRE_FRAME_HEADER + (payload) + WIRE_FRAME_CRC)
+#define WIRE_FRAME_MAX		  WIRE_FRAME_BYTES(WIRE_FRAME_PAYLOAD)
+#define WIRE_FRAME_ANSWER	  0x80u
 
 enum wire_frame_type {
 	WIRE_FRAME_HELLO = 1, /* answer: struct wire_hello, then the release's name */
@@ -84,18 +86,19 @@ struct wire_frame {
 /* Bytes that are not a frame's: a console's, on a line that both use. */
 typedef void (*wire_text_fn)(void *arg, const void *data, size_t bytes);
 
-/* The receiving end. Zero it to begin. */
+/* The receiving end. Zero it to begin, and give it its buffer. */
 struct wire_receiver {
+	uint8_t *buf;
+	uint32_t room;	   /* bytes of it; a frame that needs more is skipped */
 	wire_text_fn text; /* NULL: they are only counted */
 	void *text_arg;
-	uint32_t
-		spoilt; /* bytes at the front that a damaged frame claimed: neither frame nor text */
+	/* bytes at the front that a damaged frame claimed: neither frame nor text */
+	uint32_t spoilt;
+	uint32_t have;
+	uint32_t done;	  /* bytes of the last frame, still at the front */
 	uint64_t frames;  /* good ones */
 	uint64_t skipped; /* bytes that belonged to no good frame */
 	uint64_t bad;	  /* sync words whose frame was damaged */
-	uint32_t have;
-	uint32_t done; /* bytes of the last frame, still at the front */
-	uint8_t buf[WIRE_FRAME_MAX];
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* glob.c -- Linux's patterns for names of functions and events, and for strings in filters. */
+#include "wire/cold.h"
 #include "wire/glob.h"
 
 /*

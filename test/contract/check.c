@@ -67,6 +67,8 @@ static const struct fathom_config sound = {.memory = memory,
 					   .symbol = symbol_sound,
 					   .lookup = lookup_sound};
 
+static void (*before)(void); /* what the port does between fathom_init() and the check */
+
 /* Lines about `what`, -1 if there are others or their number is not what was returned. */
 static int broken(const struct fathom_config *config, const struct contract_hooks *hooks,
 		  const char *what)
@@ -77,6 +79,8 @@ static int broken(const struct fathom_config *config, const struct contract_hook
 	ticks = 0;
 	REQUIRE(!fathom_init(config));
 	contract_hooks = *hooks;
+	if (before)
+		before();
 	n = fathom_port_check(hear, 0);
 	contract_hooks = HOOKS_SOUND;
 	fathom_exit();
@@ -294,6 +298,132 @@ TEST(check_config)
 	config.lookup = lookup_sound;
 	config.lock = lock_none;
 	CHECK_EQ(broken(&config, &h, "config.lock"), 1);
+}
+
+/* Every thousandth look at the clock the scheduler takes the task away, for as long as it takes to say so. */
+static struct fathom_task other_task;
+static int switching;
+
+static uint64_t clock_switches(const char *file)
+{
+	const struct fathom_sched_task me = {.task = &hooks_task}, other = {.task = &other_task};
+
+	if (++ticks % 1000 == 0 && !switching) {
+		switching = 1;
+		fathom_task_switch(&me, &other);
+		switching = 0;
+	}
+	return hook_clock(file);
+}
+
+static struct fathom_task *state_early(void)
+{
+	return switching ? &other_task : &hooks_task;
+}
+
+static void stack_other(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	*lo = at + 4096;
+	*hi = at + 8192;
+}
+
+TEST(check_task_state)
+{
+	struct contract_hooks h = HOOKS_SOUND;
+
+	h.clock = clock_switches;
+	CHECK_EQ(broken_hook(&h, "nothing"), 0);
+	h.task_state = state_early;
+	CHECK_EQ(broken_hook(&h, "fathom_port_task_state: changes before the stack"), 1);
+	h = HOOKS_SOUND;
+	h.stack = stack_other;
+	CHECK_EQ(broken_hook(&h, "fathom_port_stack"), 1);
+}
+
+static void sync_all(void)
+{
+	for (hooks_cpu = 1; hooks_cpu; hooks_cpu--)
+		FATHOM_SYNCED();
+	FATHOM_SYNCED();
+}
+
+static void sync_here(void)
+{
+	FATHOM_SYNCED();
+}
+
+static void sync_silent(void)
+{
+}
+
+TEST(check_sync)
+{
+	struct contract_hooks h = HOOKS_SOUND;
+	struct fathom_config config = sound;
+
+	config.sync = sync_all;
+	CHECK_EQ(broken(&config, &h, "nothing"), 0);
+	config.sync = sync_silent;
+	CHECK_EQ(broken(&config, &h, "nothing"), 0);
+	config.sync = sync_here;
+	CHECK_EQ(broken(&config, &h, "config.sync"), 1);
+}
+
+static uint32_t interrupt_is; /* what the context says in the interrupt below */
+
+/* A record is open; an interrupt writes another. */
+static void interrupted(void)
+{
+	struct fathom_slot slot;
+
+	REQUIRE(fathom_ring_reserve(fathom_ring_of(0), 16, &slot));
+	hooks_in = interrupt_is;
+	trace_puts("in an interrupt\n");
+	hooks_in = 0;
+	fathom_ring_commit(fathom_ring_of(0), &slot);
+}
+
+static void lock_in_interrupt(void)
+{
+	hooks_in = 0x08;
+	fathom_lock();
+	fathom_unlock();
+	hooks_in = 0;
+}
+
+TEST(check_interrupts)
+{
+	struct contract_hooks h = HOOKS_SOUND;
+
+	before = interrupted;
+	interrupt_is = 0x08;
+	CHECK_EQ(broken_hook(&h, "nothing"), 0);
+	interrupt_is = 0;
+	CHECK_EQ(broken_hook(&h, "fathom_port_context: is a task's"), 1);
+	before = lock_in_interrupt;
+	CHECK_EQ(broken_hook(&h, "fathom_lock: was taken in an interrupt"), 1);
+	before = NULL;
+	CHECK_EQ(broken_hook(&h, "nothing"), 0);
+}
+
+static char sunk[2048];
+
+static void sink(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	strncat(sunk, text, bytes);
+}
+
+/* Debug builds look by themselves. */
+TEST(check_at_init)
+{
+	struct fathom_config config = sound;
+
+	config.sink = sink;
+	config.lookup = lookup_wrong;
+	REQUIRE(!fathom_init(&config));
+	fathom_exit();
+	CHECK_STR(sunk, "config.lookup: finds another address than config.symbol names\n");
 }
 
 TEST_MAIN

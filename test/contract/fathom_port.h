@@ -14,16 +14,18 @@ struct contract_hooks {
 	uintptr_t (*pin)(void);
 	void (*unpin)(uintptr_t pin);
 	struct fathom_task *(*task_state)(void);
+	void (*stack)(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 };
 extern struct contract_hooks contract_hooks;
 
-#define fathom_port_cpu()	 contract_hooks.cpu()
-#define fathom_port_clock()	 contract_hooks.clock(__FILE__)
-#define fathom_port_task()	 contract_hooks.task()
-#define fathom_port_context(pin) contract_hooks.context(pin)
-#define fathom_port_pin()	 contract_hooks.pin()
-#define fathom_port_unpin(pin)	 contract_hooks.unpin(pin)
-#define fathom_port_task_state() contract_hooks.task_state()
+#define fathom_port_cpu()	      contract_hooks.cpu()
+#define fathom_port_clock()	      contract_hooks.clock(__FILE__)
+#define fathom_port_task()	      contract_hooks.task()
+#define fathom_port_context(pin)      contract_hooks.context(pin)
+#define fathom_port_pin()	      contract_hooks.pin()
+#define fathom_port_unpin(pin)	      contract_hooks.unpin(pin)
+#define fathom_port_task_state()      contract_hooks.task_state()
+#define fathom_port_stack(at, lo, hi) contract_hooks.stack(at, lo, hi)
 
 #define FATHOM_CPUS_MAX 4
 #define FATHOM_DEBUG	1

@@ -3,6 +3,7 @@
 #ifndef CONTRACT_HOOKS_H
 #define CONTRACT_HOOKS_H
 
+#include <pthread.h>
 #include <time.h>
 #include "fathom/task.h"
 #include "fathom_port.h"
@@ -54,10 +55,26 @@ static struct fathom_task *hook_task_state(void)
 	return &hooks_task;
 }
 
+static void hook_stack(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	pthread_attr_t attr;
+	size_t bytes;
+	void *low;
+
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	pthread_attr_getstack(&attr, &low, &bytes);
+	pthread_attr_destroy(&attr);
+	if (at - (uintptr_t)low < bytes) {
+		*lo = (uintptr_t)low;
+		*hi = (uintptr_t)low + bytes;
+	}
+}
+
 #define HOOKS_SOUND                                                                       \
 	((struct contract_hooks){hook_cpu, hook_clock, hook_task, hook_context, hook_pin, \
-				 hook_unpin, hook_task_state})
-struct contract_hooks contract_hooks = {hook_cpu, hook_clock, hook_task,      hook_context,
-					hook_pin, hook_unpin, hook_task_state};
+				 hook_unpin, hook_task_state, hook_stack})
+struct contract_hooks contract_hooks = {hook_cpu, hook_clock, hook_task,       hook_context,
+					hook_pin, hook_unpin, hook_task_state, hook_stack};
 
 #endif

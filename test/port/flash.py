@@ -4,8 +4,11 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import threading
+import zlib
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
 OUT = "build/port/flash"
@@ -25,23 +28,23 @@ def run(*args, **kw):
     return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, **kw)
 
 
-def sources():
-    text = "include trace/files.mk\nall:\n\t@echo $(FATHOM_SRC) $(FATHOM_ARCH_SRC_none) $(sort $(wildcard wire/*.c))\n"
+def sources(group):
+    text = f"include trace/files.mk\nall:\n\t@echo $({group}) $(FATHOM_ARCH_SRC_none) $(sort $(wildcard wire/*.c))\n"
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     return subprocess.run(["make", "-sf", "-"], input=text, stdout=subprocess.PIPE, text=True, check=True, env=env).stdout.split()
 
 
-def library():
-    """The library's objects; each is made when it is older than any header or its source."""
-    lib = OUT + "/libfathom.a"
+def library(where, group, flags):
+    """The library's objects of these groups of sources."""
+    lib = where + "/libfathom.a"
     objects, jobs = [], []
-    for src in sources():
-        obj = f"{OUT}/lib/{src.replace('/', '-')}.o"
+    for src in sources(group):
+        obj = f"{where}/lib/{src.replace('/', '-')}.o"
         objects.append(obj)
         jobs.append((src, obj))
-    os.makedirs(OUT + "/lib", exist_ok=True)
+    os.makedirs(where + "/lib", exist_ok=True)
     for i in range(0, len(jobs), 2):
-        running = [subprocess.Popen([CC, *FLAGS, "-c", src, "-o", obj]) for src, obj in jobs[i:i + 2]]
+        running = [subprocess.Popen([CC, *flags, "-c", src, "-o", obj]) for src, obj in jobs[i:i + 2]]
         if any([p.wait() for p in running]):
             return None
     if os.path.exists(lib):
@@ -144,17 +147,78 @@ def functions(lib):
             result("flash_graph_times", "" if ok else f"leaf took {took} us")
 
 
+class Line:
+    """The host's end of the link (wire/frame.h), spoken to a machine whose UART is QEMU's standard input and output."""
+
+    def __init__(self, where):
+        self.qemu = subprocess.Popen(["qemu-system-arm", "-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", "stdio",
+                                      "-device", "loader,file=boot.bin,addr=0"], cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.number = 0
+
+    def ask(self, kind, arg=0, payload=b""):
+        """The answer's argument and payload."""
+        self.number += 1
+        head = struct.pack("<HII", len(payload), self.number, arg)
+        body = bytes([kind, ~(kind + sum(head)) & 255]) + head + payload
+        self.qemu.stdin.write(b"\xf5FTM" + body + struct.pack("<I", zlib.crc32(body)))
+        self.qemu.stdin.flush()
+        head = self.qemu.stdout.read(16)
+        sync, got, _, n, number, arg = struct.unpack("<4sBBHIi", head)
+        data, crc = self.qemu.stdout.read(n), self.qemu.stdout.read(4)
+        if (sync, got, number) != (b"\xf5FTM", kind | 0x80, self.number) or struct.pack("<I", zlib.crc32(head[4:] + data)) != crc:
+            raise ValueError(f"answer {head!r} {data!r}")
+        return arg, data
+
+
+def small():
+    """What `make size` weighs works: ten events, their formats and pages over the link, with 3 KiB of RAM beside the ring."""
+    flags = [f.replace("test/port/flash", "test/port/small") for f in FLAGS]
+    where = OUT + "/small"
+    lib = library(where, "FATHOM_CORE_SRC", flags)
+    objects = []
+    for src in ("flash/start", "small/boot", "small/small"):
+        objects.append(f"{where}/{os.path.basename(src)}.o")
+        run(CC, *flags, "-c", f"test/port/{src}.c", "-o", objects[-1])
+    with open("test/port/flash/flash.lds") as f, open(where + "/flash.lds", "w") as out:
+        out.write(f.read().replace("FLASH_TABLES is", "it is").replace("FLASH_TABLES", "INCLUDE trace/fathom.lds"))
+    made = run(CC, *flags, "-nostdlib", "-Wl,--gc-sections", "-Wl,-T," + where + "/flash.lds", *objects, lib, "-o", where + "/boot.elf")
+    made = made.stdout or run("arm-none-eabi-objcopy", "-O", "binary", where + "/boot.elf", where + "/boot.bin").stdout
+    if made:
+        result("flash_small", made)
+        return
+    line = Line(where)
+    watch = threading.Timer(60, line.qemu.kill)
+    watch.start()
+    try:
+        nr_events, page_bytes = struct.unpack_from("<II", line.ask(1)[1], 8)
+        formats = [line.ask(2, i) for i in range(nr_events)]
+        names = [re.search(rb"name: (\w+)", f[1]).group(1).decode() for f in formats if not f[0]]
+        page = line.ask(3)[1]
+        switched = [line.ask(8, on, b"small:e%d" % on)[0] for on in (0, 1)]
+        # ten records of 4 + 8 + 8 bytes after the page's head; the first one's time is the page's
+        records = [struct.unpack_from("<H2xi2I", page, 16 + 20 * i + 4)[2:] for i in range(10)] if len(page) == 216 else page
+        problem = "" if (page_bytes, sorted(n for n in names if n[0] == "e"), records, switched) == (
+            512, [f"e{i}" for i in range(10)], [(1, 2)] * 10, [1, 1]) else f"{page_bytes} {names} {records} {switched} {formats}"
+    except (ValueError, struct.error) as e:
+        problem = str(e)
+    watch.cancel()
+    line.qemu.kill()
+    line.qemu.wait()
+    result("flash_small", problem)
+
+
 def main():
     for tool, package in ((CC, "gcc-arm-none-eabi"), ("qemu-system-arm", "qemu-system-arm")):
         if not shutil.which(tool):
             print(f"skip flash: package {package} missing")
             return 0
-    lib = library()
+    lib = library(OUT, "FATHOM_SRC", FLAGS)
     if not lib:
         result("flash_library", "it does not compile")
         return 1
     events(lib)
     functions(lib)
+    small()
     return failed
 
 

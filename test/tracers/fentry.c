@@ -2,6 +2,7 @@
 /* fentry.c -- the tracers of a program whose text cannot be written: -pg -mfentry and a flag test, with gcc's table or without. */
 #define READY fathom_instrument_ready_fentry
 #include "unpatched.h"
+#include "top.h"
 
 FATHOM_INSTRUMENT_FENTRY;
 
@@ -27,16 +28,16 @@ TEST(sets_and_profile)
 	static uint32_t order[256];
 
 	if (!has_table()) {
-		CHECK(fathom_function_set_write(FATHOM_SET_FILTER, "cyg_leaf", 8) < 0);
+		CHECK(top_set_write(FATHOM_SET_FILTER, "cyg_leaf", 8) < 0);
 		CHECK_EQ(fathom_profile_set(1), -FATHOM_ENOSYS);
 		return;
 	}
-	CHECK_EQ(fathom_function_set_write(FATHOM_SET_FILTER, "cyg_leaf", 8), 0);
+	CHECK_EQ(top_set_write(FATHOM_SET_FILTER, "cyg_leaf", 8), 0);
 	CHECK_EQ(fathom_tracer_set("function"), 0);
 	cyg_mid(1);
 	CHECK_EQ(fathom_tracer_set("nop"), 0);
 	CHECK_STR(taken(), " cyg_leaf cyg_leaf");
-	fathom_function_set_clear(FATHOM_SET_FILTER);
+	top_set_clear(FATHOM_SET_FILTER);
 	CHECK_EQ(fathom_profile_set(1), 0);
 	cyg_mid(1);
 	CHECK_EQ(fathom_profile_set(0), 0);

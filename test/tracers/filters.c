@@ -11,10 +11,11 @@
 #include "functions/sites.h"
 #include "functions/tracers.h"
 #include "traced.h"
+#include "top.h"
 
 static int put(enum fathom_function_set set, const char *token)
 {
-	return fathom_function_set_write(set, token, strlen(token));
+	return top_set_write(set, token, strlen(token));
 }
 
 static int filter(const char *token)
@@ -26,7 +27,7 @@ static uint32_t members(enum fathom_function_set set)
 {
 	uint32_t n = 0;
 
-	for (int i = 0; (i = fathom_function_set_next(set, (uint32_t)i)) >= 0; i++)
+	for (int i = 0; (i = fathom_set_next(top_set(set), (uint32_t)i)) >= 0; i++)
 		n++;
 	return n;
 }
@@ -55,8 +56,8 @@ static void clean(void)
 {
 	fathom_tracer_set("nop");
 	for (int i = 0; i < FATHOM_SET_NR; i++)
-		fathom_function_set_clear((enum fathom_function_set)i);
-	fathom_function_pid_clear(FATHOM_PIDS_TRACE);
+		top_set_clear((enum fathom_function_set)i);
+	top_pid_clear(FATHOM_PIDS_TRACE);
 	fathom_graph_depth_set(0);
 	fathom_thresh_set(0);
 	fathom_tracing_on();
@@ -79,13 +80,13 @@ TEST(names_globs_numbers)
 	CHECK_EQ(members(FATHOM_SET_FILTER), 2);
 	CHECK_EQ(filter("!ret_top"), 0); /* not in it: nothing to do, as in Linux */
 	CHECK_EQ(members(FATHOM_SET_FILTER), 2);
-	fathom_function_set_clear(FATHOM_SET_FILTER);
+	top_set_clear(FATHOM_SET_FILTER);
 	CHECK_EQ(filter("1"), 0);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), 0);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 0), 0);
 	CHECK_EQ(filter("0xb"), 0);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 1), 10);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 1), 10);
 	CHECK_EQ(filter("011"), 0);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 1), 8);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 1), 8);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 3);
 	CHECK_EQ(put(FATHOM_SET_GRAPH, "ret_leaf"), 0);
 	CHECK_EQ(put(FATHOM_SET_GRAPH, "!ret_mid"), -FATHOM_EINVAL); /* here it must be in it */
@@ -100,16 +101,16 @@ TEST(edited_copy_takes_effect_when_put_back)
 
 	CHECK(fathom_function_set_bytes() <= sizeof(copy));
 	CHECK_EQ(filter("ret_leaf"), 0);
-	fathom_function_set_copy(FATHOM_SET_FILTER, copy);
-	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "hij_*", 5), 0);
-	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "!hij_leaf", 9), 0);
-	CHECK_EQ(fathom_function_set_edit(FATHOM_SET_FILTER, copy, "nosuch", 6), -FATHOM_EINVAL);
+	fathom_set_copy(top_set(FATHOM_SET_FILTER), copy);
+	CHECK_EQ(fathom_listener_edit(NULL, FATHOM_SET_FILTER, copy, "hij_*", 5), 0);
+	CHECK_EQ(fathom_listener_edit(NULL, FATHOM_SET_FILTER, copy, "!hij_leaf", 9), 0);
+	CHECK_EQ(fathom_listener_edit(NULL, FATHOM_SET_FILTER, copy, "nosuch", 6), -FATHOM_EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
-	CHECK_EQ(fathom_function_set_replace(FATHOM_SET_FILTER, copy), 0);
+	CHECK_EQ(top_set_replace(FATHOM_SET_FILTER, copy), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
-	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf", 8), 0);
-	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "ret_leaf:traceoff", 17), 1);
-	CHECK_EQ(fathom_function_command(FATHOM_SET_FILTER, "!ret_leaf:traceoff", 18), 1);
+	CHECK_EQ(fathom_listener_command(NULL, FATHOM_SET_FILTER, "ret_leaf", 8), 0);
+	CHECK_EQ(fathom_listener_command(NULL, FATHOM_SET_FILTER, "ret_leaf:traceoff", 17), 1);
+	CHECK_EQ(fathom_listener_command(NULL, FATHOM_SET_FILTER, "!ret_leaf:traceoff", 18), 1);
 	CHECK_EQ(members(FATHOM_SET_FILTER), NR_TRACED);
 	clean();
 }
@@ -131,15 +132,15 @@ TEST(bad_input_changes_nothing)
 	CHECK_EQ(filter("999999999999999999999999"), -FATHOM_EINVAL);
 	CHECK_EQ(filter("ret_leaf "), -FATHOM_EINVAL);
 	memset(line, 'x', sizeof(line));
-	CHECK_EQ(fathom_function_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
+	CHECK_EQ(top_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
 	memset(line, '*', sizeof(line));
 	line[sizeof(line) - 1] = 'Q';
-	CHECK_EQ(fathom_function_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
+	CHECK_EQ(top_set_write(FATHOM_SET_FILTER, line, sizeof(line)), -FATHOM_EINVAL);
 	CHECK_EQ(fathom_tracer_set("nosuch"), -FATHOM_EINVAL);
 	CHECK_EQ(fathom_tracer_set(""), -FATHOM_EINVAL);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0),
-		 fathom_function_set_next(FATHOM_SET_FILTER, 0));
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 0),
+		 fathom_set_next(top_set(FATHOM_SET_FILTER), 0));
 	clean();
 }
 
@@ -242,7 +243,7 @@ TEST(filter_notrace_and_live_change)
 	fathom_tracer_set("function");
 	ret_mid(1);
 	CHECK_EQ(records(), 1); /* ret_mid without its leaves */
-	fathom_function_set_clear(FATHOM_SET_NOTRACE);
+	top_set_clear(FATHOM_SET_NOTRACE);
 	ret_mid(1);
 	CHECK_EQ(records(), 3);
 	filter("!ret_mid");
@@ -261,8 +262,8 @@ TEST(graph_function_notrace_depth_thresh)
 	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "ret_leaf"), 0);
 	ret_top(1);
 	CHECK_EQ(records(), 4);
-	fathom_function_set_clear(FATHOM_SET_GRAPH);
-	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	top_set_clear(FATHOM_SET_GRAPH);
+	top_set_clear(FATHOM_SET_GRAPH_NOTRACE);
 	fathom_graph_depth_set(1);
 	ret_top(1);
 	CHECK_EQ(records(), 2);
@@ -293,11 +294,11 @@ TEST(left_out_is_not_lost)
 	CHECK_EQ(put(FATHOM_SET_GRAPH, "ret_mid"), 0);
 	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "ret_leaf"), 0);
 	ret_top(1);
-	fathom_function_set_clear(FATHOM_SET_GRAPH);
-	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
-	fathom_function_pid_add(FATHOM_PIDS_TRACE, 1);
+	top_set_clear(FATHOM_SET_GRAPH);
+	top_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	top_pid_add(FATHOM_PIDS_TRACE, 1);
 	ret_top(1);
-	fathom_function_pid_clear(FATHOM_PIDS_TRACE);
+	top_pid_clear(FATHOM_PIDS_TRACE);
 	fathom_tracing_off();
 	ret_top(1);
 	fathom_tracing_on();
@@ -313,16 +314,16 @@ TEST(pids)
 {
 	filter("ret_leaf");
 	fathom_tracer_set("function");
-	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, 1), 0);
-	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, -1), -FATHOM_EINVAL);
+	CHECK_EQ(top_pid_add(FATHOM_PIDS_TRACE, 1), 0);
+	CHECK_EQ(top_pid_add(FATHOM_PIDS_TRACE, -1), -FATHOM_EINVAL);
 	ret_leaf(1);
 	CHECK_EQ(records(), 0);
-	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, fathom_port_task()), 0);
+	CHECK_EQ(top_pid_add(FATHOM_PIDS_TRACE, fathom_port_task()), 0);
 	ret_leaf(1);
 	CHECK_EQ(records(), 1);
 	for (int i = 0; i < FATHOM_PIDS_MAX; i++)
-		fathom_function_pid_add(FATHOM_PIDS_TRACE, 1000 + i);
-	CHECK_EQ(fathom_function_pid_add(FATHOM_PIDS_TRACE, 5000), -FATHOM_ENOSPC);
+		top_pid_add(FATHOM_PIDS_TRACE, 1000 + i);
+	CHECK_EQ(top_pid_add(FATHOM_PIDS_TRACE, 5000), -FATHOM_ENOSPC);
 	clean();
 }
 
@@ -331,7 +332,7 @@ static int probe_count(void)
 	struct fathom_function_probe p;
 	uint32_t n = 0;
 
-	while (fathom_function_probe_at(n, &p))
+	while (fathom_listener_probe_at(NULL, n, &p))
 		n++;
 	return (int)n;
 }
@@ -348,7 +349,7 @@ TEST(probes)
 	CHECK_EQ(filter("!ret_leaf:traceoff"), -FATHOM_ENODEV); /* it is a counted one */
 	CHECK_EQ(filter(":traceoff"), -FATHOM_EINVAL);
 	CHECK_EQ(probe_count(), 1);
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_STR(p.command, "traceoff");
 	CHECK_EQ(p.left, 1);
 	ret_leaf(1);
@@ -359,23 +360,23 @@ TEST(probes)
 	CHECK_EQ(filter("!ret_leaf:traceoff:0"), 0);
 	CHECK_EQ(probe_count(), 0);
 	CHECK_EQ(filter("ret_leaf:dump"), 0); /* once, though no count was given */
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_EQ(p.left, 1);
 	ret_leaf(1);
 	CHECK(!fathom_tracing_is_on());
 	fathom_tracing_on();
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_EQ(p.left, 0);
 	ret_leaf(1);
 	CHECK(fathom_tracing_is_on()); /* used up */
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
 	CHECK_EQ(filter("ret_leaf:dump:3"),
 		 0); /* the count is not looked at, nor when it is removed */
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_EQ(p.left, 1);
 	CHECK_EQ(filter("!ret_leaf:dump"), 0);
 	CHECK_EQ(filter("ret_leaf:cpudump:2"), 0);
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_EQ(p.left, -1);
 	ret_leaf(1);
 	CHECK(!fathom_tracing_is_on());
@@ -383,7 +384,7 @@ TEST(probes)
 	CHECK_EQ(filter("!ret_leaf:cpudump:1"), 0);
 	CHECK_EQ(probe_count(), 0);
 	CHECK_EQ(filter("ret_leaf:stacktrace:0x10"), 0);
-	CHECK(fathom_function_probe_at(0, &p));
+	CHECK(fathom_listener_probe_at(NULL, 0, &p));
 	CHECK_EQ(p.left, 16);
 	CHECK_EQ(filter("ret_mid:stacktrace:99999999999"), -FATHOM_ERANGE);
 	CHECK_EQ(filter("!ret_leaf:stacktrace:0"), 0);

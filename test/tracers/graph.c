@@ -11,6 +11,7 @@
 #include "harness.h"
 #include "port.h"
 #include "traced.h"
+#include "top.h"
 
 /* `a{b{}}`: what was called, nested. */
 static const char *shape(size_t n)
@@ -31,7 +32,7 @@ static const char *shape(size_t n)
 static void clean(void)
 {
 	for (int i = 0; i < FATHOM_SET_NR; i++)
-		fathom_function_set_clear((enum fathom_function_set)i);
+		top_set_clear((enum fathom_function_set)i);
 	fathom_tracer_set("nop");
 	for (uint32_t i = 0; i < 4; i++)
 		fathom_ring_reset(fathom_ring_of(i));
@@ -40,7 +41,7 @@ static void clean(void)
 
 static int filter(const char *token)
 {
-	return fathom_function_set_write(FATHOM_SET_FILTER, token, strlen(token));
+	return top_set_write(FATHOM_SET_FILTER, token, strlen(token));
 }
 
 /* Written by hand, not asked of the library: what a site that is off is. */
@@ -286,9 +287,9 @@ TEST(registers_survive)
 	static const char *const tracers[] = {"function", "function_graph", "nop"};
 
 	for (int slow = 0; slow < 2; slow++) {
-		fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+		top_pid_clear(FATHOM_PIDS_NOTRACE);
 		if (slow)
-			fathom_function_pid_add(FATHOM_PIDS_NOTRACE, 99999999);
+			top_pid_add(FATHOM_PIDS_NOTRACE, 99999999);
 		for (int i = 0; i < 3; i++) {
 			struct pair p;
 
@@ -303,7 +304,7 @@ TEST(registers_survive)
 				CHECK_EQ(ret_branchy(x), hij_branchy(x));
 		}
 	}
-	fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+	top_pid_clear(FATHOM_PIDS_NOTRACE);
 	clean();
 }
 

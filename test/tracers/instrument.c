@@ -5,6 +5,7 @@
 #include "unpatched.h"
 #include "forest.h"
 #include "functions/tracers.h"
+#include "top.h"
 
 FATHOM_INSTRUMENT_FUNCTIONS
 
@@ -156,7 +157,7 @@ static void text_of(uintptr_t *from, uintptr_t *to)
 
 static int put(enum fathom_function_set set, const char *token)
 {
-	return fathom_function_set_write(set, token, strlen(token));
+	return top_set_write(set, token, strlen(token));
 }
 
 TEST(known_table)
@@ -182,20 +183,20 @@ TEST(known_filters)
 	fathom_tracer_set("function_graph");
 	cyg_mid(1);
 	CHECK_STR(taken(), "cyg_leaf{}cyg_leaf{}");
-	fathom_function_set_clear(FATHOM_SET_FILTER);
+	top_set_clear(FATHOM_SET_FILTER);
 	CHECK_EQ(put(FATHOM_SET_NOTRACE, "cyg_leaf"), 0);
 	cyg_mid(1);
 	CHECK_STR(taken(), "cyg_mid{}");
-	fathom_function_set_clear(FATHOM_SET_NOTRACE);
+	top_set_clear(FATHOM_SET_NOTRACE);
 	CHECK_EQ(put(FATHOM_SET_GRAPH, "cyg_mid"), 0);
 	cyg_leaf(1);
 	cyg_top(1);
 	CHECK_STR(taken(), "cyg_mid{cyg_leaf{}cyg_leaf{}}cyg_mid{cyg_leaf{}cyg_leaf{}}");
-	fathom_function_set_clear(FATHOM_SET_GRAPH);
+	top_set_clear(FATHOM_SET_GRAPH);
 	CHECK_EQ(put(FATHOM_SET_GRAPH_NOTRACE, "cyg_mid"), 0);
 	cyg_top(1);
 	CHECK_STR(taken(), "cyg_top{cyg_leaf{}}");
-	fathom_function_set_clear(FATHOM_SET_GRAPH_NOTRACE);
+	top_set_clear(FATHOM_SET_GRAPH_NOTRACE);
 	fathom_tracer_set("nop");
 }
 
@@ -213,7 +214,7 @@ TEST(known_stack)
 	cyg_mid(1);
 	fathom_tracer_set("nop");
 	fathom_tracer_option_set(FATHOM_OPT_FUNC_STACK, 0);
-	fathom_function_set_clear(FATHOM_SET_FILTER);
+	top_set_clear(FATHOM_SET_FILTER);
 	while (fathom_ring_consume(fathom_ring_of(0), &r)) {
 		memcpy(&type, r.data, 2);
 		memcpy(&frames, (const uint8_t *)r.data + 8, 4);
@@ -237,7 +238,7 @@ TEST(known_stack_tracer)
 	CHECK_EQ(fathom_stack_tracer_set(1), 0);
 	cyg_recurse(20);
 	CHECK_EQ(fathom_stack_tracer_set(0), 0);
-	fathom_function_set_clear(FATHOM_SET_STACK);
+	top_set_clear(FATHOM_SET_STACK);
 	fathom_stack_copy(&seen);
 	CHECK_EQ(seen.bytes, fathom_stack_max());
 	CHECK(seen.nr > 22);
@@ -260,10 +261,10 @@ TEST(known_recursion)
 	cyg_recurse(4);
 	CHECK_STR(taken(), "cyg_recurse{cyg_recurse{}}");
 	fathom_graph_depth_set(0);
-	fathom_function_pid_add(FATHOM_PIDS_NOTRACE, fathom_port_task());
+	top_pid_add(FATHOM_PIDS_NOTRACE, fathom_port_task());
 	cyg_recurse(4);
 	CHECK_STR(taken(), "");
-	fathom_function_pid_clear(FATHOM_PIDS_NOTRACE);
+	top_pid_clear(FATHOM_PIDS_NOTRACE);
 	cyg_recurse(1);
 	CHECK_STR(taken(), "cyg_recurse{cyg_recurse{}}");
 	fathom_tracer_set("nop");

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "port.h"
 #include "traced.h"
+#include "top.h"
 
 void fathom_graph_reset(void); /* functions/tracers.h, which is the library's own */
 
@@ -23,7 +24,7 @@ static void clean(void)
 {
 	fathom_profile_set(0);
 	fathom_tracer_set("nop");
-	fathom_function_set_clear(FATHOM_SET_FILTER);
+	top_set_clear(FATHOM_SET_FILTER);
 	fathom_ring_enable(fathom_ring_of(0), 1);
 	fathom_ring_overwrite(fathom_ring_of(0), 1);
 	fathom_ring_reset(fathom_ring_of(0));
@@ -31,8 +32,8 @@ static void clean(void)
 
 static void start(void)
 {
-	fathom_function_set_write(FATHOM_SET_FILTER, "ret_*", 5);
-	fathom_function_set_write(FATHOM_SET_FILTER, "hij_*", 5);
+	top_set_write(FATHOM_SET_FILTER, "ret_*", 5);
+	top_set_write(FATHOM_SET_FILTER, "hij_*", 5);
 	CHECK_EQ(fathom_tracer_set("function_graph"), 0);
 }
 

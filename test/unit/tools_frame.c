@@ -40,7 +40,13 @@ static int feed(struct wire_receiver *r, const uint8_t *p, size_t n, size_t step
 }
 
 static struct wire_receiver r;
-static uint8_t line[64 * WIRE_FRAME_MAX];
+static uint8_t line[64 * WIRE_FRAME_MAX], frame[WIRE_FRAME_MAX];
+
+static void begin(uint32_t room)
+{
+	memset(frame, 0, sizeof(frame));
+	r = (struct wire_receiver){.buf = frame, .room = room};
+}
 
 TEST(whole_frames_in_any_pieces)
 {
@@ -49,7 +55,7 @@ TEST(whole_frames_in_any_pieces)
 	for (uint32_t i = 0; i < 20; i++)
 		n += make(line + n, i, i * 200 < WIRE_FRAME_PAYLOAD ? i * 200 : WIRE_FRAME_PAYLOAD);
 	for (size_t step = 1; step < 9000; step = step * 3 + 1) {
-		memset(&r, 0, sizeof(r));
+		begin(WIRE_FRAME_MAX);
 		CHECK_EQ(feed(&r, line, n, step), 20);
 		CHECK_EQ(r.skipped, 0);
 	}
@@ -63,9 +69,21 @@ TEST(frame_that_is_too_long)
 	memset(line, 'a', sizeof(line));
 	n = fathom_frame_seal(line, WIRE_FRAME_PAGE, 1, 3, 60000);
 	n += make(line + n, 2, 100);
-	memset(&r, 0, sizeof(r));
+	begin(WIRE_FRAME_MAX);
 	CHECK_EQ(feed(&r, line, n, 1000), 1);
 	CHECK(r.skipped > 60000);
+}
+
+/* A small receiver takes what fits to the last byte, and finds what follows a frame that does not. */
+TEST(frame_longer_than_the_buffer)
+{
+	size_t n = make(line, 1, 257);
+
+	n += make(line + n, 2, 256);
+	begin(WIRE_FRAME_BYTES(256));
+	CHECK_EQ(feed(&r, line, n, 7), 1);
+	CHECK_EQ(r.skipped, WIRE_FRAME_BYTES(257));
+	CHECK_EQ(frame[WIRE_FRAME_BYTES(256)], 0);
 }
 
 TEST(garbage_between_frames)
@@ -77,7 +95,7 @@ TEST(garbage_between_frames)
 			line[n++] = k % 3 ? 0xf5 : 0x46; /* full of half sync words */
 		n += make(line + n, i, 100);
 	}
-	memset(&r, 0, sizeof(r));
+	begin(WIRE_FRAME_MAX);
 	CHECK_EQ(feed(&r, line, n, 64), 10);
 	CHECK_EQ(r.skipped, 5 * 45);
 }
@@ -104,7 +122,7 @@ TEST(one_damage_costs_one_frame)
 			}
 			/* Something behind the last frame, for one that lost a byte. */
 			memset(bad + len, 0, sizeof(bad) - len);
-			memset(&r, 0, sizeof(r));
+			begin(WIRE_FRAME_MAX);
 			int got = feed(&r, bad, sizeof(bad), 77);
 
 			CHECK(got == 2 || (got == 3 && kind == 2));

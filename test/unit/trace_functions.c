@@ -7,6 +7,7 @@
 #include "fathom/trace.h"
 #include "functions/tracer.h"
 #include "functions/sites.h"
+#include "tracers/top.h"
 
 #define FUNCTIONS 100000u
 #define TEXT	  0x100000u /* where they are said to be; nothing is ever patched there */
@@ -112,7 +113,7 @@ static uint32_t members(enum fathom_function_set set)
 {
 	uint32_t n = 0;
 
-	for (int i = 0; (i = fathom_function_set_next(set, (uint32_t)i)) >= 0; i++)
+	for (int i = 0; (i = fathom_set_next(top_set(set), (uint32_t)i)) >= 0; i++)
 		n++;
 	return n;
 }
@@ -168,9 +169,9 @@ TEST(index_numbers)
 {
 	CHECK_EQ(put("set_ftrace_filter", "1 100000 5\n", FATHOM_O_TRUNC), 0);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 3);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), 0);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 1), 4);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 5), 99999);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 0), 0);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 1), 4);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 5), 99999);
 	CHECK_EQ(put("set_ftrace_filter", "0\n", 0), -EINVAL);
 	CHECK_EQ(put("set_ftrace_filter", "100001\n", 0), -EINVAL);
 	CHECK_EQ(put("set_ftrace_filter", "!5\n", 0), 0);
@@ -189,7 +190,7 @@ TEST(takes_effect_when_closed)
 	CHECK_EQ(members(FATHOM_SET_GRAPH), 1);
 	fathom_fs_close(&f);
 	CHECK_EQ(members(FATHOM_SET_GRAPH), 3);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_GRAPH, 0), 2);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_GRAPH), 0), 2);
 }
 
 /* write(fd, "fn_7", sizeof("fn_7")) */
@@ -213,7 +214,7 @@ TEST(long_name)
 
 	name_of(name, LONG);
 	CHECK_EQ(put("set_ftrace_filter", name, FATHOM_O_TRUNC), 0);
-	CHECK_EQ(fathom_function_set_next(FATHOM_SET_FILTER, 0), (int)LONG);
+	CHECK_EQ(fathom_set_next(top_set(FATHOM_SET_FILTER), 0), (int)LONG);
 	CHECK_EQ(members(FATHOM_SET_FILTER), 1);
 	snprintf(line, sizeof(line), "%s:traceoff:1\n", name);
 	CHECK_EQ(put("set_ftrace_filter", line, 0), 0);

@@ -30,6 +30,7 @@
 struct line {
 	int fd, pipe, text_fd;
 	struct wire_receiver in;
+	uint8_t received[WIRE_FRAME_MAX];
 	uint64_t bad_seen;
 	uint32_t piece, good;
 	bool begun; /* the streams have begun */
@@ -207,6 +208,8 @@ static bool take_frame(struct line *l, const struct wire_frame *f)
 
 static bool take_bytes(struct line *l, const uint8_t *data, size_t bytes)
 {
+	l->in.buf = l->received;
+	l->in.room = sizeof(l->received);
 	while (bytes || l->in.done) {
 		struct wire_frame f;
 		size_t used;

@@ -57,10 +57,12 @@ static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
 int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, uint32_t bytes,
 	     struct wire_frame *answer)
 {
-	uint8_t out[WIRE_FRAME_MAX];
+	uint8_t out[WIRE_FRAME_BYTES(WIRE_FRAME_REQUEST)];
 
-	if (bytes > WIRE_FRAME_PAYLOAD)
+	if (bytes > WIRE_FRAME_REQUEST)
 		return -EINVAL;
+	l->in.buf = l->frame;
+	l->in.room = sizeof(l->frame);
 	if (bytes)
 		memcpy(out + WIRE_FRAME_HEADER, payload, bytes);
 	uint32_t n = fathom_frame_seal(out, type, ++l->number, arg, bytes);
@@ -169,7 +171,7 @@ int link_stats(struct link *l, struct capture *c)
 
 int link_names(struct link *l, struct capture *c, const struct recording *r)
 {
-	const size_t batch = 64;
+	const size_t batch = WIRE_FRAME_REQUEST / sizeof(int32_t);
 	char file[32];
 	size_t nr;
 	int32_t *pids = capture_pids(recording_file(r, file), &nr);

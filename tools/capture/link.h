@@ -10,7 +10,8 @@ struct link {
 	uint32_t number;
 	uint64_t resent; /* requests that had to be asked again */
 	struct wire_receiver in;
-	uint8_t buf[4096]; /* read from the line, taken up to `at` */
+	uint8_t frame[WIRE_FRAME_MAX]; /* what `in` has received */
+	uint8_t buf[4096];	       /* read from the line, taken up to `at` */
 	size_t at, have;
 	/* Called while an answer is awaited, with another fd to look after (the console); may be NULL. */
 	int other_fd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c -- writes instructions: one store each, through the port's mapping, with the caches made to agree. */
+#include "wire/cold.h"
 #include "arch/text.h"
 #include "fathom/inside/errno.h"
 #include "fathom/trace.h"

@@ -56,7 +56,7 @@ void fathom_dump_cpu(int32_t cpu, uint32_t count)
 	struct fathom_view *v;
 	struct fathom_text t;
 
-	if (!fathom_core.nr_cpus || !fathom_core.config.sink)
+	if (!FATHOM_DUMP_BYTES || !fathom_core.nr_cpus || !fathom_core.config.sink)
 		return;
 	if (__atomic_exchange_n(&dump_busy, 1, __ATOMIC_ACQUIRE)) {
 		dump_put("fathom: a dump is running already\n", 34);

@@ -7,6 +7,10 @@
 #include "functions/tracers.h"
 #include "wire/copy.h"
 
+#if !FATHOM_ATTACH
+#error "the tree needs FATHOM_ATTACH 1"
+#endif
+
 /*
  * G1  An event that has nothing of this kind never comes here: its state is ON alone, and the fast path records it.
  * G2  No lock is taken here. What is pointed to is unlinked before it is retired (pool.h, P1 and P2).

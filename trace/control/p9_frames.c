@@ -111,6 +111,8 @@ void fathom_p9_frames_input(struct fathom_p9 *s, const void *data, size_t bytes)
 {
 	const uint8_t *at = data;
 
+	s->frames.buf = s->received;
+	s->frames.room = sizeof(s->received);
 	s->frames.text = frames_text;
 	s->frames.text_arg = s;
 	while (bytes || s->frames.done) {

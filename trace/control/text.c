@@ -47,6 +47,29 @@ static void text_put_tail(struct fathom_view *v, struct fathom_text *out, size_t
 		fathom_text_bytes(out, s + at, n - at);
 }
 
+static void text_bprint(struct fathom_view *v, struct fathom_text *out)
+{
+	const struct fathom_rec_bprint *r = (const void *)v->record;
+
+	text_put_writer(v, out, r->ip);
+	fathom_text_packed(out, r->fmt, (const char *)r + sizeof(*r), v->bytes - sizeof(*r));
+	text_end_line(out);
+}
+
+static void text_raw_data(struct fathom_view *v, struct fathom_text *out)
+{
+	const struct fathom_rec_raw *r = (const void *)v->record;
+	const uint8_t *b = (const uint8_t *)v->record;
+
+	fathom_text_printf(out, "# %x buf:", r->id);
+	for (uint32_t i = sizeof(*r); i < v->bytes; i++)
+		fathom_text_printf(out, " %02x", b[i]);
+	fathom_text_char(out, '\n');
+}
+
+/* What the tracers and the stack recorder write. */
+#if FATHOM_FUNCTIONS
+
 static void text_put_call(struct fathom_view *v, struct fathom_text *out, uintptr_t ip,
 			  uintptr_t parent_ip)
 {
@@ -143,25 +166,17 @@ static void text_switch(struct fathom_view *v, struct fathom_text *out)
 	fathom_text_char(out, '\n');
 }
 
-static void text_bprint(struct fathom_view *v, struct fathom_text *out)
+/* Calls and returns outside of the graph layout: both begin alike. */
+static void text_graph_call(struct fathom_view *v, struct fathom_text *out)
 {
-	const struct fathom_rec_bprint *r = (const void *)v->record;
+	const struct fathom_rec_funcgraph_entry *r = (const void *)v->record;
 
-	text_put_writer(v, out, r->ip);
-	fathom_text_packed(out, r->fmt, (const char *)r + sizeof(*r), v->bytes - sizeof(*r));
-	text_end_line(out);
+	fathom_text_str(out, r->ent.type == WIRE_ID_FUNCGRAPH_ENTRY ? "--> " : "<-- ");
+	text_put_symbol(out, v->config.options, r->func);
+	fathom_text_printf(out, " (%d)\n", r->depth);
 }
 
-static void text_raw_data(struct fathom_view *v, struct fathom_text *out)
-{
-	const struct fathom_rec_raw *r = (const void *)v->record;
-	const uint8_t *b = (const uint8_t *)v->record;
-
-	fathom_text_printf(out, "# %x buf:", r->id);
-	for (uint32_t i = sizeof(*r); i < v->bytes; i++)
-		fathom_text_printf(out, " %02x", b[i]);
-	fathom_text_char(out, '\n');
-}
+#endif
 
 /* Linux's option `raw` (and hex, bin): addresses of functions; of most events the type alone. */
 static void text_raw(struct fathom_view *v, struct fathom_text *out)
@@ -184,7 +199,11 @@ static void text_raw(struct fathom_view *v, struct fathom_text *out)
 		fathom_text_char(out, '\n');
 }
 
-/* What an event prints whose own code is gone: its fields, one after the other. */
+/*
+ * An event without code that prints it: every one if FATHOM_EVENT_TEXT is 0, and one whose object is gone, which comes with
+ * level 4. Its fields, one after the other.
+ */
+#if FATHOM_FUNCTIONS || !FATHOM_EVENT_TEXT
 static void text_fields(const struct fathom_view *v, const struct fathom_event *ev,
 			struct fathom_text *out)
 {
@@ -210,6 +229,9 @@ static void text_fields(const struct fathom_view *v, const struct fathom_event *
 		}
 	}
 }
+#else
+#define text_fields(v, ev, out) ((void)0)
+#endif
 
 static void text_event(struct fathom_view *v, struct fathom_text *out)
 {
@@ -228,16 +250,6 @@ static void text_event(struct fathom_view *v, struct fathom_text *out)
 	else
 		text_fields(v, ev, out);
 	fathom_text_char(out, '\n');
-}
-
-/* Calls and returns outside of the graph layout: both begin alike. */
-static void text_graph_call(struct fathom_view *v, struct fathom_text *out)
-{
-	const struct fathom_rec_funcgraph_entry *r = (const void *)v->record;
-
-	fathom_text_str(out, r->ent.type == WIRE_ID_FUNCGRAPH_ENTRY ? "--> " : "<-- ");
-	text_put_symbol(out, v->config.options, r->func);
-	fathom_text_printf(out, " (%d)\n", r->depth);
 }
 
 static void text_print(struct fathom_view *v, struct fathom_text *out)
@@ -263,6 +275,7 @@ static const struct text_body {
 	void (*put)(struct fathom_view *v, struct fathom_text *out);
 	uint32_t least;
 } text_bodies[] = {
+#if FATHOM_FUNCTIONS
 	[WIRE_ID_FUNCTION] = {text_function, sizeof(struct fathom_rec_function)},
 	[WIRE_ID_FUNC_REPEATS] = {text_repeats, sizeof(struct fathom_rec_repeats)},
 	[WIRE_ID_FUNCGRAPH_ENTRY] = {text_graph_call, sizeof(struct fathom_rec_funcgraph_entry)},
@@ -271,6 +284,7 @@ static const struct text_body {
 	[WIRE_ID_USER_STACK] = {text_user_stack, sizeof(struct wire_common)},
 	[WIRE_ID_CONTEXT_SWITCH] = {text_switch, sizeof(struct fathom_rec_switch)},
 	[WIRE_ID_WAKEUP] = {text_switch, sizeof(struct fathom_rec_switch)},
+#endif
 	[WIRE_ID_PRINT] = {text_print, sizeof(struct fathom_rec_print)},
 	[WIRE_ID_BPRINT] = {text_bprint, sizeof(struct fathom_rec_bprint)},
 	[WIRE_ID_BPUTS] = {text_bputs, sizeof(struct fathom_rec_bputs)},

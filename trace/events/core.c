@@ -7,6 +7,7 @@
 #include "fathom/inside/patch.h"
 #include "fathom/inside/view.h"
 #include "wire/format.h"
+#include "events/lock.h"
 #include "events/registry.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
@@ -17,6 +18,7 @@ static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
 
 #define CORE_ALIGN WIRE_PAGE_BYTES
 
+#if FATHOM_DUMP_BYTES
 static size_t core_dump_bytes(uint32_t nr_cpus)
 {
 	struct fathom_view_config view = {.nr_cpus = nr_cpus};
@@ -24,6 +26,9 @@ static size_t core_dump_bytes(uint32_t nr_cpus)
 
 	return bytes > FATHOM_DUMP_BYTES ? bytes : FATHOM_DUMP_BYTES;
 }
+#else
+#define core_dump_bytes(nr_cpus) ((size_t)0 * (nr_cpus))
+#endif
 
 static size_t core_round(size_t bytes)
 {
@@ -175,8 +180,11 @@ int fathom_init(const struct fathom_config *c)
 	if (err)
 		return err;
 	core_find_functions();
-	/* Pairs with the relaxed load in fathom_emit_start(): other CPUs start after init, by the caller's own means. */
+	/* Pairs with the relaxed load in fathom_emit_cold(): other CPUs start after init, by the caller's own means. */
 	__atomic_store_n(&fathom_core.nr_cpus, c->nr_cpus, __ATOMIC_RELEASE);
+#if FATHOM_DEBUG
+	fathom_port_check_alone(c->sink, c->sink_arg);
+#endif
 	return 0;
 }
 

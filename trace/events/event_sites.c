@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* event_sites.c -- the call sites of events become jumps or NOPs, many of them with one round of syncs. */
+#include "wire/cold.h"
 #include "events/registry.h"
 #include "fathom/inside/patch.h"
 #include "fathom/object.h"

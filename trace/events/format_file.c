@@ -101,6 +101,13 @@ static void format_resolved(struct fathom_text *out, const char *system, const c
 	}
 }
 
+/* fathom_text_printf() would bring all of printf to a target that prints nothing else. */
+static void format_named(struct fathom_text *out, const char *name, uint32_t v)
+{
+	fathom_text_str(out, name);
+	fathom_text_s64(out, v, 0, ' ');
+}
+
 /* `char[16]` is printed as `char comm[16]`; a __data_loc type keeps its brackets. */
 static void format_field(struct fathom_text *out, const char *system, const struct fathom_field *f)
 {
@@ -116,13 +123,18 @@ static void format_field(struct fathom_text *out, const char *system, const stru
 	fathom_text_char(out, ' ');
 	fathom_text_str(out, f->name);
 	format_resolved(out, system, type + n);
-	fathom_text_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%d;\n", f->offset, f->size,
-			   f->is_signed);
+	format_named(out, ";\toffset:", f->offset);
+	format_named(out, ";\tsize:", f->size);
+	format_named(out, ";\tsigned:", f->is_signed);
+	fathom_text_str(out, ";\n");
 }
 
 void fathom_event_format(const struct fathom_event *ev, struct fathom_text *out)
 {
-	fathom_text_printf(out, "name: %s\nID: %d\nformat:\n", ev->name, ev->id);
+	fathom_text_str(out, "name: ");
+	fathom_text_str(out, ev->name);
+	format_named(out, "\nID: ", ev->id);
+	fathom_text_str(out, "\nformat:\n");
 	for (uint32_t i = 0; i < sizeof(format_common) / sizeof(format_common[0]); i++)
 		format_field(out, "", &format_common[i]);
 	fathom_text_char(out, '\n');

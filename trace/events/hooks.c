@@ -6,6 +6,8 @@
 #include "fathom/port_default.h"
 #include "fathom/trace.h"
 
+#if FATHOM_ATTACH
+
 /*
  * An event walks its list of nodes in any context, on any CPU, and may be moved to another CPU meanwhile.
  *
@@ -144,3 +146,5 @@ int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)
 	fathom_unlock();
 	return err;
 }
+
+#endif

@@ -26,6 +26,34 @@
 	};                                                   \
 	FATHOM_REGISTER(fathom_ev_##ident)
 
+static const struct fathom_field internal_print[] = {
+	INTERNAL_AS(fathom_rec_print, "unsigned long", ip, 0),
+	INTERNAL_TAIL(fathom_rec_print, "char[]", buf, INTERNAL_SIGNED(char)),
+};
+INTERNAL_EVENT(print, WIRE_ID_PRINT, "\"%ps: %s\", (void *)REC->ip, REC->buf", internal_print)
+
+static const struct fathom_field internal_bprint[] = {
+	INTERNAL_AS(fathom_rec_bprint, "unsigned long", ip, 0),
+	INTERNAL_AS(fathom_rec_bprint, "const char *", fmt, 0),
+	INTERNAL_TAIL(fathom_rec_bprint, "u32[]", buf, 0),
+};
+INTERNAL_EVENT(bprint, WIRE_ID_BPRINT, "\"%ps: %s\", (void *)REC->ip, REC->fmt", internal_bprint)
+
+static const struct fathom_field internal_bputs[] = {
+	INTERNAL_AS(fathom_rec_bputs, "unsigned long", ip, 0),
+	INTERNAL_AS(fathom_rec_bputs, "const char *", str, 0),
+};
+INTERNAL_EVENT(bputs, WIRE_ID_BPUTS, "\"%ps: %s\", (void *)REC->ip, REC->str", internal_bputs)
+
+static const struct fathom_field internal_raw[] = {
+	INTERNAL_AS(fathom_rec_raw, "unsigned int", id, 0),
+	INTERNAL_TAIL(fathom_rec_raw, "char[]", buf, INTERNAL_SIGNED(char)),
+};
+INTERNAL_EVENT(raw_data, WIRE_ID_RAW_DATA, "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
+	       internal_raw)
+
+#if FATHOM_FUNCTIONS
+
 static const struct fathom_field internal_function[] = {
 	INTERNAL_AS(fathom_rec_function, "unsigned long", ip, 0),
 	INTERNAL_AS(fathom_rec_function, "unsigned long", parent_ip, 0),
@@ -91,32 +119,6 @@ static const struct fathom_field internal_user_stack[] = {
 };
 INTERNAL_EVENT(user_stack, WIRE_ID_USER_STACK, INTERNAL_STACK_FMT, internal_user_stack)
 
-static const struct fathom_field internal_print[] = {
-	INTERNAL_AS(fathom_rec_print, "unsigned long", ip, 0),
-	INTERNAL_TAIL(fathom_rec_print, "char[]", buf, INTERNAL_SIGNED(char)),
-};
-INTERNAL_EVENT(print, WIRE_ID_PRINT, "\"%ps: %s\", (void *)REC->ip, REC->buf", internal_print)
-
-static const struct fathom_field internal_bprint[] = {
-	INTERNAL_AS(fathom_rec_bprint, "unsigned long", ip, 0),
-	INTERNAL_AS(fathom_rec_bprint, "const char *", fmt, 0),
-	INTERNAL_TAIL(fathom_rec_bprint, "u32[]", buf, 0),
-};
-INTERNAL_EVENT(bprint, WIRE_ID_BPRINT, "\"%ps: %s\", (void *)REC->ip, REC->fmt", internal_bprint)
-
-static const struct fathom_field internal_bputs[] = {
-	INTERNAL_AS(fathom_rec_bputs, "unsigned long", ip, 0),
-	INTERNAL_AS(fathom_rec_bputs, "const char *", str, 0),
-};
-INTERNAL_EVENT(bputs, WIRE_ID_BPUTS, "\"%ps: %s\", (void *)REC->ip, REC->str", internal_bputs)
-
-static const struct fathom_field internal_raw[] = {
-	INTERNAL_AS(fathom_rec_raw, "unsigned int", id, 0),
-	INTERNAL_TAIL(fathom_rec_raw, "char[]", buf, INTERNAL_SIGNED(char)),
-};
-INTERNAL_EVENT(raw_data, WIRE_ID_RAW_DATA, "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
-	       internal_raw)
-
 static const struct fathom_field internal_repeats[] = {
 	INTERNAL_AS(fathom_rec_repeats, "unsigned long", ip, 0),
 	INTERNAL_AS(fathom_rec_repeats, "unsigned long", parent_ip, 0),
@@ -129,3 +131,5 @@ INTERNAL_EVENT(func_repeats, WIRE_ID_FUNC_REPEATS,
 	       "*)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | "
 	       "(REC)->bottom_delta_ts)",
 	       internal_repeats)
+
+#endif

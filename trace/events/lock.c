@@ -3,6 +3,7 @@
 #include "wire/cold.h"
 #include "events/lock.h"
 #include "fathom/trace.h"
+#include "wire/record.h"
 
 /*
  * K1. Public functions take it themselves; what they share is called with it and takes nothing. Events never wait for it.
@@ -14,11 +15,28 @@ static struct {
 	uint32_t holds; /* K2 was asked for: control/ may come up while the lock is held */
 } lock;
 
+#if FATHOM_DEBUG
+struct fathom_port_seen fathom_port_seen;
+
+static void lock_see_context(void)
+{
+	uintptr_t pin = fathom_port_pin();
+	uint32_t context = fathom_port_context(pin);
+
+	fathom_port_unpin(pin);
+	if (context & (WIRE_FLAG_HARDIRQ | WIRE_FLAG_NMI))
+		fathom_store(&fathom_port_seen.lock_in_irq, 1);
+}
+#else
+#define lock_see_context() ((void)0)
+#endif
+
 /* Before fathom_init() there is nobody else. */
 void fathom_lock(void)
 {
 	if (!fathom_core.nr_cpus)
 		return;
+	lock_see_context();
 	if (fathom_core.config.lock)
 		fathom_core.config.lock(fathom_core.config.lock_arg);
 	else

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* port_check.c -- tests the port's contract (port_default.h, struct fathom_config) from inside, and names what it breaks. */
 #include "wire/cold.h"
+#include "events/lock.h"
 #include "fathom/inside/emit.h"
+#include "functions/tracers.h"
 #include "wire/record.h"
 #include "wire/text.h"
 
@@ -9,6 +11,8 @@
 #define CHECK_STILL  100000 /* reads after which a clock that shows the same time stands still */
 #define CHECK_NAME   64
 #define CHECK_CANARY 0x5a
+#define CHECK_MS     20	     /* for which task switches are watched ... */
+#define CHECK_LOOKS  2000000 /* ... or so many reads of a clock that does not go on */
 
 struct port_check {
 	fathom_write_fn write;
@@ -147,6 +151,22 @@ static void check_stop(struct port_check *c)
 		check_says(c, "config.stop_cpus", "has not run its function once when it returns");
 }
 
+static void check_sync(struct port_check *c)
+{
+	uint32_t missed = 0;
+
+	if (!fathom_core.config.sync)
+		return;
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		fathom_store(&fathom_core.synced[i], 0);
+	fathom_core.config.sync();
+	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++)
+		missed += !fathom_load_acquire(&fathom_core.synced[i]);
+	/* All of them: the port does not say FATHOM_SYNCED(). */
+	if (missed && missed < fathom_core.nr_cpus)
+		check_says(c, "config.sync", "returns before every CPU has synchronised");
+}
+
 static void check_names(struct port_check *c)
 {
 	const struct fathom_config *config = &fathom_core.config;
@@ -179,13 +199,98 @@ static void check_lock(struct port_check *c)
 }
 
 #if FATHOM_FUNCTIONS && defined(fathom_port_stack)
-static void check_stack(struct port_check *c)
-{
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0), lo = 0, hi = 0;
+static struct {
+	struct fathom_task
+		*state; /* of the task that runs fathom_port_check(), on the stack [lo, hi) */
+	uintptr_t lo, hi;
+	uint32_t early;
+} watched;
 
-	fathom_port_stack(here, &lo, &hi);
-	if (hi && (here < lo || here >= hi))
-		check_says(c, "fathom_port_stack", "names a stack that the address is not on");
+static void check_switch(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (here >= watched.lo && here < watched.hi && fathom_port_task_state() != watched.state)
+		fathom_store(&watched.early, 1);
+}
+
+/* The watched task may lose the CPU meanwhile: its scheduler then says so on its stack. */
+static void check_task_state(struct port_check *c)
+{
+	uint64_t hz = fathom_core.config.clock_hz, start = fathom_port_clock();
+	uint64_t ticks = (hz ? hz : 1000000000u) / 1000 * CHECK_MS;
+
+	watched.state = fathom_port_task_state();
+	watched.early = 0;
+	fathom_lock();
+	fathom_store(&fathom_switch_watch, check_switch);
+	fathom_want_change(FATHOM_WANT_SWITCH, 0);
+	fathom_unlock();
+	for (int i = 0; i < CHECK_LOOKS && fathom_port_clock() - start < ticks; i++)
+		;
+	fathom_lock();
+	fathom_store(&fathom_switch_watch, NULL);
+	fathom_want_switches();
+	fathom_unlock();
+	if (fathom_load(&watched.early))
+		check_says(c, "fathom_port_task_state", "changes before the stack does");
+}
+
+/* 0: it is not known on which stack this runs. */
+static int check_stack(struct port_check *c)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	watched.lo = watched.hi = 0;
+	fathom_port_stack(here, &watched.lo, &watched.hi);
+	if (!watched.hi || (here >= watched.lo && here < watched.hi))
+		return watched.hi != 0;
+	check_says(c, "fathom_port_stack", "names a stack that the address is not on");
+	return 0;
+}
+#endif
+
+#if FATHOM_DEBUG
+static void check_seen(struct port_check *c)
+{
+	if (fathom_load(&fathom_port_seen.lock_in_irq))
+		check_says(c, "fathom_lock",
+			   "was taken in an interrupt: it may have interrupted its holder");
+	if (fathom_load(&fathom_port_seen.flat))
+		check_says(c, "fathom_port_context",
+			   "is a task's for an event that interrupted another");
+}
+
+/* The checks themselves take the lock, and may do so under a context that is wrong. */
+static void check_forget(void)
+{
+	fathom_port_seen = (struct fathom_port_seen){0, 0};
+}
+#else
+#define check_seen(c)  ((void)0)
+#define check_forget() ((void)0)
+#endif
+
+static void check_alone(struct port_check *c)
+{
+	check_lock(c);
+	check_cpu(c);
+	check_clock(c);
+	check_pin(c);
+	check_names(c);
+	fathom_lock();
+	check_text(c);
+	fathom_unlock();
+}
+
+#if FATHOM_DEBUG
+int fathom_port_check_alone(fathom_write_fn write, void *arg)
+{
+	struct port_check c = {write, arg, 0};
+
+	check_alone(&c);
+	check_forget();
+	return c.broken;
 }
 #endif
 
@@ -197,17 +302,16 @@ int fathom_port_check(fathom_write_fn write, void *arg)
 		check_says(&c, "fathom_init", "has not succeeded yet");
 		return c.broken;
 	}
-	check_lock(&c);
-	check_cpu(&c);
-	check_clock(&c);
-	check_pin(&c);
-	check_names(&c);
+	check_seen(&c);
+	check_alone(&c);
 #if FATHOM_FUNCTIONS && defined(fathom_port_stack)
-	check_stack(&c);
+	if (check_stack(&c))
+		check_task_state(&c);
 #endif
 	fathom_lock();
-	check_text(&c);
 	check_stop(&c);
+	check_sync(&c);
 	fathom_unlock();
+	check_forget();
 	return c.broken;
 }

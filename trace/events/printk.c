@@ -92,13 +92,13 @@ static void printk_general(uintptr_t ip, const char *fmt, va_list ap)
 	if (bytes > FATHOM_MARKER_MAX)
 		bytes = FATHOM_MARKER_MAX;
 	bytes = (bytes + 3) & ~(size_t)3;
-	r = fathom_emit_far(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
+	r = fathom_emit_cold(&fathom_ev_bprint, (uint32_t)(sizeof(*r) + bytes), &e);
 	if (r) {
 		r->ip = ip;
 		r->fmt = fmt;
 		wire_fill((char *)r + sizeof(*r), 0, bytes);
 		fathom_pack((char *)r + sizeof(*r), bytes, fmt, ap);
-		fathom_emit_far_end(&fathom_ev_bprint, &e);
+		fathom_emit_cold_end(&fathom_ev_bprint, &e);
 	}
 }
 
@@ -110,7 +110,7 @@ static void printk_words(uint32_t plan, uintptr_t ip, const char *fmt, va_list a
 
 	for (uint32_t w = wide; w; w &= w - 1)
 		bytes += 4;
-	r = fathom_emit_far(&fathom_ev_bprint, (uint32_t)sizeof(*r) + bytes, &e);
+	r = fathom_emit_cold(&fathom_ev_bprint, (uint32_t)sizeof(*r) + bytes, &e);
 	if (!r)
 		return;
 	r->ip = ip;
@@ -128,7 +128,7 @@ static void printk_words(uint32_t plan, uintptr_t ip, const char *fmt, va_list a
 			*to++ = va_arg(ap, unsigned int);
 		}
 	}
-	fathom_emit_far_end(&fathom_ev_bprint, &e);
+	fathom_emit_cold_end(&fathom_ev_bprint, &e);
 }
 
 /* Two contexts that parse at the same time store the same word. */
@@ -152,13 +152,13 @@ void fathom_printk(uint32_t *plan, uintptr_t ip, const char *fmt, ...)
 int fathom_bputs(uintptr_t ip, const char *text)
 {
 	struct fathom_emit e;
-	struct fathom_rec_bputs *r = fathom_emit_far(&fathom_ev_bputs, sizeof(*r), &e);
+	struct fathom_rec_bputs *r = fathom_emit_cold(&fathom_ev_bputs, sizeof(*r), &e);
 
 	if (!r)
 		return 0;
 	r->ip = ip;
 	r->str = text;
-	fathom_emit_far_end(&fathom_ev_bputs, &e);
+	fathom_emit_cold_end(&fathom_ev_bputs, &e);
 	return (int)fathom_strlen(text);
 }
 
@@ -178,7 +178,8 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
 	if (bytes > FATHOM_MARKER_MAX)
 		bytes = FATHOM_MARKER_MAX;
 	add = !bytes || text[bytes - 1] != '\n';
-	r = fathom_emit_far(&fathom_ev_print, (uint32_t)(sizeof(*r) + bytes + 1 + (size_t)add), &e);
+	r = fathom_emit_cold(&fathom_ev_print, (uint32_t)(sizeof(*r) + bytes + 1 + (size_t)add),
+			     &e);
 	if (!r)
 		return 0;
 	r->ip = ip;
@@ -186,7 +187,7 @@ int fathom_marker(uintptr_t ip, const char *text, size_t bytes)
 	if (add)
 		r->buf[bytes] = '\n';
 	r->buf[bytes + (size_t)add] = 0;
-	fathom_emit_far_end(&fathom_ev_print, &e);
+	fathom_emit_cold_end(&fathom_ev_print, &e);
 	return (int)bytes;
 }
 
@@ -197,10 +198,10 @@ int fathom_marker_raw(const void *data, size_t bytes)
 
 	if (bytes < sizeof(r->id) || bytes > 3072)
 		return -FATHOM_EINVAL;
-	r = fathom_emit_far(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
+	r = fathom_emit_cold(&fathom_ev_raw_data, (uint32_t)(sizeof(r->ent) + bytes), &e);
 	if (!r)
 		return 0;
 	wire_copy(&r->id, data, bytes);
-	fathom_emit_far_end(&fathom_ev_raw_data, &e);
+	fathom_emit_cold_end(&fathom_ev_raw_data, &e);
 	return (int)bytes;
 }

@@ -559,11 +559,16 @@ static void switch_sleep_time(const struct fathom_sched_task *prev,
 		next->task->shadow[i].calltime += slept;
 }
 
+void (*fathom_switch_watch)(void);
+
 void fathom_note_switch_slow(const struct fathom_sched_task *prev,
 			     const struct fathom_sched_task *next)
 {
+	void (*watch)(void) = fathom_load(&fathom_switch_watch);
 	uintptr_t pin;
 
+	if (watch)
+		watch();
 	switch_sleep_time(prev, next);
 	if (!fathom_load(&waking.active) || waking.task.pid != next->pid || !wakeup_begins(&pin))
 		return;

@@ -109,7 +109,14 @@ struct fathom_latency_worst *fathom_latency_worst(struct fathom_listener *l); /*
 void fathom_listener_turn(struct fathom_listener *l, int on);
 int fathom_listener_is_recording(const struct fathom_listener *l);
 
-/* As fathom_function_set_edit(), fathom_function_command() and fathom_function_probe_at(); NULL is the top. */
+/*
+ * A token as it is written to the file of a set, of the listener's or (NULL) of the top's: `name`, a glob (`*`, `?`, `[a-z]`),
+ * `!...` to remove, a number N for the N-th function, `glob:mod:module` (FILTER, NOTRACE: kept until there is such a module).
+ * A copy of the set is edited; fathom_set_put() then puts it in its place, and fathom_tracer_refresh() patches once.
+ * `glob:command[:count]` (FILTER) is no member: fathom_listener_command() takes it at once and returns 1, 0 if the token is none.
+ * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full.
+ * fathom_listener_probe_at(): 1 and *out for probe `index`, 0 behind the last.
+ */
 int fathom_listener_edit(struct fathom_listener *l, enum fathom_function_set set, uint32_t *copy,
 			 const char *token, size_t bytes);
 int fathom_listener_command(struct fathom_listener *l, enum fathom_function_set set,

@@ -483,8 +483,3 @@ int fathom_listener_probe_at(struct fathom_listener *instance, uint32_t index,
 			   : 0;
 	return 1;
 }
-
-int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out)
-{
-	return fathom_listener_probe_at(0, index, out);
-}

@@ -29,7 +29,7 @@ int fathom_same_name(const char *name, const char *s, size_t bytes);
 int fathom_parse_number(const char *s, size_t bytes, uint32_t *out);
 
 struct fathom_listener;
-/* `[!]glob:command[:arg][:count]`: see fathom_function_set_write(). NULL: the top's. */
+/* `[!]glob:command[:arg][:count]`: see fathom_listener_edit(). NULL: the top's. */
 int fathom_probe_write(struct fathom_listener *l, const char *token, size_t bytes);
 /* Whether the command of such a line, or `mod`, is one that there is. */
 int fathom_probe_is_known(const char *token, size_t bytes);

@@ -153,11 +153,6 @@ void fathom_set_copy(const struct function_set *s, uint32_t *copy)
 		copy[i] = s->word[i];
 }
 
-void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy)
-{
-	fathom_set_copy(&fathom_functions.set[set], copy);
-}
-
 static int set_is_of_graph(enum fathom_function_set set)
 {
 	return set == FATHOM_SET_GRAPH || set == FATHOM_SET_GRAPH_NOTRACE;
@@ -202,12 +197,6 @@ int fathom_listener_edit(struct fathom_listener *l, enum fathom_function_set set
 	return fathom_set_edit(set, copy, &m, on);
 }
 
-int fathom_function_set_edit(enum fathom_function_set set, uint32_t *copy, const char *token,
-			     size_t bytes)
-{
-	return fathom_listener_edit(0, set, copy, token, bytes);
-}
-
 /* Members of a word. */
 static uint32_t set_ones(uint32_t word)
 {
@@ -233,14 +222,6 @@ void fathom_set_put(struct function_set *s, const uint32_t *copy, uint32_t waits
 		fathom_store(&s->word[i], copy[i]);
 	fathom_store(&s->count, count);
 	fathom_store(&s->waits, waits);
-}
-
-int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy)
-{
-	if (set >= FATHOM_SET_NR)
-		return -FATHOM_EINVAL;
-	fathom_set_put(&fathom_functions.set[set], copy, fathom_waiting_count(0, set));
-	return fathom_tracer_refresh();
 }
 
 /* ---- functions that go ---- */
@@ -314,47 +295,12 @@ int fathom_listener_command(struct fathom_listener *l, enum fathom_function_set 
 	return err ? err : 1;
 }
 
-int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes)
-{
-	return fathom_listener_command(0, set, token, bytes);
-}
-
-int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes)
-{
-	int err;
-
-	if (set >= FATHOM_SET_NR)
-		return -FATHOM_EINVAL;
-	err = fathom_function_command(set, token, bytes);
-	if (err)
-		return err < 0 ? err : 0;
-	err = fathom_function_set_edit(set, fathom_functions.set[set].word, token, bytes);
-	return err ? err : fathom_function_set_replace(set, fathom_functions.set[set].word);
-}
-
-void fathom_function_set_clear(enum fathom_function_set set)
-{
-	if (set >= FATHOM_SET_NR || !fathom_functions.nr_sites)
-		return;
-	fathom_waiting_clear(0, set);
-	fathom_store(&fathom_functions.set[set].waits, 0);
-	fathom_store(&fathom_functions.set[set].count, 0);
-	for (uint32_t i = 0; i < set_words(); i++)
-		fathom_store(&fathom_functions.set[set].word[i], 0);
-	fathom_tracer_refresh();
-}
-
 int fathom_set_next(const struct function_set *s, uint32_t from)
 {
 	for (uint32_t i = from; s->count && i < fathom_functions.nr_sites; i++)
 		if (fathom_set_test(s, i))
 			return (int)i;
 	return -1;
-}
-
-int fathom_function_set_next(enum fathom_function_set set, uint32_t from)
-{
-	return set < FATHOM_SET_NR ? fathom_set_next(&fathom_functions.set[set], from) : -1;
 }
 
 /* ---- tasks ---- */
@@ -377,21 +323,6 @@ void fathom_list_clear(struct function_pids *list)
 struct function_pids *fathom_function_pids(enum fathom_pid_set set)
 {
 	return &pid_sets[set];
-}
-
-int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid)
-{
-	int err = set < FATHOM_PIDS_NR ? fathom_list_add(&pid_sets[set], pid) : -FATHOM_EINVAL;
-
-	return err ? err : fathom_tracer_refresh();
-}
-
-void fathom_function_pid_clear(enum fathom_pid_set set)
-{
-	if (set >= FATHOM_PIDS_NR)
-		return;
-	fathom_list_clear(&pid_sets[set]);
-	fathom_tracer_refresh();
 }
 
 int fathom_pids_any(void)

@@ -100,29 +100,8 @@ enum fathom_function_set {
 	FATHOM_SET_NR,
 };
 
-/*
- * One token as it is written to the set's file: `name`, a glob (`*`, `?`, `[a-z]`), `!...` to remove, a number N for the
- * N-th function, `glob:mod:module` (FILTER, NOTRACE: kept until there is such a module), for FILTER also
- * `glob:command[:count]` and its `!` form.
- * -EINVAL: no function matches, or no such command; -ENODEV: no such probe to remove; -ENOSPC: probe table full. Takes
- * effect on the running tracer at once.
- */
-int fathom_function_set_write(enum fathom_function_set set, const char *token, size_t bytes);
-/*
- * The same in two steps, for many tokens at once: a copy of the set (fathom_function_set_bytes(), the caller's) is edited
- * and then put in its place, which patches once. A `glob:command` is no member: fathom_function_command() takes it at
- * once and returns 1, 0 if the token is none, or an error.
- */
+/* A copy of a set that is edited (listeners.h) has so many bytes. */
 size_t fathom_function_set_bytes(void);
-void fathom_function_set_copy(enum fathom_function_set set, uint32_t *copy);
-int fathom_function_set_edit(enum fathom_function_set set, uint32_t *copy, const char *token,
-			     size_t bytes);
-int fathom_function_set_replace(enum fathom_function_set set, const uint32_t *copy);
-int fathom_function_command(enum fathom_function_set set, const char *token, size_t bytes);
-/* Empty the set; function probes stay, as in Linux. */
-void fathom_function_set_clear(enum fathom_function_set set);
-/* The first member with index >= from, or -1. */
-int fathom_function_set_next(enum fathom_function_set set, uint32_t from);
 
 /* Function probes: what set_ftrace_filter lists behind the names, as `name:command:unlimited` or `:count=N`. */
 struct fathom_function_probe {
@@ -131,8 +110,6 @@ struct fathom_function_probe {
 	const char *command;
 	const char *arg; /* of enable_event: "sys:event"; else NULL */
 };
-/* 1 and *out for probe `index`, 0 behind the last. */
-int fathom_function_probe_at(uint32_t index, struct fathom_function_probe *out);
 
 /*
  * A command for function probes. traceon, traceoff, stacktrace, dump and cpudump are built in; control/ adds what
@@ -168,8 +145,6 @@ enum fathom_pid_set {
 	FATHOM_PIDS_NOTRACE,
 	FATHOM_PIDS_NR,
 };
-int fathom_function_pid_add(enum fathom_pid_set set, int32_t pid);
-void fathom_function_pid_clear(enum fathom_pid_set set);
 
 /* max_graph_depth; 0: no limit but the shadow stack's. */
 void fathom_graph_depth_set(uint32_t depth);

@@ -219,6 +219,8 @@ int fathom_tracer_refresh(void);
 extern uint32_t fathom_tracer_option_bits;
 void fathom_want_change(uint32_t set, uint32_t clear);
 void fathom_want_switches(void);
+/* fathom_port_check() watches task switches for a while. NULL: nobody does. */
+extern void (*fathom_switch_watch)(void);
 
 /* What the current tracer wants of the function sites; tracers set it in start() and refresh. */
 struct tracer_wants {

@@ -86,9 +86,9 @@
  */
 
 /* Records were given back in place, perhaps in this page. Context: outermost. */
-static __attribute__((noinline)) void note_discards(struct fathom_ring *r,
-						    const struct wire_page *page,
-						    struct fathom_page_meta *m)
+static __attribute__((noinline, cold)) void note_discards(struct fathom_ring *r,
+							  const struct wire_page *page,
+							  struct fathom_page_meta *m)
 {
 	uint64_t time = 0;
 
@@ -444,7 +444,8 @@ void fathom_ring_reserve_slow(struct fathom_ring *r, uint32_t bytes, struct fath
  * Take the record back if it is the last one; else a nested writer stands behind it, and it becomes padding. Padding needs
  * a delta that is not 0; the record behind it has a stamp or a page of its own, so no time is bent.
  */
-void fathom_ring_discard(struct fathom_ring *r, const struct fathom_slot *slot)
+__attribute__((cold)) void fathom_ring_discard(struct fathom_ring *r,
+					       const struct fathom_slot *slot)
 {
 	uint32_t words = FATHOM_POS_WORDS(slot->end) - FATHOM_POS_WORDS(slot->at), type, delta;
 	unsigned long word = fathom_load(&r->slots[FATHOM_POS_INDEX(slot->at)]);

@@ -124,14 +124,13 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 	if (kernel) {
 		uint32_t bytes =
 			(uint32_t)(sizeof(struct fathom_rec_stack) + kernel * sizeof(uintptr_t));
-		struct fathom_rec_stack *r =
-			fathom_emit_start(&fathom_ev_kernel_stack, FATHOM_EVENT_ON, bytes, &e);
+		struct fathom_rec_stack *r = fathom_emit_cold(&fathom_ev_kernel_stack, bytes, &e);
 
 		if (r) {
 			r->size = (int32_t)kernel;
 			for (uint32_t i = 0; i < kernel; i++)
 				r->caller[i] = (uintptr_t)frames[i];
-			fathom_emit_end(&fathom_ev_kernel_stack, &e);
+			fathom_emit_cold_end(&fathom_ev_kernel_stack, &e);
 		}
 	}
 	if (kept > kernel) {
@@ -140,13 +139,13 @@ static void sampler_to_ring(const uint64_t *frames, uint32_t kept, uint32_t kern
 		uint32_t bytes =
 			(uint32_t)(sizeof(struct fathom_rec_user_stack) + room * sizeof(uintptr_t));
 		struct fathom_rec_user_stack *r =
-			fathom_emit_start(&fathom_ev_user_stack, FATHOM_EVENT_ON, bytes, &e);
+			fathom_emit_cold(&fathom_ev_user_stack, bytes, &e);
 
 		if (r) {
 			r->tgid = (uint32_t)fathom_port_task();
 			for (uint32_t i = 0; i < room; i++)
 				r->caller[i] = i < n ? (uintptr_t)frames[kernel + i] : 0;
-			fathom_emit_end(&fathom_ev_user_stack, &e);
+			fathom_emit_cold_end(&fathom_ev_user_stack, &e);
 		}
 	}
 }

@@ -43,7 +43,7 @@ static int32_t link_event(struct fathom_link *l, uint32_t index, uint32_t *bytes
 
 	if (!ev)
 		return -FATHOM_EINVAL;
-	fathom_text_init(&t, (char *)link_payload(l), WIRE_FRAME_PAYLOAD);
+	fathom_text_init(&t, (char *)link_payload(l), FATHOM_LINK_BYTES);
 	fathom_text_str(&t, ev->system);
 	fathom_text_char(&t, '\n');
 	fathom_event_format(ev, &t);
@@ -100,7 +100,7 @@ static uint32_t link_names(struct fathom_link *l, const struct wire_frame *f)
 {
 	struct fathom_text t;
 
-	fathom_text_init(&t, (char *)link_payload(l), WIRE_FRAME_PAYLOAD);
+	fathom_text_init(&t, (char *)link_payload(l), FATHOM_LINK_BYTES);
 	for (uint32_t i = 0; i + 4 <= f->bytes; i += 4) {
 		char name[16];
 		int32_t pid;
@@ -125,7 +125,7 @@ static uint32_t link_printk(struct fathom_link *l, uint32_t index)
 	if (!fmt)
 		return 0;
 	__builtin_memcpy(link_payload(l), &at, sizeof(at));
-	fathom_text_init(&t, (char *)link_payload(l) + sizeof(at), WIRE_FRAME_PAYLOAD - sizeof(at));
+	fathom_text_init(&t, (char *)link_payload(l) + sizeof(at), FATHOM_LINK_BYTES - sizeof(at));
 	for (; *fmt; fmt++) {
 		if (*fmt == '\n' || *fmt == '"' || *fmt == '\\')
 			fathom_text_char(&t, '\\');
@@ -178,6 +178,8 @@ void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg
 	__builtin_memset(l, 0, sizeof(*l));
 	l->send = send;
 	l->arg = arg;
+	l->in.buf = l->request;
+	l->in.room = sizeof(l->request);
 }
 
 void fathom_link_input(struct fathom_link *l, const void *data, size_t bytes)

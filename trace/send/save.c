@@ -292,6 +292,8 @@ int fathom_save(const struct fathom_save *to)
 {
 	int err;
 
+	if (!FATHOM_DUMP_BYTES)
+		return -FATHOM_ENOSYS;
 	if (!fathom_core.nr_cpus || !to->write_at)
 		return -FATHOM_EINVAL;
 	if (to->dying)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* patch.c -- x86_64: instructions are rewritten under running CPUs, breakpoint first, then tail, then head. */
+#include "wire/cold.h"
 #include "arch/text.h"
 #include "fathom/trace.h"
 

@@ -5,12 +5,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "fathom/port_default.h"
 #include "wire/frame.h"
 
 /* All of it goes out, however long that takes. Called from fathom_link_input(). */
 typedef void (*fathom_link_send_fn)(void *arg, const void *data, size_t bytes);
 
-/* One per line, in the caller's memory: about 13 KiB. Its members are the link's. */
+/* One per line, in the caller's memory: FATHOM_LINK_BYTES and 400 more. Its members are the link's. */
 struct fathom_link {
 	fathom_link_send_fn send;
 	void *arg;
@@ -18,7 +19,8 @@ struct fathom_link {
 	uint32_t sent;	 /* bytes of its answer, in `out`; 0: none yet */
 	uint64_t resent; /* answers that had to be repeated */
 	struct wire_receiver in;
-	uint8_t out[WIRE_FRAME_MAX];
+	uint8_t request[WIRE_FRAME_BYTES(WIRE_FRAME_REQUEST)];
+	uint8_t out[WIRE_FRAME_BYTES(FATHOM_LINK_BYTES)] __attribute__((__aligned__(8)));
 };
 
 void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg);

@@ -49,6 +49,7 @@ struct fathom_p9 {
 	uint32_t at;	 /* of ours: where out[] stands in it */
 	uint32_t unseen; /* bytes of out[] that the client may lack; 0: it has them all */
 	struct wire_receiver frames;
+	uint8_t received[WIRE_FRAME_MAX];
 	uint8_t frame[WIRE_LINE_FRAME_MAX];
 	uint8_t in[FATHOM_P9_MSIZE];
 	uint8_t out[FATHOM_P9_MSIZE];

@@ -180,6 +180,22 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #endif
 
 /*
+ * FATHOM_ATTACH, level 0. 0: nothing can be attached to an event, no filter, trigger, stack, instance or function of
+ * register_trace_<event>(): events are on or off, and cost less. The tree (level 6) needs 1. Default 1.
+ */
+#ifndef FATHOM_ATTACH
+#define FATHOM_ATTACH 1
+#endif
+
+/*
+ * FATHOM_EVENT_TEXT, level 0. 0: events bring no code that prints them, for a target whose traces the host prints. A dump then
+ * shows their fields as name=value. Default 1.
+ */
+#ifndef FATHOM_EVENT_TEXT
+#define FATHOM_EVENT_TEXT 1
+#endif
+
+/*
  * FATHOM_SAVE_FP, level 4, riscv64. 1: the entries of traced functions save and restore fa0..fa7, for a port whose traced code
  * calculates in floating point and whose hooks or callbacks may use FP registers too (a process). The FP unit must be on
  * wherever a traced function runs. aarch64 goes by the compiler's -mgeneral-regs-only instead. Default 0.
@@ -223,16 +239,17 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 
 /*
  * FATHOM_SCRATCH_BYTES: where the records of events with filters or triggers are built, per CPU, in config.memory; a multiple of
- * 16. Nested events share it; one that finds no room is built in the ring and taken out again. Default: a page.
+ * 16. Nested events share it; one that finds no room is built in the ring and taken out again. Default: a page, or 0 if
+ * FATHOM_ATTACH is 0.
  */
 #ifndef FATHOM_SCRATCH_BYTES
-#define FATHOM_SCRATCH_BYTES FATHOM_PAGE_BYTES
+#define FATHOM_SCRATCH_BYTES (FATHOM_ATTACH ? FATHOM_PAGE_BYTES : 0)
 #endif
 
 /*
  * FATHOM_DUMP_BYTES: what fathom_dump() and fathom_save() work in, in config.memory; fathom_dump() takes what it needs if that is
  * more (about 3 KiB, a page, and a page per CPU). fathom_save() refuses format files that are longer (-E2BIG): Linux's longest
- * have 7 KiB, most one. 1024 or more. Default 8192.
+ * have 7 KiB, most one. 1024 or more; or 0: both do nothing, and need nothing. Default 8192.
  */
 #ifndef FATHOM_DUMP_BYTES
 #define FATHOM_DUMP_BYTES 8192
@@ -254,6 +271,14 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 /* FATHOM_HOOKS_MAX: functions attached by register_trace_<event>() at a time, 1 .. 65535; 32 bytes of .bss each. Default 32. */
 #ifndef FATHOM_HOOKS_MAX
 #define FATHOM_HOOKS_MAX 32
+#endif
+
+/*
+ * FATHOM_LINK_BYTES: the longest answer of the link, 512 .. 4352, and 16 more than a page has: where struct fathom_link (link.h)
+ * lays it out. Events whose format file is longer are refused (-E2BIG). Default 4352.
+ */
+#ifndef FATHOM_LINK_BYTES
+#define FATHOM_LINK_BYTES 4352
 #endif
 
 /*
@@ -297,9 +322,9 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #define FATHOM_MODULES_MAX 64
 #endif
 
-/* FATHOM_STACK_FRAMES: frames of a stack in a record, 2 .. 512. Default 64. */
+/* FATHOM_STACK_FRAMES: frames of a stack in a record, 2 .. 512. Default 64, or 32 if a page has 512 bytes. */
 #ifndef FATHOM_STACK_FRAMES
-#define FATHOM_STACK_FRAMES 64
+#define FATHOM_STACK_FRAMES (FATHOM_PAGE_BYTES > 512 ? 64 : 32)
 #endif
 
 /* FATHOM_STACK_SEEN_MAX: frames of the deepest stack, which the stack tracer keeps, 2 or more; 16 bytes of .bss each. Default 128. */
@@ -397,8 +422,8 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #if FATHOM_SCRATCH_BYTES % 16
 #error "FATHOM_SCRATCH_BYTES: a multiple of 16"
 #endif
-#if FATHOM_DUMP_BYTES < 1024
-#error "FATHOM_DUMP_BYTES: 1024 or more"
+#if FATHOM_DUMP_BYTES && FATHOM_DUMP_BYTES < 1024
+#error "FATHOM_DUMP_BYTES: 0, or 1024 or more"
 #endif
 #if FATHOM_DUMP_LINE < 128
 #error "FATHOM_DUMP_LINE: 128 or more"
@@ -408,6 +433,10 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #endif
 #if FATHOM_HOOKS_MAX < 1 || FATHOM_HOOKS_MAX > 65535
 #error "FATHOM_HOOKS_MAX: 1 .. 65535"
+#endif
+#if FATHOM_LINK_BYTES < 512 || FATHOM_LINK_BYTES < FATHOM_PAGE_BYTES + 16 || \
+	FATHOM_LINK_BYTES > 4352
+#error "FATHOM_LINK_BYTES: 512 .. 4352, and 16 more than a page has"
 #endif
 #if FATHOM_RING_RETRIES < 1
 #error "FATHOM_RING_RETRIES: 1 or more"

@@ -28,8 +28,8 @@ struct fathom_save {
 /*
  * Writes what the rings hold and takes it out of them. Uses the memory of fathom_dump(), so not while one runs. Stop
  * recording before, or the file ends where a ring happened to be empty.
- * 0, what write_at returned, -E2BIG (a format longer than FATHOM_DUMP_BYTES). Context: task, and any in which write_at may be called if
- * nobody can hold the lock.
+ * 0, what write_at returned, -E2BIG (a format longer than FATHOM_DUMP_BYTES), -ENOSYS (that is 0). Context: task, and any in which
+ * write_at may be called if nobody can hold the lock.
  */
 int fathom_save(const struct fathom_save *save);
 

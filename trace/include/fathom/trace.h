@@ -118,7 +118,7 @@ struct fathom_config {
 
 	/*
 	 * sync: return once every CPU, this one too, has synchronised its fetching since the call: x86_64 a serialising instruction
-	 * (cpuid, iret), aarch64 isb, riscv64 fence.i. Interrupts are on. Not traced. x86_64: the breakpoint handler must call
+	 * (cpuid, iret), aarch64 isb, riscv64 fence.i; each may then say FATHOM_SYNCED(). Interrupts are on. Not traced. x86_64: the breakpoint handler must call
 	 * fathom_arch_breakpoint(). 0: sites change under stop_cpus.
 	 */
 	void (*sync)(void);
@@ -147,11 +147,15 @@ void fathom_exit(void);
 int fathom_arch_breakpoint(uintptr_t *ip);
 
 /*
- * Test the port's contract as far as one CPU can see it: CPU number, clock, pin and context, text_map, stop_cpus, names, stack. A line
- * to `write` for each thing that is broken, which begins with its name; how many there were. What only other CPUs would show (sync,
- * a task state that changes before the stack) is not tested. Context: task, interrupts on, preemption allowed, after fathom_init().
+ * Test the port's contract: CPU number, clock, pin and context, text_map, stop_cpus, sync, names, stack, and for 20 ms how the
+ * task state follows the stack. A line to `write` for each thing that is broken, which begins with its name; how many there were.
+ * Debug builds (FATHOM_DEBUG) also show what they saw before: events that interrupted others in the same context, the lock
+ * taken in an interrupt; and test what one CPU can see in fathom_init(), with lines to the sink. Not seen: a sync whose CPUs do not
+ * call FATHOM_SYNCED(), a task state without fathom_port_stack(). Context: task, interrupts on, preemption allowed.
  */
 int fathom_port_check(fathom_write_fn write, void *arg);
+/* What config.sync runs on each CPU may say so, after it has synchronised: fathom_port_check() then finds a CPU that is missed. */
+#define FATHOM_SYNCED() fathom_store(&fathom_core.synced[fathom_port_cpu() % FATHOM_CPUS_MAX], 1)
 
 /* Bytes that fathom_init() needs for this many CPUs and pages per CPU, nothing spare. */
 size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu);

@@ -11,10 +11,11 @@ struct fathom_core {
 	uint32_t scratch_used[FATHOM_CPUS_MAX];	   /* by nested events; own CPU only */
 	uint8_t *dump;				   /* memory of fathom_dump() */
 	size_t dump_bytes;
-	uint32_t ns_mult, ns_shift; /* ns = ticks * mult >> shift */
-	uint64_t boot;		    /* the clock at init */
-	uint32_t off;		    /* fathom_tracing_off() */
-	unsigned long no_cpu;	    /* events refused: the CPU number was out of range */
+	uint32_t ns_mult, ns_shift;	 /* ns = ticks * mult >> shift */
+	uint64_t boot;			 /* the clock at init */
+	uint32_t off;			 /* fathom_tracing_off() */
+	unsigned long no_cpu;		 /* events refused: the CPU number was out of range */
+	uint8_t synced[FATHOM_CPUS_MAX]; /* FATHOM_SYNCED() was called there */
 	struct fathom_config config;
 	uint8_t *spare; /* what is left of the memory block, for fathom_memory_take() */
 	size_t spare_bytes;

@@ -96,6 +96,13 @@
 #define FATHOM_TEXT_PTR FATHOM_TEXT_NUM
 #define FATHOM_TEXT_STR(ctype, text, sign, name) ", __get_str(" #name ")"
 
+/* Do fathom_emit_words1() and its kin take it? Then it is a word. */
+#define FATHOM_SHORT_SHARES(type, name) FATHOM_OP(FATHOM_SHARES, FATHOM_K_##type, name)
+#define FATHOM_SHARES_NUM(ctype, text, sign, name) sizeof(ctype) == 4 &&
+#define FATHOM_SHARES_PTR FATHOM_SHARES_NUM
+#define FATHOM_SHARES_STR(ctype, text, sign, name) 0 &&
+#define FATHOM_SHORT_SHARED(type, name) (uint32_t)(uintptr_t)name,
+
 /* f a f b ...: up to ten. */
 /* `e` is empty: a macro that has nothing but `...` keeps the comma in ISO C. */
 #define FATHOM_COUNT(e, ...)  FATHOM_COUNT1(0, ##__VA_ARGS__, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -175,14 +182,15 @@
 	static FATHOM_NOTRACE void fathom_evsetup_##event(struct fathom_event *ev)                                 \
 	{                                                                                         \
 		typedef struct fathom_evshort_##event fathom_rec;                                   \
-		static const struct fathom_field fields[] = {                                     \
-			FATHOM_EACH(FATHOM_SHORT_FIELD, ##__VA_ARGS__){.name = NULL}};            \
+		enum { nr = FATHOM_COUNT(, ##__VA_ARGS__) };                                      \
+		static const struct fathom_field fields[nr ? nr : 1] = {                          \
+			FATHOM_EACH(FATHOM_SHORT_FIELD, ##__VA_ARGS__)};                          \
                                                                                                   \
 		(void)sizeof(fathom_rec);                                                         \
 		ev->fields = fields;                                                              \
-		ev->nr_fields = FATHOM_COUNT(, ##__VA_ARGS__);                                        \
+		ev->nr_fields = nr;                                                               \
 	}                                                                                         \
-	static FATHOM_NOTRACE void fathom_evprint_##event(struct fathom_print *p)                                  \
+	static FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evprint_##event(struct fathom_print *p)                                  \
 	{                                                                                         \
 		const fathom_evraw_##event *fathom_rec __attribute__((__unused__)) =         \
 			p->record;                                                                \
@@ -195,9 +203,9 @@
 		.name = label,                                                                    \
 		.print_fmt = "\"" fmt "\"" FATHOM_EACH(FATHOM_SHORT_TEXT, ##__VA_ARGS__),         \
 		.setup = fathom_evsetup_##event,                                                    \
-		.print = fathom_evprint_##event};                                                   \
+		.print = FATHOM_EVENT_TEXT ? fathom_evprint_##event : NULL};                                                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                                     \
-	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(			\
+	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__, __unused__)) void fathom_evslow_##event(		\
 		FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))						\
 	{											\
 		uint32_t fathom_bytes = sizeof(struct fathom_evshort_##event);			\
@@ -209,11 +217,11 @@
 		FATHOM_HOOKS(event, FATHOM_SHORT_HOOK(, ##__VA_ARGS__),				\
 			     FATHOM_EACH(FATHOM_SHORT_ARG, ##__VA_ARGS__))			\
 		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
-		fathom_rec = fathom_emit_far(&fathom_ev_##event, fathom_bytes, &fathom_e);	\
+		fathom_rec = fathom_emit_cold(&fathom_ev_##event, fathom_bytes, &fathom_e);	\
 		if (!fathom_rec)								\
 			return;									\
 		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
-		fathom_emit_far_end(&fathom_ev_##event, &fathom_e);				\
+		fathom_emit_cold_end(&fathom_ev_##event, &fathom_e);				\
 	}											\
 	FATHOM_NOTRACE __attribute__((__noinline__)) void fathom_evprobe_##event(FATHOM_SHORT_PARAMS(, ##__VA_ARGS__))	\
 	{											\
@@ -223,8 +231,18 @@
 		fathom_evraw_##event *fathom_rec;						\
 		struct fathom_try fathom_t;							\
 												\
-		if (FATHOM_UNLIKELY(fathom_event_state(&fathom_ev_##event) != FATHOM_EVENT_ON)) { \
+		if (FATHOM_ATTACH && FATHOM_UNLIKELY(fathom_event_state(&fathom_ev_##event) !=	\
+						     FATHOM_EVENT_ON)) {			\
 			fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));			\
+			return;									\
+		}										\
+		if (FATHOM_EACH(FATHOM_SHORT_SHARES, ##__VA_ARGS__)				\
+		    FATHOM_COUNT(, ##__VA_ARGS__) - 1u < FATHOM_EMIT_WORDS) {			\
+			const uint32_t fathom_w[] = {						\
+				FATHOM_EACH(FATHOM_SHORT_SHARED, ##__VA_ARGS__) 0, 0, 0};	\
+												\
+			fathom_emit_words(fathom_w, FATHOM_COUNT(, ##__VA_ARGS__),		\
+					  &fathom_ev_##event);					\
 			return;									\
 		}										\
 		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
@@ -242,7 +260,7 @@
  * fathom_event_hook(); a node that was removed keeps its fn until every walk that may have seen it has left.
  */
 #define FATHOM_HOOKS(event, type, ...)                                                     \
-	if (fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK) {                  \
+	if (FATHOM_ATTACH && fathom_event_state(&fathom_ev_##event) & FATHOM_EVENT_HOOK) { \
 		uint32_t fathom_in = fathom_hooks_enter();                                 \
 		for (struct fathom_hook *fathom_h =                                        \
 			     __atomic_load_n(&fathom_ev_##event.hooks, __ATOMIC_ACQUIRE); \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* emit.h -- the path of one event into the ring: begin, fill in, end. Inline; what is rare is behind one test of the state. */
+/* emit.h -- the path of one event into the ring: try, fill in, end. Inline; what is rare goes another way, out of line. */
 #ifndef FATHOM_EMIT_H
 #define FATHOM_EMIT_H
 
@@ -9,21 +9,16 @@
 #include "fathom/inside/ring.h"
 #include "fathom/trace.h"
 
-/* Lives on the writer's stack from begin to end. */
+/* Lives on the writer's stack from fathom_emit_cold() to its end. */
 struct fathom_emit {
 	struct fathom_slot slot;
 	struct fathom_ring *ring;
-	void *scratch;	/* not NULL: the slow path built the record outside the ring */
-	uint32_t bytes; /* the rest: slow path only */
+	uint8_t *scratch; /* not NULL: where the record is built, outside the ring */
+	uint32_t bytes;
 	uint32_t cpu;
-	uint32_t state;
+	uint32_t state; /* the event's, when it began */
 	uintptr_t pin;
 };
-
-void *fathom_emit_slow(struct fathom_event *ev, uint32_t state, uint32_t bytes,
-		       struct fathom_emit *e);
-void fathom_emit_slow_end(struct fathom_event *ev, struct fathom_emit *e);
-void fathom_emit_refused(void); /* counts an event of a CPU that does not exist */
 
 #define FATHOM_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define FATHOM_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -52,7 +47,7 @@ struct fathom_try {
 
 /*
  * The ordinary case of an event that is on and has nothing attached: room for a record of `bytes`, its common fields
- * filled in. NULL if anything is out of the ordinary; nothing was changed or counted then, and fathom_emit_far() does
+ * filled in. NULL if anything is out of the ordinary; nothing was changed or counted then, and fathom_emit_cold() does
  * it. Pair with fathom_emit_try_end() if not NULL. Context: any.
  */
 static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev, uint32_t bytes,
@@ -81,60 +76,33 @@ static inline FATHOM_NOTRACE void fathom_emit_try_end(struct fathom_try *t, uint
 }
 
 /*
- * Any case: room for a record of `bytes`, its common fields filled in; NULL if it was refused (and counted). Pair with
- * fathom_emit_end() if not NULL. `state` is the event's, read by the caller. Context: any.
+ * Any case, for writers that count bytes, not nanoseconds, and for what fathom_emit_try() refused: room for a record of `bytes`,
+ * its common fields filled in; NULL if it was refused (and counted). Pair with fathom_emit_cold_end() if not NULL. Context: any.
  */
-static inline FATHOM_NOTRACE void *fathom_emit_start(struct fathom_event *ev, uint32_t state,
-						     uint32_t bytes, struct fathom_emit *e)
+void *fathom_emit_cold(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e);
+void fathom_emit_cold_end(struct fathom_event *ev, struct fathom_emit *e);
+
+/*
+ * The whole of an event that is on and has so many 32-bit fields and no other: one copy for all of them, for code that is
+ * compiled for size. Words first: they are where the event's own arguments are.
+ */
+#ifdef __OPTIMIZE_SIZE__
+#define FATHOM_EMIT_WORDS 3
+#else
+#define FATHOM_EMIT_WORDS 0
+#endif
+void fathom_emit_words1(uint32_t a, struct fathom_event *ev);
+void fathom_emit_words2(uint32_t a, uint32_t b, struct fathom_event *ev);
+void fathom_emit_words3(uint32_t a, uint32_t b, uint32_t c, struct fathom_event *ev);
+static inline FATHOM_NOTRACE __attribute__((__always_inline__)) void fathom_emit_words(
+	const uint32_t *w, uint32_t nr, struct fathom_event *ev)
 {
-	uint32_t cpu;
-	void *record;
-
-	if (FATHOM_UNLIKELY(state != FATHOM_EVENT_ON)) {
-		struct fathom_emit slow;
-
-		record = fathom_emit_slow(ev, state, bytes, &slow);
-		*e = slow;
-		return record;
-	}
-	e->pin = fathom_port_pin();
-	cpu = fathom_port_cpu();
-	if (FATHOM_UNLIKELY(cpu >= fathom_core.nr_cpus)) {
-		fathom_emit_refused();
-		goto out;
-	}
-	e->ring = fathom_load(&fathom_core.ring[cpu]);
-	e->scratch = NULL;
-	record = fathom_ring_reserve(e->ring, bytes, &e->slot);
-	if (FATHOM_LIKELY(record)) {
-		fathom_emit_common(record, ev->id, e->pin);
-		return record;
-	}
-out:
-	fathom_port_unpin(e->pin);
-	return NULL;
-}
-
-static inline FATHOM_NOTRACE void *fathom_emit_begin(struct fathom_event *ev, uint32_t bytes,
-						     struct fathom_emit *e)
-{
-	return fathom_emit_start(ev, fathom_event_state(ev), bytes, e);
-}
-
-/* begin and end out of line, for writers that count bytes, not nanoseconds, and for what fathom_emit_try() refused. */
-void *fathom_emit_far(struct fathom_event *ev, uint32_t bytes, struct fathom_emit *e);
-void fathom_emit_far_end(struct fathom_event *ev, struct fathom_emit *e);
-
-static inline FATHOM_NOTRACE void fathom_emit_end(struct fathom_event *ev, struct fathom_emit *e)
-{
-	if (FATHOM_UNLIKELY(e->scratch)) {
-		struct fathom_emit slow = *e;
-
-		fathom_emit_slow_end(ev, &slow);
-		return;
-	}
-	fathom_ring_commit(e->ring, &e->slot);
-	fathom_port_unpin(e->pin);
+	if (nr == 1)
+		fathom_emit_words1(w[0], ev);
+	else if (nr == 2)
+		fathom_emit_words2(w[0], w[1], ev);
+	else
+		fathom_emit_words3(w[0], w[1], w[2], ev);
 }
 
 #endif

@@ -15,18 +15,20 @@
 						    .name = #event,                     \
 						    .print_fmt = fathom_evfmt_##text,     \
 						    .setup = fathom_evsetup_##class,      \
-						    .print = fathom_evprint_##text,       \
+						    .print = FATHOM_EVENT_TEXT ?          \
+							     fathom_evprint_##text : NULL, \
 						    .reg = fn_on,                       \
 						    .unreg = fn_off};                   \
 	FATHOM_REGISTER(fathom_ev_##event)                                           \
-	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__)) void fathom_evslow_##event(proto)        \
+	static FATHOM_NOTRACE __attribute__((__noinline__, __cold__, __unused__)) void fathom_evslow_##event(proto) \
 	{                                                                               \
 		FATHOM_HOOKS(event, void (*)(void *, proto), , args)                    \
-		fathom_evfar_##class(&fathom_ev_##event, args);                         \
+		fathom_evcold_##class(&fathom_ev_##event, args);                         \
 	}                                                                               \
 	FATHOM_NOTRACE __attribute__((__noinline__)) void fathom_evprobe_##event(proto)                    \
 	{                                                                               \
-		if (FATHOM_LIKELY(fathom_event_state(&fathom_ev_##event) == FATHOM_EVENT_ON)) \
+		if (!FATHOM_ATTACH || FATHOM_LIKELY(fathom_event_state(&fathom_ev_##event) == \
+						    FATHOM_EVENT_ON))                   \
 			fathom_evrecord_##class(&fathom_ev_##event, args);              \
 		else                                                                    \
 			fathom_evslow_##event(args);                                    \

@@ -65,7 +65,7 @@
 	})
 
 #define FATHOM_PRINT(call, class, print)                                             \
-	static FATHOM_NOTRACE void fathom_evprint_##call(struct fathom_print *fathom_p)                \
+	static FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evprint_##call(struct fathom_print *fathom_p) \
 	{                                                                             \
 		fathom_evraw_##class *__entry __attribute__((__unused__)) =    \
 			(void *)fathom_p->record;                                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h -- stage 6: fathom_evrecord_<class>() and fathom_evfar_<class>(): reserve, assign, commit. */
+/* probe.h -- stage 6: fathom_evrecord_<class>() and fathom_evcold_<class>(): reserve, assign, commit. */
 /* clang-format off */
 #include "fathom/inside/stages/undef.h"
 
@@ -71,20 +71,20 @@
 
 /* The second is called when the event is on and nothing else: if that is not all, the first does it. */
 #define DECLARE_EVENT_CLASS(call, proto, args, tstruct, assign, print)                          \
-	static FATHOM_NOTRACE __attribute__((__unused__, __noinline__, __cold__)) void fathom_evfar_##call(                \
+	static FATHOM_NOTRACE __attribute__((__unused__, __noinline__, __cold__)) void fathom_evcold_##call(                \
 		struct fathom_event *fathom_ev, proto)                                          \
 	{                                                                                       \
 		struct fathom_emit fathom_e;                                                    \
 		struct fathom_evoffsets_##call fathom_offsets __attribute__((__unused__));          \
 		fathom_evraw_##call *__entry;                                                   \
                                                                                                 \
-		__entry = fathom_emit_far(                                                      \
+		__entry = fathom_emit_cold(                                                      \
 			fathom_ev,                                                              \
 			(uint32_t)sizeof(*__entry) + fathom_evsize_##call(&fathom_offsets, args), \
 			&fathom_e);                                                             \
 		if (!__entry)                                                                   \
 			return;                                                                 \
-		tstruct {assign;} fathom_emit_far_end(fathom_ev, &fathom_e);                    \
+		tstruct {assign;} fathom_emit_cold_end(fathom_ev, &fathom_e);                    \
 	}                                                                                       \
 	static FATHOM_NOTRACE __attribute__((__unused__)) void fathom_evrecord_##call(                             \
 		struct fathom_event *fathom_ev, proto)                                          \
@@ -97,7 +97,7 @@
                                                                                                 \
 		__entry = fathom_emit_try(fathom_ev, fathom_bytes, &fathom_t);                  \
 		if (FATHOM_UNLIKELY(!__entry)) {                                                \
-			fathom_evfar_##call(fathom_ev, args);                                   \
+			fathom_evcold_##call(fathom_ev, args);                                   \
 			return;                                                                 \
 		}                                                                               \
 		tstruct {assign;} fathom_emit_try_end(&fathom_t, fathom_bytes);                 \
