@@ -30,20 +30,17 @@ static void line_task(void *port)
 #endif
 	fathom_link_init(&link, line_send, port);
 	for (;;) {
-		uint8_t buf[64];
 		uint64_t wait = FOREVER;
+		uint8_t buf[64];
 
 #if LEVEL >= 6
-		if (fathom_p9_waiting(&p9))
-			wait = LINE_TICK_NS;
+		wait = fathom_p9_tick(&p9) ? LINE_TICK_NS : FOREVER;
 #endif
 		size_t n = serial_read((int)(uintptr_t)port, buf, sizeof(buf), wait);
 
 		fathom_link_input(&link, buf, n);
 #if LEVEL >= 6
 		fathom_p9_input(&p9, buf, n);
-		if (fathom_p9_waiting(&p9))
-			fathom_p9_tick(&p9);
 #endif
 	}
 }
@@ -65,10 +62,9 @@ static int name_of(int32_t pid, char buf[16])
 	return name ? 0 : -ESRCH;
 }
 
-/* A task has one thread: its group is itself. */
 static int32_t group_of(int32_t pid)
 {
-	return pid;
+	return pid; /* a task has one thread: its group is itself */
 }
 #endif
 

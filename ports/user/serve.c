@@ -166,7 +166,7 @@ static void *serve_thread(void *arg)
 				continue;
 			who[n] = i;
 			p[n++] = (struct pollfd){serve.client[i]->fd, POLLIN, 0};
-			waiting |= fathom_p9_waiting(&serve.client[i]->server);
+			waiting |= fathom_p9_tick(&serve.client[i]->server);
 		}
 		if (poll(p, (nfds_t)n, waiting ? SERVE_TICK_MS : -1) < 0 && errno != EINTR)
 			break;
@@ -177,7 +177,6 @@ static void *serve_thread(void *arg)
 
 			if (p[k].revents)
 				serve_input(who[k]);
-			fathom_p9_tick(&c->server);
 			if (c->broken)
 				serve_drop(who[k]);
 		}

@@ -72,12 +72,12 @@ with Traces() as t:
     os.unlink(t.path("trace.dat"))
     rc, out, err = fathom("stat", cwd=t.dir)
     check("no_trace_in_the_folder", rc == 2 and "no trace.dat in this folder" in err, err)
-    # A letter means the same in every command that reads traces; -n is always how many.
+    # A letter means the same in every command that reads traces; -n is always how many. What steers a target is as in trace-cmd record.
     letters = {}
     for name in re.findall(r"^  ([a-z]+) ", fathom("--help")[1], re.M):
         if name in ("record", "mount", "fs"):
-            continue  # as trace-cmd record has them
-        for letter, option in re.findall(r"^  -(\w), --([a-z-]+)", fathom(name, "--help")[1], re.M):
+            continue
+        for letter, option in re.findall(r"^  -(\w), --([a-z-]+)(?!.* TARGET:)", fathom(name, "--help")[1], re.M):
             letters.setdefault(letter, set()).add("how many" if letter == "n" else option)
     check("letters_mean_the_same_everywhere", len(letters) > 8 and all(len(v) == 1 for v in letters.values()), {k: v for k, v in letters.items() if len(v) > 1})
     rc, out, err = fathom("query", trace, "--cpu", "zero")

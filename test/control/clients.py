@@ -189,6 +189,7 @@ def reset(c, files, options):
     for line in (whole(c, "set_ftrace_filter") or b"").decode().splitlines():
         if not line.startswith("#"):  # a function's probe: what it shows takes it away
             put(c, "set_ftrace_filter", "!" + line.replace(":unlimited", ""), 1)
+    put(c, "tracepoint_printk", "0")
     for path, value in options.items():
         put(c, path, value.decode().strip())
     for f, v in (("buffer_size_kb", "1000"), ("snapshot", "0"), ("tracing_cpumask", "ff"), ("trace_clock", "local"),

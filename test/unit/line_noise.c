@@ -95,10 +95,8 @@ static void *target_run(void *arg)
 		struct pollfd p = {t->fd, POLLIN, 0};
 		ssize_t n;
 
-		if (!poll(&p, 1, fathom_p9_waiting(&t->tree) ? 5 : -1)) {
-			fathom_p9_tick(&t->tree);
+		if (!poll(&p, 1, fathom_p9_tick(&t->tree) ? 5 : -1))
 			continue;
-		}
 		n = read(t->fd, buf, sizeof(buf));
 		if (n <= 0)
 			return NULL;

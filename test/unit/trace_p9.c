@@ -251,8 +251,7 @@ TEST(waiting)
 	CHECK_EQ(read_fid(11, 1, WIRE_P9_NOWAIT, 4096), WIRE_P9_RERROR);
 	CHECK_EQ(error(), EAGAIN);
 	CHECK_EQ(read_fid(11, 1, 0, 4096), 0);
-	CHECK(fathom_p9_waiting(&server));
-	fathom_p9_tick(&server);
+	CHECK(fathom_p9_tick(&server));
 	CHECK_EQ(out_len, 0);
 	/* The tree answers others meanwhile. */
 	CHECK_EQ(walk(2, "trace_marker", NULL), WIRE_P9_TWALK + 1);
@@ -264,13 +263,13 @@ TEST(waiting)
 	CHECK_EQ(wire_p9_get(out + 5, 2), 11);
 	out[out_len] = '\0';
 	CHECK(strstr((char *)out + 11, "tracing_mark_write: hello\n") != NULL);
-	CHECK(!fathom_p9_waiting(&server));
+	CHECK(!fathom_p9_tick(&server));
 
 	CHECK_EQ(read_fid(12, 1, 0, 4096), 0);
 	begin(WIRE_P9_TFLUSH, 13);
 	num(12, 2);
 	CHECK_EQ(answer(), WIRE_P9_TFLUSH + 1);
-	CHECK(!fathom_p9_waiting(&server));
+	CHECK(!fathom_p9_tick(&server));
 	CHECK_EQ(write_fid(2, "more"), WIRE_P9_TWRITE + 1);
 	out_len = 0;
 	fathom_p9_tick(&server);

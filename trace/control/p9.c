@@ -264,7 +264,7 @@ static void p9_retry(struct fathom_p9 *s, struct fathom_p9_wait *w)
 	p9_answer(&m, WIRE_P9_TREAD, ret);
 }
 
-void fathom_p9_tick(struct fathom_p9 *s)
+int fathom_p9_tick(struct fathom_p9 *s)
 {
 	for (uint32_t i = 0; i < FATHOM_P9_WAITS && s->waits && !s->unseen; i++) {
 		struct fathom_p9_wait *w = &s->wait[s->next++ % FATHOM_P9_WAITS];
@@ -272,4 +272,5 @@ void fathom_p9_tick(struct fathom_p9 *s)
 		if (w->used)
 			p9_retry(s, w);
 	}
+	return s->waits != 0;
 }

@@ -65,12 +65,8 @@ void fathom_p9_init(struct fathom_p9 *s, fathom_p9_send_fn send, void *arg);
  * Context: task; one caller at a time per server.
  */
 void fathom_p9_input(struct fathom_p9 *s, const void *data, size_t bytes);
-/* Try the waiting reads again: call it often (every 10 ms or so) while fathom_p9_waiting(). */
-void fathom_p9_tick(struct fathom_p9 *s);
-static inline int fathom_p9_waiting(const struct fathom_p9 *s)
-{
-	return s->waits != 0;
-}
+/* Try the waiting reads again. True if some still wait: call it again in 10 ms or so. */
+int fathom_p9_tick(struct fathom_p9 *s);
 /* The client is gone: closes what it had open. */
 void fathom_p9_reset(struct fathom_p9 *s);
 
