@@ -65,7 +65,7 @@ static void bpf_calculate(struct bpf_reg *a, const struct bpf_reg *b, uint32_t o
 	}
 	if (op == BPF_ADD || op == BPF_MUL) {
 		if (!bounded ||
-		    (op == BPF_ADD ? __builtin_add_overflow(al, bl, &low) |
+		    (op == BPF_ADD ? __builtin_add_overflow(al, bl, &low) ||
 					     __builtin_add_overflow(ah, bh, &high)
 				   : al < 0 || bl < 0 || __builtin_mul_overflow(ah, bh, &high))) {
 			low = BPF_LEAST;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* boot.c -- tracing from the kernel's command line: fathom_boot(). */
 #include "wire/cold.h"
+#include "wire/div.h"
 #include "control/control.h"
 #include "control/str.h"
 #include "fathom/fs.h"
@@ -100,7 +101,7 @@ static int boot_size(const char *path, struct boot_text value)
 
 	if (err || v > UINT64_MAX >> 30)
 		return err ? err : -FATHOM_ERANGE;
-	v = unit < 3 ? v << 10 * unit : v >> 10;
+	v = unit < 3 ? wire_shl(v, 10 * (uint32_t)unit) : v >> 10;
 	fathom_text_init(&t, digits, sizeof(digits));
 	fathom_text_u64(&t, v, 0, ' ');
 	return boot_write(path, (struct boot_text){digits, t.len}, FATHOM_O_TRUNC);
