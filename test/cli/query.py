@@ -102,7 +102,7 @@ with Traces() as t:
             (e["event"].startswith("softirq_") and e["fields"]["vec"] == 7)]
     check("query_two_filters", [e["n"] for e in got] == want and want and not err, (len(got), len(want), err))
     rc, out, err = fathom("query", path, "-F", "sched_switch: pevr_pid == 138")
-    check("query_misspelt_field", rc == 0 and not out and "has such a field" in err and err.endswith("\n" + " " * 22 + "^\n"), err)
+    check("query_misspelt_field", rc == 0 and not out and "has such a field" in err and err.endswith("\n" + " " * 22 + "^\n        did you mean 'prev_pid'?\n"), err)
     rc, out, err = fathom("query", path, "--event", "123456789")
     check("query_no_such_event", rc == 1 and "there is no event 123456789" in err and str(len(all_events)) in err, err)
     rc, out, err = fathom("query", path, "--type", "sched_swich")

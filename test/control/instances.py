@@ -10,10 +10,10 @@ from targets import Checks, Mount, Process, error_of, no_fuse, read, until, writ
 
 check = Checks("instances")
 
-# What Linux 6.1 has in an instance, and in its options/.
-FILES = """available_tracers buffer_percent buffer_size_kb buffer_total_size_kb current_tracer error_log events free_buffer options
+# What Linux has in an instance, and in its options/.
+FILES = """available_tracers buffer_percent buffer_size_kb buffer_subbuf_size_kb buffer_total_size_kb current_tracer error_log events free_buffer options
 per_cpu set_event set_event_notrace_pid set_event_pid set_ftrace_filter set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid
-snapshot timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options trace_pipe tracing_cpumask
+show_event_filters show_event_triggers snapshot timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options trace_pipe tracing_cpumask
 tracing_max_latency tracing_on"""
 OPTIONS = """annotate bin block context-info disable_on_free display-graph event-fork func-no-repeats func_stack_trace
 function-fork function-trace hash-ptr hex irq-info latency-format markers overwrite pause-on-trace print-parent raw record-tgid

@@ -109,7 +109,7 @@ def subbuffers(d):
     old = get("buffer_subbuf_size_kb").strip()
     try:
         put("buffer_subbuf_size_kb", "16")
-        rc, _, err = fathom("record", "-e", "sched", "-o", d + "/s.dat", "sh", "-c", "for i in $(seq 50); do /bin/true; done")
+        rc, _, err = fathom("record", "-e", "sched", "--no-program", "-o", d + "/s.dat", "sh", "-c", "for i in $(seq 50); do /bin/true; done")
         _, text, _ = fathom("verify", d + "/s.dat")
         if not need("trace-cmd", "trace-cmd", "linux_subbuffers"):
             return

@@ -83,16 +83,21 @@ static void one(const char *spec, const char *line)
 
 TEST(modifiers)
 {
+	char comm[64], execname[128];
+
 	start();
+	fire("ping", 20, 120); /* from now on this thread is known to the port */
+	snprintf(comm, sizeof(comm), "{ common_comm: task-%d ", fathom_port_task());
+	snprintf(execname, sizeof(execname),
+		 "{ common_pid: task-%-10d [%10d] } hitcount:          1  next_pid:         20\n",
+		 fathom_port_task(), fathom_port_task());
 	one("hist:keys=prev_prio.log2", "{ prev_prio: ~ 2^7  } hitcount:          1\n");
 	one("hist:keys=prev_prio.buckets=10", "{ prev_prio: ~ 120-129 } hitcount:          1\n");
 	one("hist:keys=next_pid.hex", "{ next_pid: 14 } hitcount:          1\n");
 	one("hist:keys=common_cpu", "{ common_cpu:          0 } hitcount:          1\n");
-	one("hist:keys=common_comm", "{ common_comm: <idle> ");
+	one("hist:keys=common_comm", comm);
 	one("hist:keys=next_pid:ts=common_timestamp.usecs", "{ next_pid:         20 } hitcount:");
-	one("hist:keys=common_pid.execname:vals=next_pid",
-	    "{ common_pid: <idle>          [         0] } hitcount:          1  next_pid:         "
-	    "20\n");
+	one("hist:keys=common_pid.execname:vals=next_pid", execname);
 	one("hist:keys=next_pid.syscall",
 	    "{ next_pid: unknown_syscall               [ 20] } hitcount:          1\n");
 	one("hist:keys=next_pid if next_pid == 20",
