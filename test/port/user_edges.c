@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 {
 	unsigned n = (unsigned)atoi(argv[1]);
 	const char *end = argc > 2 ? argv[2] : "";
+	pid_t parent = getpid(); /* not asked after the fork: by then it may be gone */
 	pthread_t t[2];
 
 	for (unsigned i = 0; i < n; i++)
@@ -47,8 +48,6 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(end, "outlive") &&
 	    !fork()) { /* the child ends as a program does, after its parent */
-		pid_t parent = getppid();
-
 		while (getppid() == parent)
 			usleep(1000);
 		for (unsigned i = 0; i < n; i++)
