@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c -- instructions per event and per traced call, counted by QEMU (-icount shift=0: an instruction is a nanosecond). */
+#include "test/lib/mem.h"
 #include <stddef.h>
 #define CREATE_TRACE_POINTS
 #include "fathom/tracepoint.h"
@@ -130,37 +131,4 @@ void bench_main(void)
 	count_tracer("function", alone);
 	count_tracer("function_graph", alone);
 	end("done");
-}
-
-void *memcpy(void *to, const void *from, size_t n);
-void *memmove(void *to, const void *from, size_t n);
-void *memset(void *to, int c, size_t n);
-int memcmp(const void *a, const void *b, size_t n);
-void *memmove(void *to, const void *from, size_t n)
-{
-	volatile uint8_t *t = to;
-	const uint8_t *f = from;
-
-	for (size_t i = 0; i < n; i++)
-		t < f ? (void)(t[i] = f[i]) : (void)(t[n - 1 - i] = f[n - 1 - i]);
-	return to;
-}
-void *memcpy(void *to, const void *from, size_t n)
-{
-	return memmove(to, from, n);
-}
-void *memset(void *to, int c, size_t n)
-{
-	for (volatile uint8_t *t = to; n; n--)
-		*t++ = (uint8_t)c;
-	return to;
-}
-int memcmp(const void *a, const void *b, size_t n)
-{
-	const uint8_t *x = a, *y = b;
-
-	for (; n; n--, x++, y++)
-		if (*x != *y)
-			return *x - *y;
-	return 0;
 }

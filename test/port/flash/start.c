@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* start.c -- what a Cortex-M3 needs to come up from flash: vectors, .data copied, .bss cleared; a console and files by semihosting. */
+#include "test/lib/mem.h"
 #include "start.h"
 
 extern uint32_t flash_data_from[], flash_data[], flash_data_end[], flash_bss[], flash_bss_end[];
@@ -73,40 +74,3 @@ void flash_reset(void)
 __attribute__((section(".vectors"), used)) static void *const vectors[16] = {
 	flash_stack_end,     (void *)flash_reset, (void *)flash_fault, (void *)flash_fault,
 	(void *)flash_fault, (void *)flash_fault, (void *)flash_fault};
-
-void *memcpy(void *to, const void *from, size_t n);
-void *memmove(void *to, const void *from, size_t n);
-void *memset(void *to, int c, size_t n);
-int memcmp(const void *a, const void *b, size_t n);
-void *memmove(void *to, const void *from, size_t n)
-{
-	volatile uint8_t *t = to;
-	const uint8_t *f = from;
-
-	if (t < f)
-		for (size_t i = 0; i < n; i++)
-			t[i] = f[i];
-	else
-		while (n--)
-			t[n] = f[n];
-	return to;
-}
-void *memcpy(void *to, const void *from, size_t n)
-{
-	return memmove(to, from, n);
-}
-void *memset(void *to, int c, size_t n)
-{
-	for (volatile uint8_t *t = to; n; n--)
-		*t++ = (uint8_t)c;
-	return to;
-}
-int memcmp(const void *a, const void *b, size_t n)
-{
-	const uint8_t *x = a, *y = b;
-
-	for (; n; n--, x++, y++)
-		if (*x != *y)
-			return *x - *y;
-	return 0;
-}
