@@ -100,7 +100,8 @@ def walk(trace):
     with Browser(1600, 900) as b:
         before = cpu(b.child.pid)
         b.open(url)
-        first = b.eval(SETTLED) / 1000
+        b.until("page.completeAt")
+        first = b.eval("page.completeAt") / 1000
         print(f"first picture: {cpu(b.child.pid) - before:.2f} s of processor time in the browser, {cpu(s.pid):.2f} s in the server")
         bar("first_picture", took + first, 1, "s")
         b0, s0 = cpu(b.child.pid), cpu(s.pid)
@@ -129,8 +130,8 @@ def alone(trace, busy):
     with Browser(1600, 900) as b:
         before = cpu(b.child.pid)
         b.open("file://" + html)
-        bar("page_loads", b.eval(SETTLED) / 1000, 1, "s")
-        print(f"its processor time: {cpu(b.child.pid) - before:.2f} s")
+        bar("page_loads", b.eval("page.completeAt") / 1000, 1, "s")
+        print(f"all that is in it is there after {b.eval('page.readAt') / 1000:.2f} s; {cpu(b.child.pid) - before:.2f} s of processor time")
         got = b.eval(f"{BUSY}.map((c) => [...c.share].filter((_, i) => i % 4 === 0))")
     bar("busy_per_pixel", 100 * max(abs(x - y) for a, c in zip(got, busy) for x, y in zip(a, c)), 1, "%")
     os.unlink(html)

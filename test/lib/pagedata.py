@@ -21,7 +21,10 @@ class Page:
         events = unpack(text, "events")
         self.events = json.loads(events)["events"] if events else None
         self.lanes = [dict(kind=KINDS[v[0]], id=v[1], depth=v[2], cpu=v[3], nr=v[4], sums=v[5:9], tiles={}) for v in self.meta["lanes"]]
-        self.take(unpack(text, "tiles"))
+        level = 0
+        while tiles := unpack(text, f"tiles-{level}"):
+            self.take(tiles)
+            level += 1
 
     def take(self, data):
         at = 0

@@ -2,36 +2,42 @@
 (function () {
 	const KIND = page.KIND = { CPU: 0, IRQ: 1, LOST: 2, MARKS: 3, TASK: 4, WAKES: 5, IPC: 6, SPANS: 7, CALLS: 8, MARKERS: 9, SAMPLES: 10, COUNTER: 11 };
 	const SPANS = 0, TIMES = 1, PARTS = 256, KEEP = 6000;
-	const tiles = new Map();
+	const tiles = []; /* by lane: maps by place() */
 	const asked = new Set();
+	let kept = 0, turn = 0; /* tiles that are here; the drawing in which one was used last */
+	const place = (level, index) => index * 64 + level;
 	let waiting = null;
 
 	page.WHAT = 0xffffff;
 	page.counts = (kind) => kind === KIND.MARKS || kind === KIND.MARKERS || kind === KIND.SAMPLES;
 
+	const decode = Uint8Array.fromBase64 ? (text) => Uint8Array.fromBase64(text) : (text) => {
+		const s = atob(text), bytes = new Uint8Array(s.length);
+		for (let i = 0; i < bytes.length; i++) bytes[i] = s.charCodeAt(i);
+		return bytes;
+	};
 	async function unpack(id) {
 		const e = page.$(id);
 		if (!e) return null;
-		const text = atob(e.textContent), bytes = new Uint8Array(text.length);
-		for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+		const bytes = decode(e.textContent);
 		e.remove();
 		return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
 	}
 	const parse = (buffer) => buffer && exact(new TextDecoder().decode(buffer));
 	/* Integers that a number cannot hold stay text: times since 1970 have more than 53 bits. */
-	const exact = (text) => JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (s) => s[0] === '"' || Number.isSafeInteger(+s) ? s : `"${s}"`));
+	const exact = (text) => JSON.parse(!/\d{16}/.test(text) ? text : text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (s) => s[0] === '"' || Number.isSafeInteger(+s) ? s : `"${s}"`));
 	/* An instant of an answer, from the trace's start on. */
 	page.since = (v) => Number(BigInt(v) - BigInt(page.meta.start));
 
 	/* The bytes of tiles.h: level, index, how many, the index's upper half; then the lanes. */
 	function take(buffer) {
 		const v = new DataView(buffer);
-		let at = 0, n = 0;
+		let at = 0;
 		while (at + 16 <= buffer.byteLength) {
 			const level = v.getUint32(at, true), index = v.getUint32(at + 4, true) + v.getUint32(at + 12, true) * 2 ** 32, end = at + 16 + v.getUint32(at + 8, true);
 			for (at += 16; at < end;) {
 				const lane = v.getUint32(at, true), head = v.getUint32(at + 4, true), nr = head >>> 8, mode = head & 255;
-				const tile = { mode, nr, level, index };
+				const tile = { mode, nr, level, index, used: turn };
 				at += 8;
 				if (mode === SPANS) {
 					tile.from = new Float64Array(buffer, at, nr);
@@ -44,38 +50,47 @@
 					tile.top = new Uint32Array(buffer, at + nr * 4, nr);
 					at += nr * 8;
 				}
-				tiles.set(`${lane}/${level}/${index}`, tile);
-				n++;
+				const of = tiles[lane] = tiles[lane] || new Map(), key = place(level, index);
+				if (!of.has(key)) kept++;
+				of.set(key, tile);
 			}
 		}
-		return n;
 	}
 
+	/* Half of them, those that were not used for the longest time. The coarsest stay. */
 	function forget() {
-		if (tiles.size <= KEEP) return;
-		let drop = tiles.size - KEEP / 2;
-		for (const [key, tile] of tiles) {
-			if (drop-- <= 0) break;
-			if (tile.level > 1) { tiles.delete(key); asked.delete(key); }
+		if (kept <= KEEP) return;
+		const all = [];
+		tiles.forEach((of, lane) => of.forEach((tile, key) => { if (tile.level > 1) all.push([tile.used, lane, key]); }));
+		all.sort((a, b) => a[0] - b[0]);
+		for (const [, lane, key] of all.slice(0, kept - KEEP / 2)) {
+			const { level, index } = tiles[lane].get(key);
+			tiles[lane].delete(key);
+			asked.delete(`${lane}/${level}/${index}`);
+			kept--;
 		}
 	}
 
 	/* What reaches beyond a time is out of date: it is shown until it comes again. */
 	page.stale = (since) => {
-		for (const [key, tile] of tiles)
-			if ((tile.index + 1) * page.tileWidth(tile.level) > since) { tile.stale = true; asked.delete(key); }
+		tiles.forEach((of, lane) => {
+			for (const tile of of.values())
+				if ((tile.index + 1) * page.tileWidth(tile.level) > since) { tile.stale = true; asked.delete(`${lane}/${tile.level}/${tile.index}`); }
+		});
 	};
 
+	page.turn = (next) => turn += next ? 1 : 0; /* drawings so far */
 	page.tileWidth = (level) => 2 ** (page.meta.scale - level);
 	/* The level whose parts are not wider than a pixel. */
 	page.levelFor = (perPixel) => Math.max(0, Math.min(page.meta.scale - 8, Math.ceil(page.meta.scale - 8 - Math.log2(Math.max(perPixel, 1e-9)))));
 
 	/* The best that is here: the tile, one of all spans above it, or a coarser one (then `fine` is false). */
 	page.tile = (lane, level, index) => {
-		for (let l = level, i = index; l >= 0; l--, i = Math.floor(i / 2)) {
-			const key = `${lane}/${l}/${i}`, tile = tiles.get(key);
+		const of = tiles[lane];
+		for (let l = level, i = index; of && l >= 0; l--, i = Math.floor(i / 2)) {
+			const tile = of.get(place(l, i));
 			if (!tile) continue;
-			if (l > 1 && !page.alone) { tiles.delete(key); tiles.set(key, tile); }
+			tile.used = turn;
 			return { tile, fine: l === level || tile.mode === SPANS };
 		}
 		return null;
@@ -87,6 +102,30 @@
 		if (page.alone || !list.length) return;
 		if (!wanted.length) queueMicrotask(request);
 		wanted.push(...list);
+	};
+	/* The same at once: the server works while what is here is drawn. */
+	page.wantAhead = (lanes) => {
+		const { from, to } = page.view, level = page.levelFor((to - from) / page.plotWidth()), w = page.tileWidth(level);
+		if (page.alone) return;
+		for (const l of lanes)
+			for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
+				const got = page.tile(l.index, level, i);
+				if (!got || !got.fine || got.tile.stale) wanted.push([l.index, level, i]);
+			}
+		request();
+	};
+	/* How many of a lane that counts are in a time, from the tiles that are drawn of it; Infinity: not known yet. */
+	page.howMany = (lane, from, to) => {
+		const level = page.levelFor((to - from) / page.plotWidth()), w = page.tileWidth(level);
+		let n = 0;
+		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
+			const got = page.tile(lane, level, i);
+			if (!got || !got.fine && !page.alone) return Infinity;
+			const t = got.tile, p = page.tileWidth(t.level) / PARTS, base = t.index * page.tileWidth(t.level), share = Math.min(1, w / p);
+			const a = Math.max(0, Math.floor((Math.max(from, i * w) - base) / p)), b = Math.min(PARTS, Math.ceil((Math.min(to, (i + 1) * w) - base) / p));
+			for (let k = a; t.count && k < b; k++) n += t.count[k] * share;
+		}
+		return n;
 	};
 	function request() {
 		const by = new Map(), list = wanted;
@@ -137,7 +176,8 @@
 		}
 		pending--;
 		forget();
-		if (!waiting) waiting = requestAnimationFrame(() => { waiting = null; page.arrived(); });
+		if (!pending && !waiting) page.arrived();
+		else if (!waiting) waiting = requestAnimationFrame(() => { waiting = null; page.arrived(); });
 	}
 	page.pending = () => pending + wanted.length;
 	page.gone = (status) => { page.lostServer = status || "no answer"; page.about(); };
@@ -156,23 +196,31 @@
 		}
 	};
 
-	/* The spans of a lane that reach into a time, from what is here; null if only sums are. */
+	/* The spans of a lane that reach into a time, from what is here; null if only sums are. A page for itself has no more than is here. */
 	page.spans = (lane, from, to) => {
-		const out = [], seen = new Set();
-		const level = page.levelFor((to - from) / 1024), w = page.tileWidth(level);
-		for (let i = Math.max(0, Math.floor(from / w)); i <= Math.min(2 ** level - 1, Math.floor(to / w)); i++) {
+		const out = [], seen = new Set(), level = page.levelFor((to - from) / 1024);
+		const each = (level, f) => {
+			const w = page.tileWidth(level), last = Math.min(2 ** level - 1, Math.floor(to / w));
+			for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) if (!f(i, w)) return false;
+			return true;
+		};
+		const take = (t) => {
+			for (let k = 0; k < t.nr && t.from[k] <= to; k++) {
+				const f = t.from[k];
+				if (f + t.len[k] < from || seen.has(f)) continue;
+				seen.add(f);
+				out.push({ from: f, len: t.len[k], what: t.what[k] });
+			}
+			return true;
+		};
+		const gather = (level, i, w) => {
 			const got = page.tile(lane, level, i);
 			if (!got || got.tile.stale) page.want([[lane, level, i]]);
-			if (!got) return null;
-			if (got.tile.mode !== SPANS) return null;
-			for (let k = 0; k < got.tile.nr; k++) {
-				const f = got.tile.from[k], key = f;
-				if (f > to || f + got.tile.len[k] < from || seen.has(key)) continue;
-				seen.add(key);
-				out.push({ from: f, len: got.tile.len[k], what: got.tile.what[k] });
-			}
-		}
-		return out;
+			if (!got) return false;
+			if (got.tile.mode === SPANS) return take(got.tile);
+			return page.alone && got.fine && [2 * i, 2 * i + 1].every((k) => k * w / 2 > to || (k + 1) * w / 2 < from || gather(level + 1, k, w / 2));
+		};
+		return each(level, (i, w) => gather(level, i, w)) ? out : null;
 	};
 
 	/*
@@ -180,10 +228,14 @@
 	 * Of lanes that count, share[4 * i] is how many. Where there are only sums, a column is made of whole parts of them, those
 	 * whose middle lies in it: its numbers are right for them, and it lies within half a part of its place.
 	 */
+	const scratch = { most: new Float64Array(0), cover: null };
 	page.columns = (lane, from, to, n) => {
 		const width = (to - from) / n, level = page.levelFor(width), w = page.tileWidth(level), kind = page.lanes[lane].kind, counts = page.counts(kind);
-		const out = { share: new Float64Array(n * 4), top: new Uint32Array(n), fine: true };
-		const most = new Float64Array(n), cover = new Float64Array(n), want = [];
+		const out = { share: new Float64Array(n * 4), top: new Uint32Array(n), fine: true }, want = [];
+		if (scratch.most.length < n) { scratch.most = new Float64Array(n); scratch.cover = new Float64Array(n); }
+		const { most, cover } = scratch;
+		most.fill(0, 0, n);
+		cover.fill(0, 0, n);
 		const best = (i, busy, what) => { if (busy > most[i]) { most[i] = busy; out.top[i] = what; } };
 		/* f(column, time of it) for the columns that a time reaches into */
 		const each = (a, b, f) => {
@@ -195,9 +247,14 @@
 		};
 		const spans = (tile, t0, t1) => {
 			each(t0, t1, (i, t) => { cover[i] += t; });
-			for (let k = 0; k < tile.nr; k++) {
+			for (let k = 0; k < tile.nr && tile.from[k] <= t1; k++) {
 				const a = Math.max(t0, tile.from[k]), b = Math.min(t1, tile.from[k] + tile.len[k]), c = kind === KIND.COUNTER ? 0 : tile.what[k] >>> 24 & 3;
-				if (b >= a) each(a, b, (i, t) => { out.share[i * 4 + c] += t; if (!c) best(i, t, tile.what[k] & page.WHAT); });
+				if (b < a) continue;
+				const i = Math.floor((a - from) / width);
+				if (b > a && i >= 0 && i < n && b < from + (i + 1) * width) { /* most lie in one column */
+					out.share[i * 4 + c] += b - a;
+					if (!c) best(i, b - a, tile.what[k] & page.WHAT);
+				} else each(a, b, (i, t) => { out.share[i * 4 + c] += t; if (!c) best(i, t, tile.what[k] & page.WHAT); });
 			}
 		};
 		const part = (tile, k, i, time, share) => {
@@ -217,8 +274,9 @@
 				return;
 			}
 			const first = Math.max(0, Math.ceil((Math.max(t0, from) - base) / p - 0.5)), { share, top } = tile, unit = p / 255, sum = out.share;
-			for (let k = first; k < PARTS && base + k * p < t1; k++) {
-				const i = Math.floor((base + (k + 0.5) * p - from) / width);
+			const last = Math.min(PARTS, Math.ceil((t1 - base) / p)), step = p / width;
+			for (let k = first, x = (base + (first + 0.5) * p - from) / width; k < last; k++, x += step) {
+				const i = x | 0;
 				if (i >= n) break;
 				if (counts) { part(tile, k, i, p, 1); continue; }
 				const q = k * 4, o = i * 4, busy = share[q] * p;
@@ -236,22 +294,33 @@
 			else if (got.tile.stale) want.push([lane, level, i]);
 			if (got) (got.tile.mode === SPANS ? spans : sums)(got.tile, i * w, (i + 1) * w);
 		}
-		if (!counts) for (let i = 0; i < n * 4; i++) out.share[i] /= Math.max(cover[i >> 2], 1e-9);
+		for (let i = 0, o = 0; !counts && i < n; i++) {
+			const per = 1 / Math.max(cover[i], 1e-9);
+			for (const end = o + 4; o < end; o++) out.share[o] *= per;
+		}
 		if (want.length) page.want(want);
 		return out;
 	};
 
 	page.addLanes = (list) => list.forEach((l) => page.lanes.push({ index: page.lanes.length, kind: l[0], id: l[1], depth: l[2], cpu: l[3], nr: l[4], sum: l.slice(5, 9) }));
 	page.load = async () => {
-		const meta = parse(await unpack("meta"));
-		page.alone = !!meta;
-		page.meta = meta || await page.ask("meta");
-		if (page.meta.error) return false;
+		const asked = page.$("asked"), [meta, tiles] = asked ? [] : await Promise.all([unpack("meta"), unpack("tiles-0")]);
+		page.alone = !asked;
+		page.meta = asked ? exact(asked.textContent) : parse(meta);
 		page.lanes = [];
 		page.addLanes(page.meta.lanes);
-		const packed = await unpack("tiles");
-		if (packed) take(packed);
+		if (tiles) take(tiles);
+	};
+
+	/* The rest of it: finer levels and the list of events, once the first picture is drawn. */
+	page.loadRest = async () => {
+		if (!page.alone) return;
+		page.reading = true;
+		page.about();
+		if (document.readyState === "loading") await new Promise((go) => document.addEventListener("DOMContentLoaded", go));
+		for (let k = 1, packed; (packed = await unpack(`tiles-${k}`)); k++) take(packed);
 		page.embedded = parse(await unpack("events"));
-		return true;
+		page.reading = false;
+		page.draw();
 	};
 })();

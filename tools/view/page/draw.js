@@ -107,87 +107,119 @@
 			label(l.kind === K.TASK ? `CPU ${what & page.WHAT}` : page.nameOf(l, what), x0, y + h / 2 + 0.5, w, "#111");
 	}
 
-	/* Half pixels of a strip, for what differs from column to column: far fewer calls than a rectangle for each. */
-	const papers = new Map();
+	/* Pixels of all strips, for what differs from column to column: one picture a drawing instead of a rectangle for each. What lies over it waits. */
+	const sheet = { canvas: document.createElement("canvas"), n: 0, rows: 0, used: false, over: [] };
 	function blank(n, rows) {
-		let p = papers.get(rows);
-		if (!p) {
-			const canvas = document.createElement("canvas");
-			papers.set(rows, p = { canvas, ink: canvas.getContext("2d", { willReadFrequently: true }), n: 0 });
+		sheet.used = false;
+		sheet.over = [];
+		if (sheet.n === n && sheet.rows === rows) return;
+		sheet.canvas.width = sheet.n = n;
+		sheet.canvas.height = sheet.rows = rows;
+		sheet.ink = sheet.canvas.getContext("2d", { willReadFrequently: true });
+		sheet.pixels = sheet.ink.createImageData(n, rows);
+		sheet.words = new Uint32Array(sheet.pixels.data.buffer);
+	}
+	function putSheet() {
+		if (sheet.used) {
+			sheet.ink.putImageData(sheet.pixels, 0, 0);
+			g.drawImage(sheet.canvas, left, 0, sheet.n, sheet.rows);
+			sheet.words.fill(0);
 		}
-		if (p.n === n) { p.words.fill(0); return p; }
-		p.canvas.width = p.n = n;
-		p.canvas.height = rows;
-		p.pixels = p.ink.createImageData(n, rows);
-		p.words = new Uint32Array(p.pixels.data.buffer);
-		return p;
+		for (const f of sheet.over) f();
+		g.globalAlpha = 1;
 	}
 
 	/* Sums: how much of each pixel, from the bottom up. */
 	function drawParts(l, from, to, y, h) {
 		const x0 = Math.max(left, Math.floor(xOf(from))), x1 = Math.min(width - RIGHT, Math.ceil(xOf(to))), n = x1 - x0;
 		if (n <= 0) return;
-		const c = page.columns(l.index, page.tOf(x0), page.tOf(x1), n), counts = page.counts(l.kind), task = l.kind === K.TASK, rows = Math.ceil(h * 2);
+		const c = page.columns(l.index, page.tOf(x0), page.tOf(x1), n), counts = page.counts(l.kind), task = l.kind === K.TASK;
 		const own = task ? page.pixel(colourOf(l, 0, 0)) : 0, ready = page.pixel(theme["--ready"]), blocked = page.pixel(theme["--blocked"]);
+		const { words, n: line } = sheet, foot = Math.min(sheet.rows, Math.round(y + h)) - 1, head = Math.max(0, Math.round(y)), place = x0 - left;
 		let most = 1, last = -1, word = own;
 		if (counts) for (let i = 0; i < n; i++) most = Math.max(most, c.share[i * 4]);
-		const paper = blank(n, rows), words = paper.words;
-		const column = (i, bottom, height, colour) => { for (let r = bottom; r > bottom - height && r >= 0; r--) words[r * n + i] = colour; };
-		const halves = (v) => v > 0 ? Math.max(1.4, Math.min(1, v) * (rows - 2)) + 0.5 | 0 : 0;
-		for (let i = 0; i < n; i++) {
-			const o = i * 4, run = halves(counts ? c.share[o] && 0.25 + 0.75 * Math.sqrt(c.share[o] / most) : c.share[o]);
+		/* from the bottom up, the last pixel as far as it is covered */
+		const column = (i, bottom, height, colour) => {
+			let at = bottom * line + place + i;
+			for (let r = bottom; height > 0.02 && r >= head; r--, height--, at -= line) words[at] = height >= 1 ? colour : (colour & 0xffffff | (colour >>> 24) * height << 24) >>> 0;
+		};
+		const least = h < 12 ? 1 : 2, part = (v) => v > 0 ? Math.max(least, Math.min(1, v) * (h - 1)) : 0;
+		sheet.used = true;
+		for (let i = 0; i < n && l.kind !== K.LOST; i++) {
+			const o = i * 4, run = part(counts ? c.share[o] && 0.25 + 0.75 * Math.sqrt(c.share[o] / most) : c.share[o]);
 			if (run) {
 				if (!task && c.top[i] !== last) {
 					last = c.top[i];
 					word = page.pixel(colourOf(l, last, 0));
 					if (faded(l, last)) word = (word & 0xffffff | 0x2e000000) >>> 0;
 				}
-				column(i, rows - 2, run, word);
+				column(i, foot, run, word);
 			}
 			if (!task) continue;
-			if (c.share[o + 1] * h > 0.2) column(i, rows - 2 - run, halves(c.share[o + 1]), ready);
-			if (c.share[o + 2] > 0.5 && c.share[o] < 0.1) column(i, rows - 5, 6, blocked);
+			if (c.share[o + 1] * h > 0.2) column(i, foot - Math.ceil(run), part(c.share[o + 1]), ready);
+			if (c.share[o + 2] > 0.5 && c.share[o] < 0.1) column(i, foot - 2, 3, blocked);
 		}
-		paper.ink.putImageData(paper.pixels, 0, 0);
-		g.drawImage(paper.canvas, 0, 0, n, rows, x0, y, n, rows / 2);
 		if (counts) return;
-		g.fillStyle = task ? hatch.not : hatch.lost;
-		for (let i = 0, k; i < n; i = k) {
-			for (k = i + 1; k < n && c.share[k * 4 + 3] > 0.004 === c.share[i * 4 + 3] > 0.004;) k++;
-			if (c.share[i * 4 + 3] > 0.004) g.fillRect(x0 + i, y, k - i, h);
-		}
+		sheet.over.push(() => {
+			g.fillStyle = task ? hatch.not : hatch.lost;
+			for (let i = 0, k; i < n; i = k) {
+				for (k = i + 1; k < n && c.share[k * 4 + 3] > 0.004 === c.share[i * 4 + 3] > 0.004;) k++;
+				if (c.share[i * 4 + 3] > 0.004) g.fillRect(x0 + i, y, k - i, h);
+			}
+		});
+	}
+
+	/* f(left, right, number) for the spans of a tile in view; what reaches in from the tile before has been drawn with that one. */
+	function eachSpan(t, before, f) {
+		const { from, to } = page.view, t0 = t.index * page.tileWidth(t.level);
+		const again = before && before.mode === 0 && (before.index + 1) * page.tileWidth(before.level) === t0;
+		for (let k = 0; k < t.nr && t.from[k] <= to; k++)
+			if (t.from[k] + t.len[k] >= from && !(again && t.from[k] < t0)) f(Math.max(left, xOf(t.from[k])), Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), k);
+	}
+	/* More spans than can be told apart: their sums are drawn. */
+	function isDense(t) {
+		if (t.nr < 64 || page.wanted) return false;
+		if (t.denseTurn === page.turn()) return t.dense;
+		const t0 = t.index * page.tileWidth(t.level), { from, to } = page.view;
+		const pixels = (Math.min(to, t0 + page.tileWidth(t.level)) - Math.max(from, t0)) / (to - from) * (width - left - RIGHT);
+		let n = 0;
+		for (let k = 0; k < t.nr && t.from[k] <= to; k++) n += t.from[k] + t.len[k] >= from;
+		t.denseTurn = page.turn();
+		return t.dense = n > pixels / 3;
 	}
 
 	function drawLane(l, y, h) {
 		const { from, to } = page.view, level = page.levelFor((to - from) / (width - left - RIGHT)), w = page.tileWidth(level), want = [];
 		const last = Math.min(2 ** level - 1, Math.floor(to / w));
-		let done = null, sums = null; /* since where there are only sums */
-		const flush = (end) => { if (sums !== null) drawParts(l, Math.max(from, sums), Math.min(to, end), y, h); sums = null; };
+		let done = null, sums = null; /* since where there are only sums, or spans smaller than can be told apart */
+		const wide = []; /* of these the spans that are not small */
+		const flush = (end) => {
+			if (sums !== null) drawParts(l, Math.max(from, sums), Math.min(to, end), y, h);
+			sums = null;
+			for (const [a, b, what] of wide.splice(0)) sheet.over.push(() => drawSpan(l, what, a, b, y, h));
+		};
 		for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) {
 			const got = page.tile(l.index, level, i);
 			if (!got || !got.fine || got.tile.stale) want.push([l.index, level, i]);
-			if (!got || got.tile.mode === 0) flush(i * w);
+			if (!got || got.tile.mode === 0 && !isDense(got.tile)) flush(i * w);
 			if (!got) { page.coarse = true; continue; }
 			if (!got.fine && !page.alone) page.coarse = true;
-			if (got.tile.mode !== 0) {
-				done = null;
+			if (got.tile.mode !== 0 || isDense(got.tile)) {
 				if (page.alone && !got.fine) page.thinned = true;
 				if (sums === null) sums = i * w;
+				if (got.tile.mode === 0 && got.tile !== done) eachSpan(got.tile, null, (x0, x1, k) => { if (x1 - x0 > 18) wide.push([x0, x1, got.tile.what[k]]); });
+				done = got.tile;
 			} else if (got.tile !== done) {
-				const t = got.tile, wide = page.tileWidth(t.level), t0 = t.index * wide, again = done && (done.index + 1) * page.tileWidth(done.level) === t0;
-				done = t;
-				const drawn = [-1, -1, -1, -1]; /* by class, the last pixel that had a span smaller than itself: more in it are not seen */
-				for (let k = 0; k < t.nr; k++) {
-					/* what reaches in from the tile before has been drawn with that one */
-					if (t.from[k] > to || t.from[k] + t.len[k] < from || again && t.from[k] < t0) continue;
-					const x0 = Math.max(left, xOf(t.from[k])), x1 = Math.min(width - RIGHT, xOf(t.from[k] + t.len[k]));
+				const t = got.tile, drawn = [-1, -1, -1, -1]; /* by class, the last pixel that had a span smaller than itself: more in it are not seen */
+				eachSpan(t, done, (x0, x1, k) => {
 					if (x1 - x0 < 0.5 && !page.wanted) {
 						const px = Math.floor(x0), c = t.what[k] >>> 24 & 3;
-						if (px === drawn[c]) continue;
+						if (px === drawn[c]) return;
 						drawn[c] = px;
 					}
 					drawSpan(l, t.what[k], x0, x1, y, h);
-				}
+				});
+				done = t;
 				g.globalAlpha = 1;
 			}
 		}
@@ -329,6 +361,32 @@
 		for (const n of THEME) theme[n] = page.css(n);
 		patterns();
 	}
+	/*
+	 * While the server is asked for a new view, the picture of the one before is moved and stretched to where it belongs: that
+	 * takes a tenth of a drawing. What was asked for is drawn when it comes, or what is here after LATE ms.
+	 */
+	const LATE = 80, copy = document.createElement("canvas"), held = { is: "", view: null };
+	let late = 0;
+	function stretch(is) {
+		const { from, to } = page.view, was = held.view, plot = width - left - RIGHT, scale = canvas.width / width;
+		if (!page.pending() || held.is !== is || was.from >= to || was.to <= from) return false;
+		copy.width = canvas.width;
+		copy.height = canvas.height;
+		copy.getContext("2d", { alpha: false }).drawImage(canvas, 0, 0);
+		g = fit(canvas, width, height);
+		g.save();
+		g.beginPath();
+		g.rect(left, 0, plot, height);
+		g.clip();
+		g.imageSmoothingEnabled = false;
+		g.drawImage(copy, left * scale, 0, plot * scale, copy.height, xOf(was.from), 0, plot * (was.to - was.from) / (to - from), height);
+		g.restore();
+		drawAxis();
+		page.coarse = true;
+		if (!late) late = setTimeout(() => { late = 0; held.is = ""; page.draw(); }, LATE);
+		return true;
+	}
+
 	page.rethemed = () => { theme = {}; page.draw(); };
 	page.draw = () => {
 		const started = performance.now();
@@ -341,14 +399,31 @@
 		page.scrollTop = main.scrollTop;
 		page.layout();
 		if (page.height !== heightSet) $("space").style.height = `${heightSet = page.height}px`;
+		page.turn(true);
+		const rows = page.shown.filter((r) => !r.heading && r.y - main.scrollTop <= height && r.y - main.scrollTop + r.height >= AXIS);
+		page.wantAhead(rows.flatMap((r) => [...r.strips.map((s) => s.lane), ...(r.lanes[K.LOST] || []).filter(Boolean)]));
+		const is = `${width} ${height} ${main.scrollTop} ${theme["--paper"]} ${rows.map((r) => `${r.key} ${r.y} ${r.height}`)}`;
+		if (!stretch(is)) drawAll(rows);
+		held.is = is;
+		held.view = { ...page.view };
+		page.drawLabels();
+		page.drawOverview();
+		page.about();
+		page.drawTime = performance.now() - started;
+		if (!page.completeAt && !page.coarse && !page.pending()) page.completeAt = performance.now(); /* the first picture of all that is asked for */
+	};
+
+	function drawAll(rows) {
+		const want = [], plot = Math.max(1, Math.ceil(width - left - RIGHT));
+		clearTimeout(late);
+		late = 0;
 		g = fit(canvas, width, height);
 		if (!theme["--ink"]) retheme();
 		page.coarse = page.thinned = false;
-		const want = [];
 		drawGrid();
-		for (const r of page.shown) {
+		blank(plot, height);
+		for (const r of rows) {
 			const top = r.y - main.scrollTop;
-			if (top > height || top + r.height < AXIS || r.heading) continue;
 			g.fillStyle = theme["--lane"];
 			g.fillRect(left, top + 1, width - left, r.height - 3);
 			for (const s of r.strips) {
@@ -357,8 +432,11 @@
 				const how = s.kind === K.COUNTER ? drawCounter : s.kind === K.MARKERS ? drawMarkers : s.kind === K.MARKS || s.kind === K.SAMPLES ? drawMarks : drawLane;
 				want.push(...how(s.lane, y, s.h));
 			}
-			for (const l of r.lanes[K.LOST] || []) if (l) want.push(...drawLane(l, top + 2, r.height - 7));
 		}
+		putSheet();
+		blank(plot, height);
+		for (const r of rows) for (const l of r.lanes[K.LOST] || []) if (l) want.push(...drawLane(l, r.y - main.scrollTop + 2, r.height - 7));
+		putSheet();
 		for (const r of page.shown) for (const k of [K.WAKES]) /* arrows need them once a task is picked */
 			if (page.picked && page.picked.row === r && r.lanes[k]) for (const l of r.lanes[k]) if (l) page.spans(l.index, page.view.from, page.view.to);
 		g.fillStyle = theme["--paper"];
@@ -366,11 +444,7 @@
 		drawAxis();
 		drawOver();
 		page.want(want);
-		page.drawLabels();
-		page.drawOverview();
-		page.about();
-		page.drawTime = performance.now() - started;
-	};
+	}
 
 	/* How busy the CPUs were, and what was lost, over the whole trace: kept until it changes. */
 	const whole = document.createElement("canvas");
@@ -422,7 +496,8 @@
 		if (!m) return;
 		if (page.live.on) words.push([page.live.state === "on" ? "span" : "b", page.live.words()]);
 		words.push(["span", `${page.count(m.events)} events, ${page.amount(m.span)}`], ["span", `shown: ${page.amount(page.view.to - page.view.from)} from ${page.stamp(page.view.from)}`]);
-		if (page.thinned) words.push(["span", "dense parts are summed up (fathom view has every span)"]);
+		if (page.reading) words.push(["span", "reading finer detail \u2026"]);
+		else if (page.thinned) words.push(["span", "dense parts are summed up (fathom view has every span)"]);
 		if (m.lost) words.push(["b", `lost: ${m.lost}`]);
 		if (m.refused) words.push(["b", `${page.count(m.refused)} spans of more rows than can be kept are not shown`]);
 		if (page.lostServer) words.push(["b", `the server is gone (${page.lostServer})`]);

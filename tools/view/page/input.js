@@ -391,18 +391,21 @@
 	addEventListener("hashchange", () => { if (page.meta) { restore(); page.arrange(); page.draw(); } });
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.rethemed());
 	addEventListener("beforeprint", () => page.draw());
-	page.ready = page.load().then((ok) => {
-		if (!ok) { $("title").textContent = "no answer"; $("about").textContent = page.meta.error; return; }
+	page.ready = page.load().then(async () => {
 		$("title").textContent = $("title").title = page.plain(page.meta.title, 120);
 		const tab = restore();
 		page.makeRows();
+		const room = main.clientWidth;
 		page.draw();
-		page.draw(); /* once more, now that the scroll bar is there or not */
+		if (main.clientWidth !== room) page.draw(); /* there is a scroll bar now */
 		page.live.begin(location.hash.includes("view="));
 		page.tellMarks();
 		page.status("drag: select a range    click: pick    wheel with Ctrl, w and s: zoom    a and d: move    /: search    ?: all keys and colours");
+		document.body.dataset.ready = "drawn";
+		await page.loadRest();
 		if ($("search").value) page.seek();
 		if (tab && $(`tab-${tab}`)) page.open(tab);
 		document.body.dataset.ready = "true";
+		page.readAt = performance.now();
 	});
 })();

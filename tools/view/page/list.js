@@ -1,6 +1,6 @@
 /* list.js -- events one by one: the list in step with the picture, the fields of one, marks and flags where they are few. */
 (function () {
-	const K = page.KIND, make = page.make, box = page.$("list"), MANY = 1500, PAGE = 200;
+	const K = page.KIND, make = page.make, box = page.$("list"), MANY = 400, PAGE = 200;
 	const MARKERS = ["print", "bprint", "bputs", "raw_data"], SAMPLES = ["kernel_stack", "user_stack"];
 	let filter = "", shown = [], chosen = null, body, detail, note, asked = 0, endless = false;
 
@@ -34,17 +34,20 @@
 			page.redraw();
 		});
 	}
+	/* How many there are of lanes in view, asked once a drawing; Infinity: not known yet. */
+	const counted = {};
+	function countIn(kind, lanes) {
+		const is = counted[kind], { from, to } = page.view;
+		if (is && is.turn === page.turn() && is.from === from && is.to === to && is.lanes === lanes[0]) return is.n;
+		const n = lanes.reduce((sum, l) => sum + page.howMany(l.index, from, to), 0);
+		counted[kind] = { turn: page.turn(), from, to, lanes: lanes[0], n };
+		return n;
+	}
 	function few(kind, lanes, limit) {
 		if (covers(kind)) return near[kind].events;
 		if (near[kind] && near[kind].none && near[kind].from <= page.view.from && near[kind].to >= page.view.to &&
 			near[kind].to - near[kind].from < 4 * (page.view.to - page.view.from)) return null;
-		let n = 0;
-		for (const l of lanes) {
-			const c = page.columns(l.index, page.view.from, page.view.to, 64);
-			if (!c.fine && !page.alone) return null; /* how many is not known yet */
-			for (let i = 0; i < 64; i++) n += c.share[i * 4];
-		}
-		if (n > limit) return null;
+		if (countIn(kind, lanes) > limit) return null;
 		clearTimeout(timer);
 		timer = setTimeout(() => load(kind), page.alone ? 0 : 60);
 		return null;

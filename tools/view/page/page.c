@@ -15,6 +15,8 @@
 
 #define EVENTS_MAX   20000u /* that a page for itself lists */
 #define COUNT_LEVELS 5u	    /* of marks: sums of 8,192 parts */
+#define FIRST_LEVELS \
+	5u /* that the first picture needs: 4,096 parts are as many as pixels of a wide screen */
 
 EMBED(page_css, "tools/view/page/page.css");
 EMBED(page_body, "tools/view/page/page.html");
@@ -104,15 +106,29 @@ static void put_head(const char *title, FILE *out)
 
 static void put_scripts(FILE *out)
 {
-	fprintf(out, "<script>\n\"use strict\";\n%s%s%s%s%s%s%s%s%s%s%s</script>\n</body></html>\n",
-		js_format, js_data, js_rows, js_draw, js_range, js_list, js_search, js_stacks,
-		js_why, js_live, js_input);
+	fprintf(out, "<script>\n\"use strict\";\n%s%s%s%s%s%s%s%s%s%s%s</script>\n", js_format,
+		js_data, js_rows, js_draw, js_range, js_list, js_search, js_stacks, js_why, js_live,
+		js_input);
 }
 
-void page_shell(const char *title, FILE *out)
+/* JSON inside a page: a name may hold what would end the script. */
+static void put_json(const char *text, size_t n, FILE *out)
+{
+	fputs("<script id=\"asked\" type=\"application/json\">", out);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(text[i], out);
+	fputs("</script>\n", out);
+}
+
+void page_shell(const char *title, const char *meta, size_t n, FILE *out)
 {
 	put_head(title, out);
+	put_json(meta, n, out);
 	put_scripts(out);
+	fputs("</body></html>\n", out);
 }
 
 /* ---- answers inside ---- */
@@ -198,86 +214,97 @@ static int put_text(const char *id, const char *text, size_t n, uint64_t *room, 
 struct tiling {
 	const struct lanes *l;
 	bool *done, *coarse; /* by lane: needs no finer level; this level has sums of it */
-	struct packer packer;
+	uint32_t level;	     /* the next one */
+	uint64_t open;	     /* lanes that need it */
+	uint32_t groups;     /* of levels that are on the page */
 };
 
-static bool put_tiles_at(struct tiling *t, uint32_t level, uint64_t index, int flush)
+static bool put_tiles_at(struct tiling *t, struct packer *p, uint64_t index)
 {
 	struct tile_bytes b = {0};
-	uint32_t head[4] = {htole32(level), htole32((uint32_t)index), 0, 0};
+	uint32_t head[4] = {htole32(t->level), htole32((uint32_t)index), 0, 0};
 	bool ok;
 
 	for (uint64_t k = 0; k < t->l->nr_lanes; k++) {
 		size_t at = b.n;
 
-		if (!t->done[k] && tile_put(t->l, k, level, index, &b) && b.n > at)
+		if (!t->done[k] && tile_put(t->l, k, t->level, index, &b) && b.n > at)
 			t->coarse[k] |= b.v[at + 4] != TILE_SPANS;
 	}
 	head[2] = htole32((uint32_t)b.n);
-	ok = !b.failed && pack(&t->packer, head, sizeof(head), Z_NO_FLUSH) &&
-	     pack(&t->packer, b.v, b.n, flush);
+	ok = !b.failed && pack(p, head, sizeof(head), Z_NO_FLUSH) && pack(p, b.v, b.n, Z_NO_FLUSH);
 	free(b.v);
 	return ok;
 }
 
 /* How many lanes need finer levels after this one. Of lanes that count, a few levels are enough. */
-static uint64_t note_done(struct tiling *t, uint32_t level)
+static uint64_t note_done(struct tiling *t)
 {
 	uint64_t open = 0;
 
 	for (uint64_t k = 0; k < t->l->nr_lanes; k++) {
-		t->done[k] |=
-			!t->coarse[k] || (lane_counts(t->l->lane[k].kind) && level >= COUNT_LEVELS);
+		t->done[k] |= !t->coarse[k] ||
+			      (lane_counts(t->l->lane[k].kind) && t->level >= COUNT_LEVELS);
 		t->coarse[k] = false;
 		open += !t->done[k];
 	}
 	return open;
 }
 
-/* Levels until all spans are there or the room is used; a level that does not fit whole is not there at all. */
-static int pack_levels(struct tiling *t, uint64_t room, size_t *kept, struct page_result *r)
+/* So many levels together; -ENOSPC if they do not fit whole: then they are not there at all. */
+static int put_levels(struct tiling *t, uint32_t levels, uint64_t *room, FILE *out)
 {
-	uint64_t open = 1;
+	uint32_t end = t->level + levels;
+	char id[32];
+	struct packer p;
+	int err = pack_begin(&p) ? 0 : -ENOMEM;
 
-	*kept = 0;
-	for (uint32_t level = 0; open && level <= tile_levels(t->l); level++) {
-		uint64_t n = 1ull << level;
-
-		for (uint64_t i = 0; i < n; i++) {
-			if (!put_tiles_at(t, level, i, i + 1 == n ? Z_SYNC_FLUSH : Z_NO_FLUSH))
-				return -ENOMEM;
-			if (t->packer.out.n > room)
-				return *kept ? 0 : -ENOSPC;
-		}
-		*kept = t->packer.out.n;
-		r->parts = TILE_PARTS << level;
-		open = note_done(t, level);
+	if (err)
+		return err;
+	snprintf(id, sizeof(id), "tiles-%u", t->groups);
+	for (; !err && t->open && t->level < end && t->level <= tile_levels(t->l); t->level++) {
+		for (uint64_t i = 0; !err && !(i >> t->level); i++)
+			err = !put_tiles_at(t, &p, i)	? -ENOMEM
+			      : p.out.n / 3 * 4 > *room ? -ENOSPC
+							: 0;
+		if (!err)
+			t->open = note_done(t);
 	}
-	r->all = !open;
-	return 0;
+	if (!err && !pack(&p, NULL, 0, Z_FINISH))
+		err = -ENOMEM;
+	if (!err) {
+		put_packed(id, &p.out, out);
+		*room -= p.out.n / 3 * 4;
+		t->groups++;
+	} else {
+		t->level = end - levels;
+	}
+	pack_free(&p);
+	return err;
 }
 
-static int put_tiles(const struct lanes *l, uint64_t *room, FILE *out, struct page_result *r)
+/* Those of the first picture, as many as fit. */
+static int put_first_levels(struct tiling *t, uint64_t *room, FILE *out)
 {
-	struct tiling t = {.l = l,
-			   .done = calloc(l->nr_lanes + 1, sizeof(bool)),
-			   .coarse = calloc(l->nr_lanes + 1, sizeof(bool))};
-	bool begun = t.done && t.coarse && pack_begin(&t.packer);
-	size_t kept;
-	int err = begun ? pack_levels(&t, *room / 4 * 3, &kept, r) : -ENOMEM;
+	int err = -ENOSPC;
 
-	if (!err) {
-		memcpy(t.packer.out.v + kept, "\x03",
-		       2); /* an empty last block: the packer was stopped */
-		t.packer.out.n = kept + 2;
-		put_packed("tiles", &t.packer.out, out);
-		*room -= kept / 3 * 4;
+	for (uint32_t n = FIRST_LEVELS; n && err == -ENOSPC; n--) {
+		memset(t->done, 0, t->l->nr_lanes);
+		memset(t->coarse, 0, t->l->nr_lanes);
+		t->open = 1;
+		err = put_levels(t, n, room, out);
 	}
-	if (begun)
-		pack_free(&t.packer);
-	free(t.done);
-	free(t.coarse);
 	return err;
+}
+
+/* Finer ones until all spans are there or the room is used. */
+static int put_more_levels(struct tiling *t, uint64_t *room, FILE *out)
+{
+	int err = 0;
+
+	while (!err && t->open && t->level <= tile_levels(t->l))
+		err = put_levels(t, 1, room, out);
+	return err == -ENOSPC ? 0 : err;
 }
 
 int page_events(struct source *s, const struct page_events *o, FILE *out, uint64_t *nr)
@@ -333,27 +360,47 @@ static int put_events(struct source *s, uint64_t start, const struct page_option
 	return err;
 }
 
+/* What the first picture needs stands before the scripts: they draw it while the browser reads the rest. */
+static int put_answers(struct source *s, struct tiling *t, const struct page_options *o,
+		       uint64_t room, FILE *out, struct page_result *r)
+{
+	int err = put_first_levels(t, &room, out);
+
+	put_scripts(out);
+	if (!err)
+		err = put_more_levels(t, &room, out);
+	r->parts = TILE_PARTS << (t->level ? t->level - 1 : 0);
+	r->all = !t->open;
+	if (!err && t->l->nr_events <= EVENTS_MAX) {
+		err = put_events(s, t->l->start, o, &room, out);
+		r->listed = !err;
+		err = err == -ENOSPC ? 0 : err;
+	}
+	fputs("</body></html>\n", out);
+	return err;
+}
+
 int page_write(struct source *s, const struct lanes *l, const struct page_options *o, FILE *out,
 	       struct page_result *r)
 {
 	uint64_t room = o->max_bytes > (200u << 10) ? o->max_bytes - (200u << 10) : 0;
+	struct tiling t = {.l = l,
+			   .done = calloc(l->nr_lanes + 1, sizeof(bool)),
+			   .coarse = calloc(l->nr_lanes + 1, sizeof(bool)),
+			   .open = 1};
 	size_t n;
 	char *meta = page_meta(s, l, o->title, &n);
-	int err;
+	int err = -ENOMEM;
 
 	*r = (struct page_result){.events = l->nr_events};
-	if (!meta)
-		return -ENOMEM;
-	put_head(o->title, out);
-	err = put_text("meta", meta, n, &room, out);
-	free(meta);
-	if (!err)
-		err = put_tiles(l, &room, out, r);
-	if (!err && l->nr_events <= EVENTS_MAX) {
-		err = put_events(s, l->start, o, &room, out);
-		r->listed = !err;
-		err = err == -ENOSPC ? 0 : err;
+	if (meta && t.done && t.coarse) {
+		put_head(o->title, out);
+		err = put_text("meta", meta, n, &room, out);
+		if (!err)
+			err = put_answers(s, &t, o, room, out, r);
 	}
-	put_scripts(out);
+	free(meta);
+	free(t.done);
+	free(t.coarse);
 	return err;
 }

@@ -26,8 +26,8 @@ char *page_meta(struct source *s, const struct lanes *l, const char *title, size
 /* A lane, as the page knows it: [kind, id, depth, cpu, items, sums...] */
 struct json;
 void page_lane(struct json *j, const struct lane *k);
-/* The page itself, which asks its server for all the rest. */
-void page_shell(const char *title, FILE *out);
+/* The page itself, with its first answer; it asks its server for all the rest. */
+void page_shell(const char *title, const char *meta, size_t n, FILE *out);
 /* The page with the answers in it: the whole span, as fine as there is room for. 0 or a negative errno. */
 int page_write(struct source *s, const struct lanes *l, const struct page_options *o, FILE *out,
 	       struct page_result *r);

@@ -131,6 +131,21 @@ static const char *parameter(void *arg, const char *name)
 	return mhd.lookup_connection_value(arg, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* The first answer becomes a page with it inside. */
+static int wrap(const char *title, char **text, size_t *n)
+{
+	char *meta = *text;
+	size_t bytes = *n;
+	FILE *f = open_memstream(text, n);
+
+	if (f)
+		page_shell(title, meta, bytes, f);
+	else
+		*text = NULL;
+	free(meta);
+	return f && !fclose(f) ? 0 : -ENOMEM;
+}
+
 static enum MHD_Result answer(struct server *s, struct MHD_Connection *c, const char *what)
 {
 	struct asked q = {parameter, c};
@@ -140,12 +155,12 @@ static enum MHD_Result answer(struct server *s, struct MHD_Connection *c, const 
 	FILE *f = open_memstream(&text, &n);
 	int err = f ? 0 : -ENOMEM;
 
-	if (f && !*what)
-		page_shell(s->asks->title, f);
-	else if (f)
-		err = ask(s->asks, what, &q, f, &binary, why);
+	if (f)
+		err = ask(s->asks, *what ? what : "meta", &q, f, &binary, why);
 	if (f && fclose(f))
 		err = -ENOMEM;
+	if (!err && !*what)
+		err = wrap(s->asks->title, &text, &n);
 	if (!err)
 		return reply(c, MHD_HTTP_OK,
 			     !*what   ? "text/html; charset=utf-8"

@@ -29,14 +29,60 @@ static bool put_head(struct tile_bytes *b, uint64_t lane, enum tile_mode mode, u
 	return p;
 }
 
+/* ---- what has most of a part ---- */
+
+#define SLOTS	    512u /* twice the items of two chunks */
+#define VOTE_CHUNKS 16u	 /* of those that lie in a part whole: as many are asked, evenly */
+
+struct votes {
+	struct {
+		uint32_t part, what;
+		uint64_t time;
+	} slot[SLOTS]; /* of another part: free */
+	uint32_t part, best;
+	uint64_t most;
+	uint64_t from; /* of the part */
+};
+
+static void vote(struct votes *v, uint32_t what, uint64_t time)
+{
+	uint32_t i = (what &= LANE_WHAT) * 2654435761u % SLOTS;
+
+	while (v->slot[i].part == v->part && v->slot[i].what != what)
+		i = (i + 1) % SLOTS;
+	if (v->slot[i].part != v->part) {
+		v->slot[i].part = v->part;
+		v->slot[i].what = what;
+		v->slot[i].time = 0;
+	}
+	v->slot[i].time += time;
+	if (v->slot[i].time > v->most) {
+		v->most = v->slot[i].time;
+		v->best = what;
+	}
+}
+
+static void vote_span(struct votes *v, struct lane_span s, uint64_t to)
+{
+	uint64_t from = s.from > v->from ? s.from : v->from;
+
+	to = s.to < to ? s.to : to;
+	if (!lane_class(s.what) && to > from)
+		vote(v, s.what, to - from);
+}
+
 /* ---- sums ---- */
 
-/* The last chunk from `lo` on that begins at t or before; `lo` if none does. */
+/* The last chunk from `lo` on that begins at t or before; `lo` if none does. It is looked for near `lo` first. */
 static uint64_t chunk_at(const struct lane_chunk *c, uint64_t lo, uint64_t nr, uint64_t t)
 {
-	uint64_t hi = nr;
+	uint64_t step = 1, hi;
 
-	while (hi - lo > 1) {
+	while (lo + step < nr && c[lo + step].from <= t) {
+		lo += step;
+		step *= 2;
+	}
+	for (hi = lo + step < nr ? lo + step : nr; hi - lo > 1;) {
 		uint64_t mid = lo + (hi - lo) / 2;
 
 		if (c[mid].from <= t)
@@ -47,133 +93,129 @@ static uint64_t chunk_at(const struct lane_chunk *c, uint64_t lo, uint64_t nr, u
 	return lo;
 }
 
-static void add_part(const struct lanes *l, const struct lane *k, const struct lane_chunk *c,
-		     uint64_t t, uint64_t out[LANE_CLASSES])
-{
-	for (uint32_t i = 0; i < c->nr; i++) {
-		struct lane_span s = lane_item(l, c, i);
+/* A walk along a lane, from time to time: each item is looked at once. */
+struct walk {
+	const struct lanes *l;
+	const struct lane *k;
+	const struct lane_chunk *c;
+	uint64_t at;		    /* chunk */
+	uint32_t item;		    /* the first that did not end before */
+	uint64_t run[LANE_CLASSES]; /* sums of all items before it */
+	uint64_t slack;		    /* chunks that are not longer are not looked into */
+	struct votes *votes;	    /* or NULL */
+};
 
-		if (s.from >= t)
-			break;
-		out[k->kind == LANE_COUNTER ? 0 : lane_class(s.what)] +=
-			(s.to < t ? s.to : t) - s.from;
-		if (k->kind == LANE_LOST && (s.what & LANE_WHAT) < LANE_LOST_MANY)
-			out[0] += s.what & LANE_WHAT;
-	}
+static void walk_begin(struct walk *w, uint64_t at)
+{
+	w->at = at;
+	w->item = 0;
+	memcpy(w->run, w->k->nr_chunks ? w->c[at].before : w->k->sum, sizeof(w->run));
 }
 
-static void sums_in(const struct lanes *l, const struct lane *k, uint64_t at, uint64_t t,
-		    uint64_t slack, uint64_t out[LANE_CLASSES])
+static void add_span(const struct walk *w, struct lane_span s, uint64_t t,
+		     uint64_t sums[LANE_CLASSES])
 {
-	const struct lane_chunk *c = lane_chunks(l, k) + at;
-	const uint64_t *after = at + 1 < k->nr_chunks ? c[1].before : k->sum;
-	double share;
+	sums[w->k->kind == LANE_COUNTER ? 0 : lane_class(s.what)] += (s.to < t ? s.to : t) - s.from;
+	if (w->k->kind == LANE_LOST && (s.what & LANE_WHAT) < LANE_LOST_MANY)
+		sums[0] += s.what & LANE_WHAT;
+}
 
-	if (!k->nr_chunks || t <= c->from) {
-		memcpy(out, k->nr_chunks ? c->before : k->sum, sizeof(k->sum));
+static bool is_narrow(const struct walk *w, const struct lane_chunk *c)
+{
+	return lane_counts(w->k->kind) || c->to - c->from <= w->slack;
+}
+
+/* What is left of the chunk: it ends in this part. */
+static void vote_rest(const struct walk *w, uint64_t t)
+{
+	const struct lane_chunk *c = &w->c[w->at];
+
+	if (is_narrow(w, c) && c->nr > 1)
+		vote(w->votes, c->top, c->top_time);
+	else
+		for (uint32_t i = w->item; i < c->nr; i++)
+			vote_span(w->votes, lane_item(w->l, c, i), t);
+}
+
+/* The chunks before this one, from where the walk is on. Of those that lie in the part whole what has most of each is enough. */
+static void vote_chunks(const struct walk *w, uint64_t next, uint64_t t)
+{
+	const struct lane_chunk *c = w->c;
+	bool counts = lane_counts(w->k->kind), counter = w->k->kind == LANE_COUNTER;
+	uint64_t first = w->at + (w->item == c[w->at].nr || c[w->at].from < w->votes->from);
+	uint64_t step = counter ? 1 : 1 + (next - first) / VOTE_CHUNKS;
+
+	if (first == next && w->item < c[w->at].nr && !counts && !counter)
+		vote_rest(w, t);
+	for (uint64_t i = first; i < next; i += step)
+		if (counter)
+			w->votes->best = c[i].top > w->votes->best ? c[i].top : w->votes->best;
+		else if (c[i].nr > 1 || counts)
+			vote(w->votes, c[i].top, c[i].top_time + counts);
+		else
+			vote_span(w->votes, lane_item(w->l, &c[i], 0), t);
+}
+
+/* Go on to t: the sums of all before it. */
+static void walk_to(struct walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
+{
+	const struct lane_chunk *c = &w->c[w->at];
+	const uint64_t *after;
+
+	if (!w->k->nr_chunks) {
+		memcpy(out, w->run, sizeof(w->run));
 		return;
 	}
+	if (w->at + 1 < w->k->nr_chunks && c[1].from <= t) {
+		uint64_t next = chunk_at(w->c, w->at + 1, w->k->nr_chunks, t);
+
+		if (w->votes)
+			vote_chunks(w, next, t);
+		walk_begin(w, next);
+		c = &w->c[next];
+	}
+	after = w->at + 1 < w->k->nr_chunks ? c[1].before : w->k->sum;
+	if (t > c->to && w->item < c->nr && w->votes && !lane_counts(w->k->kind))
+		vote_rest(w, t);
 	if (t > c->to) {
-		memcpy(out, after, sizeof(k->sum));
+		w->item = c->nr;
+		memcpy(w->run, after, sizeof(w->run));
+	} else if (t > c->from && is_narrow(w, c)) {
+		double share =
+			c->to > c->from ? (double)(t - c->from) / (double)(c->to - c->from) : 1;
+
+		for (uint32_t i = 0; i < LANE_CLASSES; i++)
+			out[i] = c->before[i] +
+				 (uint64_t)((double)(after[i] - c->before[i]) * share);
 		return;
 	}
-	memcpy(out, c->before, sizeof(k->sum));
-	if (!lane_counts(k->kind) && c->to - c->from > slack) {
-		add_part(l, k, c, t, out);
-		return;
+	for (; w->item < c->nr && t > c->from; w->item++) {
+		struct lane_span s = lane_item(w->l, c, w->item);
+
+		if (s.to > t)
+			break;
+		add_span(w, s, t, w->run);
+		if (w->votes)
+			vote_span(w->votes, s, t);
 	}
-	share = c->to > c->from ? (double)(t - c->from) / (double)(c->to - c->from) : 1;
-	for (uint32_t i = 0; i < LANE_CLASSES; i++)
-		out[i] += (uint64_t)((double)(after[i] - c->before[i]) * share);
+	memcpy(out, w->run, sizeof(w->run));
+	if (w->item < c->nr && t > c->from) {
+		struct lane_span s = lane_item(w->l, c, w->item);
+
+		if (s.from < t)
+			add_span(w, s, t, out);
+		if (s.from < t && w->votes)
+			vote_span(w->votes, s, t);
+	}
 }
 
 void lane_sums(const struct lanes *l, const struct lane *k, uint64_t t, uint64_t slack,
 	       uint64_t out[LANE_CLASSES])
 {
-	sums_in(l, k, chunk_at(lane_chunks(l, k), 0, k->nr_chunks ? k->nr_chunks : 1, t), t, slack,
-		out);
-}
+	struct walk w = {.l = l, .k = k, .c = lane_chunks(l, k), .slack = slack};
 
-/* ---- what has most of a part ---- */
-
-#define VOTES 64u
-
-struct votes {
-	uint32_t what[VOTES];
-	uint64_t time[VOTES];
-	uint32_t nr;
-};
-
-static void vote(struct votes *v, uint32_t what, uint64_t time)
-{
-	uint32_t i = 0;
-
-	while (i < v->nr && v->what[i] != what)
-		i++;
-	if (i == VOTES) /* many small ones: none of them is what has most */
-		return;
-	if (i == v->nr) {
-		v->what[i] = what;
-		v->time[v->nr++] = 0;
-	}
-	v->time[i] += time;
-}
-
-/* The first item of a chunk that ends after t. */
-static uint32_t item_after(const struct lanes *l, const struct lane_chunk *c, uint64_t t)
-{
-	uint32_t lo = 0, hi = c->nr;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (lane_item(l, c, mid).to <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static void vote_items(const struct lanes *l, const struct lane_chunk *c, uint64_t from,
-		       uint64_t to, struct votes *v)
-{
-	for (uint32_t i = item_after(l, c, from); i < c->nr; i++) {
-		struct lane_span s = lane_item(l, c, i);
-		uint64_t a = s.from > from ? s.from : from, b = s.to < to ? s.to : to;
-
-		if (s.from >= to)
-			break;
-		if (!lane_class(s.what) && b > a)
-			vote(v, s.what & LANE_WHAT, b - a);
-	}
-}
-
-static uint32_t top_of(const struct lanes *l, const struct lane *k, uint64_t first, uint64_t from,
-		       uint64_t to)
-{
-	const struct lane_chunk *c = lane_chunks(l, k);
-	struct votes v;
-	uint32_t best = 0;
-	bool rough = lane_counts(k->kind) || (first + 4 < k->nr_chunks && c[first + 4].from < to);
-
-	v.nr = v.what[0] = 0;
-	for (uint64_t i = first; i < k->nr_chunks && c[i].from < to; i++) {
-		if (k->kind == LANE_COUNTER) {
-			if (c[i].to >= from && c[i].top > v.what[0])
-				v.what[0] = c[i].top;
-		} else if (c[i].nr > 1 && rough) {
-			vote(&v, c[i].top & LANE_WHAT, c[i].top_time);
-		} else if (lane_counts(k->kind)) {
-			vote(&v, c[i].top & LANE_WHAT, 1);
-		} else {
-			vote_items(l, &c[i], from, to, &v);
-		}
-	}
-	for (uint32_t i = 1; i < v.nr; i++)
-		if (v.time[i] > v.time[best])
-			best = i;
-	return v.nr || k->kind == LANE_COUNTER ? v.what[best] : 0;
+	walk_begin(&w, 0);
+	walk_to(&w, t, out);
 }
 
 /* ---- tiles ---- */
@@ -234,28 +276,46 @@ static uint32_t count_spans(const struct lanes *l, const struct lane *k, uint64_
 	return n;
 }
 
+/* Votes of a part that begins in the middle of the chunk at which the walk is. */
+static void begin_part(struct walk *w, uint64_t from)
+{
+	const struct lane_chunk *c = &w->c[w->at];
+	struct votes *v = w->votes;
+
+	v->part++;
+	v->from = from;
+	v->best = 0;
+	v->most = 0;
+	if (w->k->kind == LANE_COUNTER && c->to >= from)
+		v->best = c->top;
+	else if (lane_counts(w->k->kind) && c->to >= from)
+		vote(v, c->top, 1);
+}
+
 static void put_parts(const struct lanes *l, const struct lane *k, uint64_t lane, uint64_t first,
 		      uint64_t t0, uint64_t width, struct tile_bytes *out)
 {
 	bool counts = lane_counts(k->kind);
-	uint64_t before[LANE_CLASSES], after[LANE_CLASSES], at = first;
+	struct votes votes = {.part = 0};
+	struct walk w = {
+		.l = l, .k = k, .c = lane_chunks(l, k), .slack = width / 128, .votes = &votes};
+	uint64_t before[LANE_CLASSES], after[LANE_CLASSES];
 	uint8_t *p = put_head(out, lane, counts ? TILE_COUNTS : TILE_TIMES, TILE_PARTS)
 			     ? room(out, TILE_PARTS * 8)
 			     : NULL;
 
 	if (!p)
 		return;
-	sums_in(l, k, at, t0, width / 128, before);
+	walk_begin(&w, first);
+	begin_part(&w, t0);
+	walk_to(&w, t0, before);
 	for (uint32_t b = 0; b < TILE_PARTS; b++) {
-		uint64_t from = t0 + b * width, to = from + width;
+		uint64_t from = t0 + b * width;
 		uint32_t top, n;
 
-		at = chunk_at(lane_chunks(l, k), at, k->nr_chunks, from);
-		top = htole32(top_of(l, k, at, from, to));
-		sums_in(l, k, chunk_at(lane_chunks(l, k), at, k->nr_chunks, to), to, width / 128,
-			after);
-		if (k->kind == LANE_LOST)
-			top = htole32((uint32_t)(after[0] - before[0]));
+		begin_part(&w, from);
+		walk_to(&w, from + width, after);
+		top = htole32(k->kind == LANE_LOST ? (uint32_t)(after[0] - before[0]) : votes.best);
 		memcpy(p + TILE_PARTS * 4 + b * 4, &top, 4);
 		for (uint32_t i = 0; i < LANE_CLASSES; i++) {
 			uint64_t d = after[i] > before[i] ? after[i] - before[i] : 0;

@@ -17,7 +17,7 @@
  * A tile of spans needs no finer one. Shares are within 1/255 of the full data.
  */
 #define TILE_PARTS 256u
-#define TILE_ITEMS 512u /* spans, at most */
+#define TILE_ITEMS 256u /* spans, at most */
 
 enum tile_mode {
 	TILE_SPANS,
