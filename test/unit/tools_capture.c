@@ -2,6 +2,7 @@
 /* tools_capture.c -- recordings and where they come from: the file at every moment, hostile 9P targets, memory images of every kind. */
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -223,7 +224,7 @@ static int ask(const uint8_t *answers, size_t bytes, bool list)
 	size_t sum = 0;
 	struct p9 *c;
 
-	p9_target_start(&t, answers, bytes, 10000);
+	p9_target_start(&t, answers, bytes, 60000);
 	c = p9_attach(t.pair[0], "target");
 	if (c) {
 		err = list ? p9_list(c, "x", count_entry, &sum) : p9_stat(c, "x", &st);
@@ -281,6 +282,66 @@ TEST(p9_message_larger_than_agreed)
 	CHECK_EQ(ask(p, at + 200000, false), -EIO);
 	wire_p9_put(p + at, 8193, 4);
 	CHECK_EQ(ask(p, at + 8193, false), -EIO);
+}
+
+/* ---- a slow client ---- */
+
+#define OWN_PATIENCE_MS 2000
+
+static sem_t put_aside, answered;
+
+/* The client is put aside here, for longer than it has patience; the target answers meanwhile. */
+static bool slow_look(void)
+{
+	static bool once;
+
+	if (!once) {
+		once = true;
+		sem_post(&put_aside);
+		sem_wait(&answered);
+		usleep((OWN_PATIENCE_MS + 100) * 1000);
+	}
+	return false;
+}
+
+static void *answer_meanwhile(void *arg)
+{
+	static const uint8_t missing[] = "\x22\0\0\0\x6b\0\0\x19\0No such file or directory";
+	uint8_t p[128];
+	size_t n = greet(p, 8192) - 22; /* without the walk */
+	int fd = *(int *)arg;
+
+	if (p9_target_request(fd, 60000) || send(fd, p, 19, 0) < 0 ||
+	    p9_target_request(fd, 60000) || send(fd, p + 19, n - 19, 0) < 0 ||
+	    p9_target_request(fd, 60000))
+		return NULL;
+	sem_wait(&put_aside);
+	send(fd, missing, sizeof(missing) - 1, MSG_NOSIGNAL);
+	sem_post(&answered);
+	return NULL;
+}
+
+/* What passed while the client itself did not run is not the target's silence. */
+TEST(p9_patience_is_the_clients_own_time)
+{
+	struct p9_stat st;
+	pthread_t thread;
+	int pair[2];
+	struct p9 *c;
+
+	sem_init(&put_aside, 0, 0);
+	sem_init(&answered, 0, 0);
+	REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	REQUIRE(!pthread_create(&thread, NULL, answer_meanwhile, &pair[1]));
+	c = p9_attach(pair[0], "target");
+	REQUIRE(c);
+	p9_stop_when(c, slow_look);
+	p9_patience(c, OWN_PATIENCE_MS, OWN_PATIENCE_MS);
+	CHECK_EQ(p9_stat(c, "x", &st), -ENOENT);
+	CHECK(!p9_is_dead(c));
+	p9_close(c);
+	pthread_join(thread, NULL);
+	close(pair[1]);
 }
 
 /* ---- memory images ---- */

@@ -82,7 +82,7 @@ static int stat_answered(const char *name, uint32_t says)
 	walked();
 	stat_of(name, says);
 	answer(121, 0, NULL, 0);
-	p9_target_start(&t, answers, nr_answers, 10000);
+	p9_target_start(&t, answers, nr_answers, 60000);
 	c = p9_attach(t.pair[0], "test");
 	REQUIRE(c != NULL);
 	ret = p9_stat(c, "trace", &st);
@@ -116,7 +116,7 @@ TEST(more_than_was_asked_for)
 	answer(113, 0, qid, sizeof(qid));
 	answer(117, 0, body, sizeof(body));
 	answer(121, 0, NULL, 0);
-	p9_target_start(&t, answers, nr_answers, 10000);
+	p9_target_start(&t, answers, nr_answers, 60000);
 	c = p9_attach(t.pair[0], "test");
 	REQUIRE(c != NULL);
 	CHECK_EQ(p9_open(c, "trace", O_RDONLY, &fid, &st), 0);

@@ -17,7 +17,8 @@
 #include "capture/io.h"
 #include "capture/line.h"
 
-#define P9_POLL_MS 50 /* how soon a waiting call sees that it was asked to stop */
+#define P9_POLL_MS	 50  /* how soon a waiting call sees that it was asked to stop */
+#define P9_MOMENT_MAX_MS 500 /* how much of a wait counts as the target's silence */
 #define P9_FLUSH_MS \
 	2000 /* a target that does not even answer Tflush for so long is not waited for */
 #define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
@@ -235,12 +236,10 @@ static void wait_a_moment(struct p9 *c)
 	pthread_cond_timedwait(&c->answered, &c->lock, &until);
 }
 
-/* Nothing was heard since `since` for too long. Called with the lock, which it gives away meanwhile. */
-static void give_up_if_silent(struct p9 *c, int64_t since)
+/* Nothing was heard for so long. Called with the lock, which it gives away meanwhile. */
+static void give_up_if_silent(struct p9 *c, int64_t silent_ms)
 {
-	int64_t heard = __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED);
-
-	if (io_now_ms() - (heard > since ? heard : since) < c->patience_ms || c->dead)
+	if (silent_ms < c->patience_ms || c->dead)
 		return;
 	pthread_mutex_unlock(&c->lock);
 	diag_error("%s: no answer for %lld s", c->name, (long long)c->patience_ms / 1000);
@@ -251,16 +250,23 @@ static void give_up_if_silent(struct p9 *c, int64_t since)
 /* Wait for the answer, at most until `end`. Called with the lock. true: the caller was asked to stop. */
 static bool wait_answer(struct p9 *c, const struct p9_tag *t, bool patient, int64_t end)
 {
-	int64_t since = io_now_ms();
+	int64_t silent = 0, heard = -1, last = io_now_ms(), now;
 
 	while (t->state == P9_WAITS && !c->dead && io_now_ms() < end) {
 		wait_a_moment(c);
+		/* The clock goes on while this process is stopped, and an answer may lie there when it runs again. */
+		now = io_now_ms();
+		silent += now - last < P9_MOMENT_MAX_MS ? now - last : P9_MOMENT_MAX_MS;
+		last = now;
+		now = __atomic_load_n(&c->heard_ms, __ATOMIC_RELAXED);
+		silent = now == heard ? silent : 0;
+		heard = now;
 		if (t->state != P9_WAITS)
 			break;
 		if (c->told_to_stop && c->told_to_stop() && end == INT64_MAX)
 			return true;
 		if (!patient)
-			give_up_if_silent(c, since);
+			give_up_if_silent(c, silent);
 	}
 	return false;
 }

@@ -20,11 +20,12 @@
 
 #define TEXT_MAX    (64u << 20) /* of one file of the tree */
 #define PATIENCE_MS 30000	/* a target that is silent so long is gone */
-#define FINISH_MS   3000 /* ... when the recording was asked to end, and nobody wants to wait */
-#define SUSPECT_MS  1000 /* ... and it left the last call unanswered */
-#define RESTORE_MS  10000
-#define FLUSH_MS    500
-#define AGAIN_MS    300 /* between two tries to reach a target that went away */
+#define FLUSH_MS \
+	5000 /* ... when the recording was asked to end: what it had begun to send is lost otherwise */
+#define FINISH_MS  5000
+#define SUSPECT_MS 1000 /* ... and it left the last call unanswered */
+#define RESTORE_MS 10000
+#define AGAIN_MS   300 /* between two tries to reach a target that went away */
 
 struct session {
 	const struct record_options *o;
