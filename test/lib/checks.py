@@ -66,5 +66,5 @@ def need(program, package, name):
 
 def fathom(*args, **kw):
     """(exit code, stdout, stderr) as text."""
-    r = subprocess.run([FATHOM, *args], capture_output=True, timeout=120, **kw)
+    r = subprocess.run([FATHOM, *args], capture_output=True, timeout=300, **kw)
     return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")

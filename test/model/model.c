@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "fathom/inside/ring.h"
@@ -113,7 +114,7 @@ enum {
 #endif
 	RECORDS_MAX = 64,
 	RUNS_MAX = 30000000,
-	RUN_SECONDS = 20, /* that 4096 runs may take: a run without end is a finding */
+	RUN_SECONDS = 20, /* on a CPU that 4096 runs may take: a run without end is a finding */
 	HASTY = FATHOM_RING_RETRIES == 1, /* built for writers that give up at once */
 };
 
@@ -646,7 +647,7 @@ static void print_trail(void)
 	printf("\n");
 }
 
-static void on_alarm(int sig)
+static void on_limit(int sig)
 {
 	(void)sig;
 	printf("not ok model_%s: a writer does not end\n", sc->name);
@@ -657,6 +658,7 @@ static void on_alarm(int sig)
 
 static int run_scenario(const char *given)
 {
+	static const struct itimerval limit = {.it_value.tv_sec = RUN_SECONDS};
 	long runs = 0;
 
 	failure[0] = 0;
@@ -669,7 +671,7 @@ static int run_scenario(const char *given)
 	}
 	do {
 		if (runs % 4096 == 0)
-			alarm(RUN_SECONDS);
+			setitimer(ITIMER_PROF, &limit, NULL);
 		run_once();
 		runs++;
 	} while (!failure[0] && !replaying && runs < RUNS_MAX && next_trail());
@@ -692,7 +694,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 && !slow ? argv[1] : NULL;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	signal(SIGALRM, on_alarm);
+	signal(SIGPROF, on_limit);
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		sc = &scenarios[i];
 		if (name ? strcmp(name, sc->name) != 0 : sc->slow != slow)

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, TOP, Checks, fathom  # noqa: E402
+from checks import FATHOM, TOP, Checks, fathom, until  # noqa: E402
 
 check = Checks("live")
 TURNS, THREADS = 1500, 4
@@ -41,26 +41,21 @@ def start(*args):
 
 
 def wait_for(p, what):
-    line = ""
-    end = time.monotonic() + 30
-    while what not in line and time.monotonic() < end and p.poll() is None:
+    line = " "
+    while what not in line and line:
         line = p.stdout.readline()
     return line
 
 
 def stop(p):
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=100)
     return p.returncode, out, err
 
 
 def recorder(path, *more):
     p = start("record", "--target", PID, "-o", path, "-e", "all", *more)
-    end = time.monotonic() + 30
-    while fathom("fs", PID, "cat", "tracing_on")[1].strip() != "1" or not os.path.exists(path):
-        if time.monotonic() > end:
-            break
-        time.sleep(0.05)
+    until(lambda: os.path.exists(path) and fathom("fs", PID, "cat", "tracing_on")[1].strip() == "1")
     return p
 
 
@@ -73,7 +68,7 @@ def same_as_trace(d, name, program, *more):
     wait_for(live, "Attaching")
     round_of_work()
     rc, out, err = stop(live)
-    said = rec.send_signal(signal.SIGINT), rec.communicate(timeout=60)
+    said = rec.send_signal(signal.SIGINT), rec.communicate(timeout=100)
     check(f"{name}_runs", rc == 0 and not err, (rc, err))
     lost = fathom("stat", path)[1]
     check(f"{name}_trace_is_whole", " 0 lost" in said[1][0] or "lost" not in said[1][0], said)
@@ -101,9 +96,10 @@ def alone():
                  'interval:ms:100 { printf("tick\\n"); print(@); } END { printf("end\\n"); }')
     wait_for(live, "begin 7")
     round_of_work()
+    ticked = wait_for(live, "tick")
     rc, out, err = stop(live)
     check("count_alone", rc == 0 and f"@: {TURNS * THREADS}\n" in out and not err, (out, err))
-    check("intervals_and_end", "tick\n" in out and "end\n" in out, out)
+    check("intervals_and_end", ticked == "tick\n" and "end\n" in out, out)
     check("stack_is_named", "work+" in out, out)
     text = fathom("fs", PID, "cat", "trace")[1]
     check("nothing_was_recorded", "busy" not in text.split("||| /")[-1].split("\n", 3)[-1], text[-500:])
@@ -116,7 +112,7 @@ def ends():
     check("exit", rc == 0 and "@n: 3" in out, (out, err))
     t = time.monotonic()
     rc, out, err = fathom("run", "--target", PID, "--seconds", "1", "-e", "tracepoint:busy:turn { @ = count(); }")
-    check("seconds", rc == 0 and 0.9 < time.monotonic() - t < 10, (time.monotonic() - t, err))
+    check("seconds", rc == 0 and time.monotonic() - t > 0.9, (time.monotonic() - t, err))
 
 
 def refused():
@@ -147,5 +143,5 @@ with tempfile.TemporaryDirectory() as where:
     refused()
     by_hand()
 busy.stdin.close()
-busy.wait(timeout=20)
+busy.wait(timeout=100)
 sys.exit(check.done())

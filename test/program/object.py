@@ -7,10 +7,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, TOP, Checks, fathom  # noqa: E402
+from checks import FATHOM, TOP, Checks, fathom, until  # noqa: E402
 
 check = Checks("object")
 SOURCES = os.path.join(TOP, "test/program/objects")
@@ -43,7 +42,7 @@ def start(*args):
 
 def stop(p):
     p.send_signal(signal.SIGINT)
-    return p.communicate(timeout=60)
+    return p.communicate(timeout=100)
 
 
 def inside(d):
@@ -54,9 +53,7 @@ def inside(d):
     path = f"{d}/run.dat"
     fathom("fs", pid, "write", "tracing_on", "0")
     rec = start("record", "--target", pid, "-o", path, "-e", "all", "-p", "function_graph")
-    end = time.monotonic() + 30
-    while (fathom("fs", pid, "cat", "tracing_on")[1].strip() != "1" or not os.path.exists(path)) and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: os.path.exists(path) and fathom("fs", pid, "cat", "tracing_on")[1].strip() == "1")
     live = {}
     for name in "latency", "legacy":
         live[name] = start("run", "--target", pid, compiled(d, name))
@@ -67,7 +64,7 @@ def inside(d):
     out = {name: stop(p) for name, p in live.items()}
     stop(rec)
     busy.stdin.close()
-    busy.wait(timeout=20)
+    busy.wait(timeout=100)
     for name, (text, err) in out.items():
         rc, trace, said = fathom("run", f"{d}/{name}.o", path)
         check(f"{name}_live_is_as_the_trace", rc == 0 and not err and maps(text, "n", "sum", "total", "calls") == maps(trace, "n", "sum", "total", "calls") and

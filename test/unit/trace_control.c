@@ -92,7 +92,7 @@ TEST(events_take_no_lock)
 {
 	start();
 	everything();
-	alarm(20);
+	alarm(100);
 	fathom_lock();
 	for (int i = 0; i < 20000; i++) {
 		fathom_user_cpu = i % CPUS;
@@ -205,7 +205,7 @@ TEST(held_ring_is_left_alone)
 	fathom_ring_hold(r, 1);
 	was = *r;
 	r->tail += 3ul << FATHOM_POS_PAGE_SHIFT; /* as in the middle of a resize */
-	alarm(10);
+	alarm(100);
 	CHECK(!fathom_ring_reserve(r, 16, &slot));
 	alarm(0);
 	CHECK_EQ(r->commit, was.commit);

@@ -15,7 +15,7 @@ class Process:
 
     name = "process"
 
-    def __init__(self, seconds=300):
+    def __init__(self, seconds=1000):
         self.p = subprocess.Popen([os.path.join(TOP, "build/control/machine"), str(seconds)], stdout=subprocess.PIPE, text=True)
         self.target = self.p.stdout.readline().strip()
 
@@ -34,7 +34,7 @@ class Kernel:
 
     name = "demo"
 
-    def __init__(self, smp=4, seconds=300):
+    def __init__(self, smp=4, seconds=1000):
         self.dir = tempfile.mkdtemp(prefix="fathom-demo-")
         path = self.dir + "/line"
         extra = trace_line(path)
@@ -61,7 +61,7 @@ class Mount:
 
     def __init__(self, target, *options):
         self.dir = tempfile.mkdtemp(prefix="fathom-mount-")
-        self.r = subprocess.run([FATHOM, "mount", *options, str(target), self.dir], capture_output=True, text=True, timeout=60)
+        self.r = subprocess.run([FATHOM, "mount", *options, str(target), self.dir], capture_output=True, text=True, timeout=100)
         self.ok = self.r.returncode == 0
         self.why = self.r.stderr
 
@@ -69,7 +69,7 @@ class Mount:
         return self.dir
 
     def end(self):
-        r = subprocess.run([FATHOM, "mount", "-u", self.dir], capture_output=True, text=True, timeout=20)
+        r = subprocess.run([FATHOM, "mount", "-u", self.dir], capture_output=True, text=True, timeout=100)
         self.ended, self.why = r.returncode == 0, r.stderr
 
     def __exit__(self, *unused):
