@@ -95,7 +95,8 @@ TEST(answers_and_unknown_requests)
 	CHECK_EQ(answers, 0);
 	ask(WIRE_FRAME_START - 1, 2, 0);
 	CHECK_EQ(answers, 1);
-	CHECK(payload_bytes() == 0 && answer[4] == ((WIRE_FRAME_START - 1) | WIRE_FRAME_ANSWER) && answer[15] == 0xff);
+	CHECK(payload_bytes() == 0 && answer[4] == ((WIRE_FRAME_START - 1) | WIRE_FRAME_ANSWER) &&
+	      answer[15] == 0xff);
 	ask(WIRE_FRAME_PAGE, 3, 1); /* there is no such CPU */
 	CHECK(payload_bytes() == 0 && answer[15] == 0xff);
 }
