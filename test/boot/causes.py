@@ -20,7 +20,7 @@ BOOT = 25  # seeds of one boot
 
 
 def ask(*args):
-    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=300)
 
 
 def right(told, got):
@@ -49,12 +49,12 @@ with tempfile.TemporaryDirectory() as d:
     for first in range(0, SEEDS, BOOT):
         seeds = range(first, min(first + BOOT, SEEDS))
         trace, console = os.path.join(d, "trace.dat"), os.path.join(d, "console")
-        cmd = [FATHOM, "record", "--qemu", os.path.join(TOP, "build/demo/L6/kernel.elf"), "-o", trace, "-s", "1", "-t", "280", "-c", console]
+        cmd = [FATHOM, "record", "--qemu", os.path.join(TOP, "build/demo/L6/kernel.elf"), "-o", trace, "-s", "1", "-t", "580", "-c", console]
         for e in ("sched", "irq", "ipc", "preemptirq", "demo"):
             cmd += ["-e", e]
         for s in seeds:
             cmd += ["-r", f"cause {s}"]
-        p = subprocess.run(cmd, capture_output=True, text=True, timeout=300, env=env)
+        p = subprocess.run(cmd, capture_output=True, text=True, timeout=600, env=env)
         with open(console, encoding="latin1") as f:
             lines = re.findall(r"cause (\d+): (\w+) culprit=(\w+) holder=(\w+) servers=([\w,]+) us=(\d+)", f.read())
         late = [json.loads(line) for line in ask("query", "-j", "--type", "late", trace).stdout.splitlines()]

@@ -54,6 +54,8 @@ for name, lines in {
         "wrong_next": changed("1.000000200: sched_switch:         prev_comm=idle/0 prev_pid=0 prev_prio=140 prev_state=R ==> next_comm=touch next_pid=5",
                               "1.000000200: sched_switch:         prev_comm=idle/0 prev_pid=0 prev_prio=140 prev_state=R ==> next_comm=touch next_pid=6"),
         "zero_duration": changed("duration=650", "duration=0"),
+        "longer_than_since_user_mode": changed("duration=420", "duration=1800"),
+        "shorter_than_it_slept": changed("1.000002", "1.000012"),
         "wrong_call": changed("sys_exit:             sleep", "sys_exit:             map"),
         "no_irq_entry": without("irq_handler_entry"),
         "other_irq": changed("irq=64 ret", "irq=65 ret"),

@@ -32,10 +32,10 @@ with tempfile.TemporaryDirectory() as d:
                    check=True)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        code = Demo(kernel=d + "/k.elf", timeout=20).wait()
+        code = Demo(kernel=d + "/k.elf").wait()
     c.check("ends_harness_says_why", code == 0 and "code 0, a triple fault" in said.getvalue(),
             f"code {code}: {said.getvalue()}")
-    p = subprocess.run([os.path.join(TOP, "build/fathom"), "record", "--qemu", d + "/k.elf", "-t", "20", "-o", d + "/t.dat"],
-                       capture_output=True, text=True, timeout=60)
+    p = subprocess.run([os.path.join(TOP, "build/fathom"), "record", "--qemu", d + "/k.elf", "-t", "200", "-o", d + "/t.dat"],
+                       capture_output=True, text=True, timeout=300)
     c.check("ends_record_says_why", p.returncode != 0 and "a triple fault reset the machine" in p.stderr, p.stderr)
 c.done()

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import EXIT_OK, FATHOM, NAME, Checks, Demo, need_qemu
+from demo import EXIT_OK, FATHOM, NAME, Checks, Demo, icount, need_qemu
 
 need_qemu("graph_text")
 c = Checks()
@@ -38,7 +38,7 @@ def arrows_stand_around(text, entry):
     return ""
 
 
-d = Demo(smp=2, timeout=100)
+d = Demo(smp=2)
 sh = d.ask
 
 
@@ -115,16 +115,20 @@ text = traced("echo 200 > tracing_thresh", after=["echo 0 > tracing_thresh"])
 took = [float(x) for x in re.findall(r"^ \d+\) . ([\d.]+) us", text, re.M)]
 c.check("graph_text_thresh", took and min(took) >= 200 and "{" not in "".join(drawn(text)), str(took[:10]))
 
+c.check("graph_text_exit", d.leave() == EXIT_OK, d.text()[-300:])
+
+d = Demo(smp=1, extra=icount())  # times are judged
+sh = d.ask
 text = traced("echo schedule > set_ftrace_filter", run="sleep 30")
 with_sleep = max(float(x) for x in re.findall(r"([\d.]+) us", text))
 text = traced("echo 0 > options/sleep-time", run="sleep 30", after=["echo 1 > options/sleep-time", "echo > set_ftrace_filter"])
 without = max((float(x) for x in re.findall(r"([\d.]+) us", text)), default=-1)
 c.check("graph_text_sleep_time", with_sleep > 20000 and 0 <= without < 20000, f"{with_sleep} us with, {without} us without")
-c.check("graph_text_exit", d.leave() == EXIT_OK, d.text()[-300:])
+c.check("graph_text_exit_again", d.leave() == EXIT_OK, d.text()[-300:])
 
 with tempfile.TemporaryDirectory() as tmp:
     dat = os.path.join(tmp, "trace.dat")
-    p = subprocess.run([FATHOM, "record", "--qemu", NAME, "-t", "60", "-o", dat,
+    p = subprocess.run([FATHOM, "record", "--qemu", NAME, "-t", "400", "-o", dat,
                         "-r", "echo 0 > tracing_on",
                         "-r", "echo function_graph > current_tracer", "-r", "echo 1 > tracing_on", "-r", "run ipc 20", "-r", "sleep 60", "-r", "echo 0 > tracing_on"], capture_output=True, text=True)
     text = subprocess.run([FATHOM, "report", "--trace", dat], capture_output=True, text=True).stdout

@@ -11,7 +11,7 @@ from demo import EXIT_OK, Checks, Demo, need_qemu
 
 need_qemu("latency")
 c = Checks()
-d = Demo(smp=2, timeout=150)
+d = Demo(smp=2)
 sh = d.ask
 
 ART = """#                    _------=> CPU#            

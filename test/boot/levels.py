@@ -45,7 +45,7 @@ building = threading.Lock()
 
 def over_line(level, tmp, smp):
     out = os.path.join(tmp, "out.dat")
-    p = subprocess.run([FATHOM, "record", "--qemu", kernel_file(level), "-s", str(smp), "-r", "run load", "--json", "-o", out],
+    p = subprocess.run([FATHOM, "record", "--qemu", kernel_file(level), "-s", str(smp), "-r", "run load", "--json", "-t", "400", "-o", out],
                        capture_output=True, text=True)
     cpus = json.loads(p.stdout)["cpus"] if p.returncode == 0 else []
     return len(cpus) == (smp if level >= 2 else 1) and all(s["events"] > 100 for s in cpus), p.stdout + p.stderr

@@ -49,7 +49,7 @@ def all_hang(path):
 
 def recover(image, out):
     return subprocess.run([FATHOM, "record", "--from-memory", image, "--base", str(MACHINE.ram), "--kernel", KERNEL, "-o", out, "--json"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=300)
 
 
 def recovered(d, tmp):
@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as tmp:
     p.kill()
     p.wait()
     # The server answers in order, and a new client ends what the killed one had open: once it has its answer, nobody reads.
-    subprocess.run([FATHOM, "fs", "unix:" + line, "cat", "tracing_on"], check=True, capture_output=True, timeout=60)
+    subprocess.run([FATHOM, "fs", "unix:" + line, "cat", "tracing_on"], check=True, capture_output=True, timeout=300)
     stats = "".join(d.ask(f"cat per_cpu/cpu{i}/stats") for i in (0, 1))
     entries, read = (sum(int(x) for x in re.findall(rf"^{name}: (\d+)$", stats, re.M)) for name in ("entries", "read events"))
     d.type("hang")
@@ -106,13 +106,14 @@ with tempfile.TemporaryDirectory() as tmp:
         if not c.check(f"{name}_recovered", p.returncode == 0, p.stderr):
             continue
         cpus = json.loads(p.stdout)["cpus"]
-        c.check(f"{name}_every_cpu", len(cpus) == 4 and all(s["events"] > 500 for s in cpus), p.stdout)
+        c.check(f"{name}_every_cpu", len(cpus) == 4 and all(s["events"] for s in cpus) and sum(s["events"] for s in cpus) > 2000, p.stdout)
         result = check_file(out, 12)
         report_checker(c, name, result, KINDS)
         texts.append(subprocess.run([FATHOM, "report", "--like", "3.1", "-t", out], capture_output=True, text=True).stdout)
-        last = texts[-1].splitlines()[-40:]
-        c.check(f"{name}_last_words", sum("irq=66 name=call" in l for l in last) >= 3,
-                "the interrupts that hung the CPUs are not at the end: " + "\n".join(last[-5:]))
+        # Each CPU's own end: they hang one after the other, and the host may stop the one that tells them to in between.
+        ends = [[l for l in texts[-1].splitlines() if f"[00{cpu}]" in l][-3:] for cpu in range(4)]
+        c.check(f"{name}_last_words", sum(any("irq=66 name=call" in l for l in last) for last in ends) >= 3,
+                f"the interrupts that hung the CPUs are not at the end: {ends}")
     c.check("raw_is_core", len(texts) == 2 and texts[0] == texts[1])
 
     # Damage: a beacon with a changed byte is not believed, what is missing in a cut image is told.

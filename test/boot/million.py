@@ -16,7 +16,7 @@ c = Checks()
 BIG = ["--via", "memory", "-m", "768", "-a", "trace_mib=320"]
 with tempfile.TemporaryDirectory() as tmp:
     out = os.path.join(tmp, "trace.dat")
-    cpus = record(out, ["run load 105"], extra=BIG, timeout=300)
+    cpus = record(out, ["run load 105"], extra=BIG, timeout=600)
     if c.check("million_recorded", cpus is not None):
         events = sum(s["events"] for s in cpus)
         c.check("million_events", events >= 1000000, f"{events}")
@@ -24,7 +24,7 @@ with tempfile.TemporaryDirectory() as tmp:
         report_checker(c, "million", check_file(out, 12), KINDS)
     os.unlink(out)
     # NMIs hit all CPUs in turn, 20 us apart, while they write; each one writes an event of its own.
-    cpus = record(out, ["nmi 100000", "run load 20", "cpus"], extra=BIG, timeout=200)
+    cpus = record(out, ["nmi 100000", "run load 20", "cpus"], extra=BIG, timeout=600)
     if c.check("nmi_recorded", cpus is not None):
         check_counters(c, "nmi", cpus)
         result = check_file(out, 12)

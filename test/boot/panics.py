@@ -10,7 +10,7 @@ from demo import ARCH, EXIT_PANIC, MACHINE, Checks, Demo, need_qemu
 
 need_qemu("panics")
 c = Checks()
-d = Demo(smp=4, sh="trace on;run load 50 &;sleep 200;panic")
+d = Demo(smp=4, sh="trace on;run load 2;run load 50 &;sleep 200;panic")
 code = d.wait()
 text = d.text()
 c.check("panic_exit", code == EXIT_PANIC, f"exit code {code}: {text[-300:]}")
@@ -45,6 +45,6 @@ c.check("panic_traced", code == EXIT_PANIC and re.search(r" cmd_panic\+.*\n.* ru
 
 # NMIs on their way to the CPU that panics do not stop it. (Without that three of ten boots hang.)
 if MACHINE.nmi:
-    codes = [Demo(smp=4, timeout=20, sh="nmi 100000;nmi 100000;nmi 100000;sleep 5;panic").wait() for _ in range(5)]
+    codes = [Demo(smp=4, timeout=100, sh="nmi 100000;nmi 100000;nmi 100000;sleep 5;panic").wait() for _ in range(5)]
     c.check("panic_under_nmis", codes == [EXIT_PANIC] * 5, str(codes))
 c.done()

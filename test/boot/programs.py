@@ -40,7 +40,7 @@ def attached(p):
 
 def end(p):
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=120)
+    out, err = p.communicate(timeout=300)
     return p.returncode, out, err
 
 
@@ -61,9 +61,9 @@ def same(demo, target, name, program, where):
     work(demo)
     rc, out, err = end(p)
     rec.send_signal(signal.SIGINT)
-    said = rec.communicate(timeout=120)
+    said = rec.communicate(timeout=300)
     check(f"{name}_runs", rc == 0 and not err, (rc, err))
-    trace = subprocess.run([FATHOM, "run", "-e", program, path], capture_output=True, text=True, timeout=120)
+    trace = subprocess.run([FATHOM, "run", "-e", program, path], capture_output=True, text=True, timeout=300)
     got, want = numbers(out), numbers(trace.stdout)
     check(f"{name}_as_the_trace", sum(got.values()) > 50 and got == want, f"live:\n{out}\ntrace:\n{trace.stdout}{trace.stderr}{said}")
 

@@ -16,7 +16,7 @@ os.chdir(demo.TOP)
 work = tempfile.mkdtemp()
 check = demo.Checks()
 
-# Instructions are the clock (icount), so that a busy machine does not cost the guest its ticks. `many` prints meanwhile.
+# `many` prints meanwhile.
 SMP, INTERVAL_US = 1 if demo.ARCH == "riscv64" else 4, 4000  # icount lets harts that wait for each other take turns of 100 ms
 NMI_US = 1013  # no multiple of the timer's period: it would be found at the same place of it each time, or never
 SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample stop;sample stats;"
@@ -25,7 +25,7 @@ SH = ("sample start;run fib 30 &;run ipc 3000 &;run fib 29 &;sleep 1000;sample s
 
 def console(sh):
     """What the demo prints for a script."""
-    d = demo.Demo(smp=SMP, sh=sh, extra=("-icount", "shift=1,sleep=off"), timeout=100)
+    d = demo.Demo(smp=SMP, sh=sh, extra=demo.icount())
     d.wait()  # to the end of what it printed, which may be in the pipe still when QEMU has left
     text = d.out.decode("latin1")
     with open(f"{work}/demo.traced", "w") as f:

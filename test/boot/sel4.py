@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import EXIT_OK, FATHOM, Checks, Demo, kernel_file, need_qemu
+from demo import EXIT_OK, FATHOM, Checks, Demo, icount, kernel_file, need_qemu
 
 need_qemu("sel4")
 c = Checks()
@@ -16,13 +16,14 @@ fathom, kernel = FATHOM, kernel_file()
 
 
 def run(*args):
-    p = subprocess.run([fathom, *args], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([fathom, *args], capture_output=True, text=True, timeout=300)
     return p.stdout + p.stderr
 
 
 with tempfile.TemporaryDirectory() as tmp:
     for dump, smp in (("dump", 1), ("dump91", 2)):
-        d = Demo(smp=smp, sh=f"trace tracer sel4;run ipc 40;run touch 8;trace tracer nop;trace stream status;trace stream {dump};exit")
+        d = Demo(smp=smp, sh=f"trace tracer sel4;run ipc 40;run touch 8;trace tracer nop;trace stream status;trace stream {dump};exit",
+                 extra=icount(3) if smp == 1 else ())
         code = d.wait()
         c.check(f"{dump}_exit", code == EXIT_OK, d.text()[-300:])
         log = f"{tmp}/{dump}.log"
@@ -52,7 +53,7 @@ with tempfile.TemporaryDirectory() as tmp:
         dat = f"{tmp}/{dump}.dat"
         run("convert", "--kernel", kernel, log, dat)
         try:
-            t = subprocess.run(["trace-cmd", "report", dat], capture_output=True, text=True, timeout=60).stdout
+            t = subprocess.run(["trace-cmd", "report", dat], capture_output=True, text=True, timeout=300).stdout
             c.check(f"{dump}_trace_cmd", len(re.findall(r" kernel_entry: ", t)) == n["kernel_entry"] and "sys_call() {" in t, t[:300])
         except FileNotFoundError:
             print(f"skip {dump}_trace_cmd: package trace-cmd missing")

@@ -18,7 +18,7 @@ TMP = tempfile.TemporaryDirectory()
 
 
 def run(*args):
-    return subprocess.run([FATHOM, *args], capture_output=True, text=True, errors="replace", timeout=60)
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, errors="replace", timeout=300)
 
 
 def damaged(name, data, says, *command):

@@ -19,7 +19,7 @@ with gzip.open("test/data/tracedat/events_v7_zstd.dat.gz") as f, open(A, "wb") a
 
 
 def run(*args):
-    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=300)
 
 
 def stat(path):

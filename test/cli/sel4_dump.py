@@ -105,7 +105,7 @@ def convert(text, name="ftrace"):
         os.unlink(f"{TMP}/{f}")
     with open(log, "wb") as f:
         f.write(text if isinstance(text, bytes) else text.encode())
-    p = subprocess.run([FATHOM, "convert", "--as", "sel4-log", log, out], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([FATHOM, "convert", "--as", "sel4-log", log, out], capture_output=True, text=True, timeout=300)
     data = open(out, "rb").read() if os.path.exists(out) else None
     meta = json.load(open(f"{TMP}/{name}.meta")) if data is not None else None
     return p, data, meta

@@ -15,7 +15,7 @@ tmp = tempfile.TemporaryDirectory()
 
 
 def run(*args):
-    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=300)
 
 
 def put(name, data):

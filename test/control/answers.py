@@ -242,7 +242,7 @@ def main():
         if not os.path.exists("/dev/fuse"):
             print("skip control_answers: this machine has no /dev/fuse")
             return 0
-        r = subprocess.run([FATHOM, "mount", str(pid), d], capture_output=True, text=True, timeout=30)
+        r = subprocess.run([FATHOM, "mount", str(pid), d], capture_output=True, text=True, timeout=300)
         if r.returncode:
             print(f"skip control_answers: this machine does not let us mount FUSE" if "cannot mount" in r.stderr
                   else f"not ok control_answers: {r.stderr}")
@@ -261,7 +261,7 @@ def main():
         return not good
     finally:
         if mounted:
-            subprocess.run([FATHOM, "mount", "-u", d], timeout=20)
+            subprocess.run([FATHOM, "mount", "-u", d], timeout=300)
         os.rmdir(d)
         machine.kill()
         machine.wait()

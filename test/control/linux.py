@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from checks import FATHOM, Checks, fathom, need, until  # noqa: E402
+from checks import FATHOM, Checks, alone_on_this_machine, fathom, need, until  # noqa: E402
 
 check = Checks("linux")
 T = "/sys/kernel/tracing"
@@ -43,6 +43,12 @@ def permitted(path, text):
 
 def state():
     return {f: get(f) for f in FILES} | {"instances": sorted(os.listdir(T + "/instances"))}
+
+
+def differs(before):
+    """What is not as it was, and how."""
+    now = state()
+    return {f: (before[f], now[f]) for f in before if now[f] != before[f]}
 
 
 def ours(text, name):
@@ -80,21 +86,25 @@ def letters(d):
     check("only_these", not {"sched_wakeup", "sched_process_wait"} & kinds, kinds)
     check("filter", not re.search(r"swapper/\d+:0 \[\d+\] \S+ ==>", text), text[:500])
     check("clock", "clock mono" in fathom("stat", out)[1], fathom("stat", out)[1])
-    check("as_before", state() == before, f"{before}\n{state()}")
+    left = differs(before)
+    check("as_before", not left, left)
     rc, _, err = fathom("record", "-F", "-e", "raw_syscalls:sys_enter", "-o", out, "/bin/true")
     text = fathom("report", out)[1]
     check("follow", rc == 0 and set(re.findall(r"^ +(.+?)-\d+ +\[", text, re.M)) <= {"true", "fathom", "<...>"}, text[:500])
     rc, _, err = fathom("record", "-B", "fathom-test", "-e", "sched", "-o", out, "/bin/true")
-    check("instance", rc == 0 and state() == before, f"{err} {state()}")
+    left = differs(before)
+    check("instance", rc == 0 and not left, f"{err} {left}")
     if "function" not in get("available_tracers").split() or not permitted("set_ftrace_filter", "vfs_read"):
         print("skip linux_functions: this kernel does not let us trace functions")
     else:
         rc, _, err = fathom("record", "-p", "function", "-l", "vfs_read", "-l", "vfs_write", "-n", "vfs_write", "-o", out, "cat", "/proc/version")
         names = set(re.findall(r"function: +(\w+)", fathom("report", out)[1]))
         check("functions", rc == 0 and names == {"vfs_read"}, f"{err} {names}")
-        check("as_before_functions", state() == before, f"{before}\n{state()}")
+        left = differs(before)
+        check("as_before_functions", not left, left)
     rc, _, err = fathom("record", "-e", "sched:sched_switch", "-f", "no_such == 1", "-o", out, "/bin/true")
-    check("wrong_filter", rc == 1 and "filter" in err and state() == before, f"{rc} {err}")
+    left = differs(before)
+    check("wrong_filter", rc == 1 and "filter" in err and not left, f"{rc} {err} {left}")
     rc, _, err = fathom("record", "-f", "x == 1", "-e", "sched", "/bin/true")
     check("filter_wants_an_event", rc == 2 and "-e before it" in err, err)
     rc, _, err = fathom("record", "--evnt", "sched")
@@ -143,6 +153,7 @@ def two_at_once(d):
     check("two_recorders", seen == [[True] * 5] * 2 and "of its own" in said[1][1], f"{seen} {said}")
 
 
+alone_on_this_machine()
 mounted = os.path.exists(T + "/per_cpu")
 if os.getuid() or (not mounted and subprocess.run(["mount", "-t", "tracefs", "tracefs", T], capture_output=True).returncode):
     print("skip linux: tracefs of this machine is not ours to use")

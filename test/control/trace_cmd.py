@@ -17,7 +17,7 @@ from targets import FATHOM, TOP, Checks, Kernel, Process, entries, no_fuse, read
 EVENTS = ["-e", "sched", "-e", "raw_syscalls"]
 
 
-def run(*args, timeout=120):
+def run(*args, timeout=300):
     r = subprocess.run(args, capture_output=True, text=True, timeout=timeout)
     return r.returncode, r.stdout, r.stderr
 
@@ -155,9 +155,15 @@ def by_cpu(text):
     return sorted((e for e in events(text) if "funcgraph" not in e[3]), key=lambda e: e[1])
 
 
+def until_recorded(files, more):
+    """A command that ends when the files, a pattern, have grown by so many bytes, or after a minute."""
+    size = f"$(cat {files} 2>/dev/null | wc -c)"
+    return ["sh", "-c", f"s={size}; i=0; until [ {size} -gt $((s + {more})) ] || [ $i = 600 ]; do sleep 0.1; i=$((i + 1)); done"]
+
+
 def recording(check, d, dat, cpus):
     known = {line.split()[2] for line in read(d + "/kallsyms").splitlines()}
-    rc, out, err = cmd("record", *EVENTS, "-p", "function_graph", "-o", dat, "sleep", "0.5")
+    rc, out, err = cmd("record", *EVENTS, "-p", "function_graph", "-o", dat, *until_recorded(dat + ".cpu*", 100000))
     check("record", rc == 0, out + err)
     rc, out, err = cmd("report", "-i", dat)
     check("recorded", rc == 0 and out.count("sched_switch:") > 20 and out.count("funcgraph_entry:") > 100, out[:300] + err)
@@ -174,20 +180,20 @@ def recording(check, d, dat, cpus):
         print(f"# {kept}; only in fathom's: {sorted(set(mine) - set(theirs))[:9]}; only in trace-cmd's: {sorted(set(theirs) - set(mine))[:9]}")
     rc, out, err = cmd("hist", "-i", dat)
     check("hist", rc == 0 and "sched_" in out, err)
-    rc, _, err = run(FATHOM, "record", "--target", d, "-p", "function_graph", "-e", "sched", "-o", dat, "sleep", "0.3")
+    rc, _, err = run(FATHOM, "record", "--target", d, "-p", "function_graph", "-e", "sched", "-o", dat, *until_recorded(dat, 50000))
     names, head = functions(dat)
     check("fathom_record", rc == 0 and head == f"cpus={cpus}" and len(names) > 5 and names <= known, (head, names - known, err))
 
 
 def live(target, d):
-    """Recorded while it runs, not only what a ring of four pages still holds at the end: a quarter of a second."""
+    """Recorded while it runs, not only what rings of four pages still hold at the end."""
     check = Checks("trace_cmd_live")
     dat = d + ".live"
-    rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "record", "-b", "16", "-p", "function", "-o", dat, "sleep", "1.5")
-    calls = [(int(c), float(t)) for c, t in re.findall(r"\[(\d+)\].* (\d+\.\d+): function:", cmd("report", "-i", dat)[1])]
-    of = {c: [t for at, t in calls if at == c] for c, _ in calls}
-    most = max(of.values(), key=len, default=[0])
-    check("record", rc == 0 and len(calls) > 100 and most[0] < calls[0][1] + 0.5, (rc, calls[:1], most[0], out + err))
+    rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "record", "-b", "16", "-p", "function", "-o", dat,
+                       *until_recorded(dat + ".cpu*", 20 * 4096 * 8))
+    calls = re.findall(r"\[(\d+)\].* \d+\.\d+: function:", cmd("report", "-i", dat)[1])
+    most = max((calls.count(c) for c in set(calls)), default=0)
+    check("record", rc == 0 and most > 8 * 4096 // 16, (rc, len(calls), most, out + err))  # a call takes 16 bytes and more
     os.unlink(dat)
     rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "stream", "-b", "16", "-e", "sched:sched_switch", "sleep", "1.5")
     check("stream", rc == 0 and out.count("sched_switch:") > 10, (rc, out[-300:], err))
@@ -238,7 +244,7 @@ def main():
         d = tempfile.mkdtemp(prefix="fathom-tc-")
         try:
             failed |= subprocess.run([FATHOM, "mount", target.target, d, sys.executable, os.path.abspath(__file__), kind.name, d],
-                                     timeout=400, check=False).returncode
+                                     timeout=1500, check=False).returncode
             if kind is Process:
                 failed |= live(target.target, d)
         finally:

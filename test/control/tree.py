@@ -40,7 +40,7 @@ def general(path):
 
 
 def fathom(pid, *args):
-    return subprocess.run(["build/fathom", "fs", str(pid), *args], capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(["build/fathom", "fs", str(pid), *args], capture_output=True, text=True, timeout=300).stdout
 
 
 def check_options(paths, page):

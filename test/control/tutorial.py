@@ -125,7 +125,7 @@ def on_the_host(d, kernel):
         if line == "wait":
             typed(kernel.demo, "sleep 300", "slept")  # by the clock of the machine that is traced
             continue
-        r = subprocess.run(["sh", "-c", line], cwd=d, capture_output=True, text=True, timeout=60)
+        r = subprocess.run(["sh", "-c", line], cwd=d, capture_output=True, text=True, timeout=300)
         out.append((line, r.stdout + r.stderr))
     return out
 

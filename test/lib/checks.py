@@ -1,4 +1,5 @@
 """checks.py -- what every test script in Python needs: where the tree and the program are, ok and not ok."""
+import fcntl
 import os
 import shutil
 import subprocess
@@ -54,6 +55,11 @@ def asleep_in(pid, calls, path=None):
         return path is None or os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}") == os.path.realpath(path)
     except OSError:
         return False
+
+
+def alone_on_this_machine():
+    """A machine has one tracefs: tests that use it, of this check and of others, take turns. Until the script ends."""
+    fcntl.flock(os.open("/sys/kernel", os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
 
 
 def need(program, package, name):

@@ -27,7 +27,7 @@ int plug(int n);
 __attribute__((noinline)) int down(int n) { return n ? down(n - 1) + 1 : plug(0) - 1; }
 static int child(int i, char **argv)
 {
-	alarm(20); /* one that hangs is told */
+	alarm(100); /* one that hangs is told */
 	for (int k = 0; k < 10; k++)
 		if (down(20) != 20)
 			abort();
@@ -73,7 +73,7 @@ def build(d, name, flags):
 
 
 def fs(pid, *args):
-    return subprocess.run([FATHOM, "fs", str(pid), *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([FATHOM, "fs", str(pid), *args], capture_output=True, text=True, timeout=300)
 
 
 def steer(pid, stop):
@@ -111,7 +111,7 @@ def forks(d, name, flags):
                 reader.stdout.readline()
                 p.kill()
                 try:
-                    reader.communicate(timeout=60)
+                    reader.communicate(timeout=300)
                     check(f"{name}_reader_sees_the_end", True)
                 except subprocess.TimeoutExpired:
                     check(f"{name}_reader_sees_the_end", False, "a child holds the line")

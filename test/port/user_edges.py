@@ -24,11 +24,11 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
 
 def run(options, *args, prog=PROG, wrap=(), **env):
     return subprocess.run([*wrap, prog, *map(str, args)], env={**os.environ, "FATHOM_TRACE": options, **env}, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=300)
 
 
 def fathom(*args):
-    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=300).stdout
 
 
 def stat(path):

@@ -22,11 +22,11 @@ PRINTS = ("bprint", "bputs", "print")
 
 def run(kind, options, args=(), env=()):
     e = dict(os.environ, FATHOM_TRACE=options, **dict(env))
-    return subprocess.run([WORK + kind, *args], env=e, capture_output=True, text=True, timeout=120)
+    return subprocess.run([WORK + kind, *args], env=e, capture_output=True, text=True, timeout=300)
 
 
 def report(path):
-    r = subprocess.run(["trace-cmd", "report", path], capture_output=True, text=True, timeout=60)
+    r = subprocess.run(["trace-cmd", "report", path], capture_output=True, text=True, timeout=300)
     return r.stdout.splitlines(), r.stderr
 
 

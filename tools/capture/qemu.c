@@ -278,7 +278,7 @@ const char *qemu_end(struct qemu *q, char *buf, size_t bytes)
 	int status, ended = 0;
 
 	buf[0] = 0;
-	for (int i = 0; i < 100 && q->pid > 0 && !ended; i++) {
+	for (int i = 0; i < 500 && q->pid > 0 && !ended; i++) {
 		ended = waitpid(q->pid, &status, WNOHANG) == q->pid;
 		if (!ended)
 			poll(NULL, 0, 20);

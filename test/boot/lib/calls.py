@@ -17,7 +17,7 @@ CALLS = {
 
 def record(out, tracer, lines, level="6"):
     """Trace the lines on the demo kernel, all functions; the events."""
-    cmd = [FATHOM, "record", "--qemu", kernel_file(level), "-e", "sched:sched_switch", "-a", "trace_mib=160", "-m", "512", "-t", "100",
+    cmd = [FATHOM, "record", "--qemu", kernel_file(level), "-e", "sched:sched_switch", "-a", "trace_mib=160", "-m", "512", "-t", "400",
            "--via", "memory", "-o", out, "-r", "echo 0 > tracing_on", "-r", f"echo {tracer} > current_tracer", "-r", "echo 1 > tracing_on"]
     for line in lines:
         cmd += ["-r", line]

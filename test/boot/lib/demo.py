@@ -54,10 +54,15 @@ def trace_line(path):
     return ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", *MACHINE.line]
 
 
-class Demo:
-    """One run of the kernel. The console is a pipe; `extra` goes to QEMU."""
+def icount(shift=1):
+    """Instructions of 2^shift ns are the clock: what else this machine does costs the guest no time. One CPU after the other runs, though."""
+    return ["-icount", f"shift={shift},sleep=off"]
 
-    def __init__(self, smp=1, level=6, sh=None, extra=(), options="", timeout=60, kernel=None):
+
+class Demo:
+    """One run of the kernel. The console is a pipe; `extra` goes to QEMU. `timeout` is against a hang only."""
+
+    def __init__(self, smp=1, level=6, sh=None, extra=(), options="", timeout=400, kernel=None):
         cmd = [MACHINE.qemu, *MACHINE.args, "-m", "256M", "-smp", str(smp), "-display", "none", "-no-reboot", "-net", "none",
                "-kernel", kernel or kernel_file(level), "-serial", "stdio"]
         if not any("id=trace" in e for e in extra):
@@ -176,7 +181,7 @@ EXIT_OK = 33      # isa-debug-exit with 0x10
 EXIT_PANIC = 67   # with 0x21
 
 
-def record(output, runs, smp=4, extra=(), timeout=120):
+def record(output, runs, smp=4, extra=(), timeout=400):
     """fathom record --qemu demo --json; the counters, or None with what went wrong printed."""
     cmd = [FATHOM, "record", "--qemu", NAME, "--json", "-o", output, "-s", str(smp),
            "-t", str(timeout - 10), "-c", output + ".console"]
