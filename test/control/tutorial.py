@@ -151,7 +151,7 @@ def main():
     if why:
         print(f"skip tutorial: {why}")
         return 0
-    kernel = Kernel(smp=2, seconds=200)
+    kernel = Kernel(smp=2)
     try:
         check("boots", kernel.up, kernel.demo.text()[-300:])
         said = directories(kernel.demo)
