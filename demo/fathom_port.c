@@ -14,7 +14,7 @@
 
 #define LINE_TICK_NS 10000000 /* how long a waiting read of the host may go unnoticed */
 
-#if LEVEL >= 1 /* export: a task answers the host on the second serial port */
+#if LEVEL >= 1 /* export: a task answers the host on the trace line */
 static void line_send(void *port, const void *data, size_t bytes)
 {
 	serial_write((int)(uintptr_t)port, data, bytes);

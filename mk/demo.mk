@@ -15,15 +15,15 @@ DEMO_USER_x86_64  := -mgeneral-regs-only
 DEMO_RAM_x86_64   := 0
 DEMO_SITES_x86_64 := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
 DEMO_SITES_x86_64_entry := -fpatchable-function-entry=5 -fno-ipa-ra
-DEMO_LINE_x86_64  := -serial chardev:trace
+DEMO_VIRTIO       := virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2
+DEMO_LINE_x86_64  := -device $(DEMO_VIRTIO) -device virtserialport,chardev=trace
 DEMO_QEMU_x86_64  := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -device isa-debug-exit,iobase=0xf4,iosize=4
 DEMO_ARCH_riscv64 := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax
 DEMO_USER_riscv64 := $(DEMO_ARCH_riscv64)
 DEMO_RAM_riscv64  := 0x80000000
 DEMO_SITES_riscv64 := -fpatchable-function-entry=4 -falign-functions=4 -fno-ipa-ra
-# The machine has one UART; the trace line is another one behind PCI.
 DEMO_QEMU_riscv64 := qemu-system-riscv64 -machine virt
-DEMO_LINE_riscv64 := -device pci-serial,addr=1,chardev=trace
+DEMO_LINE_riscv64 := -device $(DEMO_VIRTIO),addr=1 -device virtserialport,chardev=trace
 DEMO_ARCH_aarch64 := -mgeneral-regs-only -mno-outline-atomics -mno-omit-leaf-frame-pointer
 DEMO_USER_aarch64 := $(DEMO_ARCH_aarch64)
 DEMO_RAM_aarch64  := 0x40000000

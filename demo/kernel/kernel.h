@@ -43,6 +43,14 @@ uint64_t clock_ns(void);
 void delay_us(uint32_t us);
 extern uint64_t clock_hz; /* of clock_counter() */
 
+/* virtio.c: the trace line, if the machine has a virtio console. */
+void virtio_init(void);
+int virtio_is_line(void);
+uint32_t virtio_irq(void);			 /* as a BIOS has set it */
+void virtio_put(const void *data, size_t bytes); /* waits until they are taken */
+void virtio_ack(void);				 /* its interrupt has come */
+int virtio_get(void);				 /* the next byte that has come, or -1 */
+
 /* serial.c: port 0 is the console, port 1 the trace line. */
 void serial_write(int port, const void *data, size_t bytes);
 int serial_get(int port); /* the next byte; waits in the scheduler's way */

@@ -50,7 +50,13 @@ int irq_send_nmi(uint32_t cpu); /* -ENOSYS: this architecture has none */
 int irq_nmi_timer(
 	uint32_t us); /* an NMI to every CPU, that often; 0: no more. -EINVAL: too often */
 
-/* uart.c: port 0 is the console, port 1 the trace line. */
+/* pci.c: 32-bit words of configuration space, by slot of bus 0; I/O ports, of 1, 2 or 4 bytes. */
+uint32_t pci_config(uint32_t slot, uint32_t reg);
+void pci_set_config(uint32_t slot, uint32_t reg, uint32_t v);
+uint32_t port_in(uint32_t port, int bytes);
+void port_out(uint32_t port, int bytes, uint32_t v);
+
+/* uart.c: port 0 is the console, port 1 the trace line of a machine that has no virtio console. */
 void uart_init(void);
 void uart_put(int port, const uint8_t *data, size_t bytes); /* waits until they are taken */
 int uart_get(int port);					    /* the next byte that has come, or -1 */

@@ -44,7 +44,9 @@ void kernel_main(uint64_t handed_over)
 	port_init(machine.nr_cpus); /*  8. the tracer: events may fire from here on */
 	smp_init();		    /*  9. the other CPUs idle too */
 	vm_protect_kernel();	    /* 10. text is read-only from here on */
-	irq_init_devices();	    /* 11. devices may interrupt */
+	virtio_init();		    /* 11. the trace line's device */
+	irq_init_devices();	    /*     and devices may interrupt */
+	serial_interrupt(1);	    /*     one that did so before is heard now */
 	irq_timer_start();	    /* 12. time slices */
 	port_start();		    /* 13. the trace line */
 	sample_init();		    /*     and the sampler */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serial.c -- two ports, the console and the trace line. Output polls; input comes by interrupt into a queue. */
+/* serial.c -- two ports, the console and the trace line: UARTs, or a virtio console. Output polls; input comes by interrupt into a queue. */
 #include "kernel.h"
 #include "lock.h"
 #include "machine.h"
@@ -19,16 +19,21 @@ static struct port ports[2];
 
 void serial_write(int port, const void *data, size_t bytes)
 {
-	uart_put(port, data, bytes);
+	if (port && virtio_is_line())
+		virtio_put(data, bytes);
+	else
+		uart_put(port, data, bytes);
 }
 
 void serial_interrupt(int port)
 {
 	struct port *p = &ports[port];
 	uint64_t flags = lock(&p->lock);
-	int byte;
+	int virtio = port && virtio_is_line(), byte;
 
-	while ((byte = uart_get(port)) >= 0) {
+	if (virtio)
+		virtio_ack();
+	while ((byte = virtio ? virtio_get() : uart_get(port)) >= 0) {
 		if (p->head - p->tail < QUEUE)
 			p->queue[p->head++ % QUEUE] = (uint8_t)byte;
 		else

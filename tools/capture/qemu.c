@@ -19,32 +19,41 @@
 
 #define CONSOLE_MAX (64u << 20) /* a kernel that prints for ever must not eat the host */
 
-/* A machine that the kernel's ELF file is for, with an exit that leaves QEMU and a second serial port, the chardev `trace`. */
+/* A machine that the kernel's ELF file is for, with an exit that leaves QEMU; its trace line is the chardev `trace`. */
 struct machine {
 	uint16_t elf;
 	const char *program, *package;
-	uint64_t ram; /* where its memory begins */
+	uint64_t ram;			/* where its memory begins */
+	const char *virtio, *serial[2]; /* the two ways to have that line */
 	const char *args[10];
 };
+
+/* Its legacy interface is the one that a small kernel can drive in a hundred lines. */
+#define VIRTIO "virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2"
 
 static const struct machine machines[] = {
 	{EM_X86_64,
 	 "qemu-system-x86_64",
 	 "qemu-system-x86",
 	 0,
+	 VIRTIO,
+	 {"-serial", "chardev:trace"},
 	 {"-machine", "pc,accel=tcg", "-cpu", "qemu64", "-device",
-	  "isa-debug-exit,iobase=0xf4,iosize=4", "-serial", "chardev:trace"}},
+	  "isa-debug-exit,iobase=0xf4,iosize=4"}},
 	{EM_RISCV,
 	 "qemu-system-riscv64",
 	 "qemu-system-misc",
 	 0x80000000,
-	 {"-machine", "virt", "-device", "pci-serial,addr=1,chardev=trace"}},
+	 VIRTIO ",addr=1",
+	 {"-device", "pci-serial,addr=1,chardev=trace"},
+	 {"-machine", "virt"}},
 	{EM_AARCH64,
 	 "qemu-system-aarch64",
 	 "qemu-system-arm",
 	 0x40000000,
-	 {"-machine", "virt,gic-version=3,highmem=off", "-cpu", "cortex-a57", "-semihosting",
-	  "-device", "pci-serial,addr=1,chardev=trace"}},
+	 VIRTIO ",addr=1",
+	 {"-device", "pci-serial,addr=1,chardev=trace"},
+	 {"-machine", "virt,gic-version=3,highmem=off", "-cpu", "cortex-a57", "-semihosting"}},
 };
 
 /* By the kernel's file; one that is no ELF file is left to QEMU for a PC to complain about. */
@@ -84,6 +93,15 @@ static void run_child(const struct qemu_options *o, int console, int trace, int 
 		n++;
 	for (int i = 0; m->args[i]; i++)
 		argv[n++] = m->args[i];
+	if (o->serial) {
+		argv[n++] = m->serial[0];
+		argv[n++] = m->serial[1];
+	} else {
+		argv[n++] = "-device";
+		argv[n++] = m->virtio;
+		argv[n++] = "-device";
+		argv[n++] = "virtserialport,chardev=trace";
+	}
 	if (o->append) {
 		argv[n++] = "-append";
 		argv[n++] = o->append;

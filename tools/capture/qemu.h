@@ -23,6 +23,7 @@ struct qemu_options {
 	const char *kernel;
 	const char *append; /* kernel command line or NULL */
 	unsigned smp, memory_mib;
+	bool serial; /* the trace line is a serial port, not a virtio console */
 };
 
 /* 0, or -1 with a message. */

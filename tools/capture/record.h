@@ -41,6 +41,7 @@ struct record_options {
 	/* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
 	unsigned seconds;
 	bool json, help;
+	bool by_serial; /* QEMU: the trace line is the second serial port */
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
 	struct record_live *live; /* somebody watches; NULL: nobody */
 };

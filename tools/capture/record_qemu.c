@@ -241,7 +241,10 @@ static int start(struct session *s)
 	if (err == -EINTR)
 		return err;
 	if (err)
-		return fail(s, "the kernel does not answer on the trace line");
+		return fail(s, s->o->by_serial
+				       ? "the kernel does not answer on its second serial port"
+				       : "the kernel does not answer on the virtio console (--via "
+					 "serial: on its second serial port)");
 	if (!s->o->by_memory) {
 		err = link_formats(&s->l, s->c, nr_events);
 		if (err)
@@ -299,7 +302,7 @@ int record_qemu(const struct record_options *o, struct capture *c, struct record
 {
 	struct session s = {
 		.o = o, .c = c, .r = r, .q = {.log_path = o->console}, .end = now_s() + o->seconds};
-	struct qemu_options qo = {o->kernel, o->append, o->smp, o->memory_mib};
+	struct qemu_options qo = {o->kernel, o->append, o->smp, o->memory_mib, o->by_serial};
 
 	if (qemu_start(&s.q, &qo))
 		return -1;

@@ -155,8 +155,9 @@ static const struct option_spec own[] = {
 	{"console", 'c', "FILE", "QEMU: write the console output here", OPTION_STRING, &o.console,
 	 NULL},
 	{"via", 0, "WAY",
-	 "QEMU: pages over the serial `line`, or out of the guest's `memory` (line)", OPTION_STRING,
-	 &via, NULL},
+	 "QEMU: pages over a `virtio` console, over the second `serial` port, or out of the "
+	 "guest's `memory` (virtio)",
+	 OPTION_STRING, &via, NULL},
 	{0},
 };
 
@@ -208,8 +209,9 @@ static bool sensible(void)
 			"COMMAND";
 	else if (o.only_command && !o.command)
 		wrong = "-F wants a COMMAND";
-	else if (via && strcmp(via, "line") != 0 && strcmp(via, "memory") != 0)
-		wrong = "--via is `line` or `memory`";
+	else if (via && strcmp(via, "virtio") != 0 && strcmp(via, "serial") != 0 &&
+		 strcmp(via, "memory") != 0)
+		wrong = "--via is `virtio`, `serial` or `memory`";
 	if (wrong)
 		diag_error("record: %s", wrong);
 	return !wrong;
@@ -379,6 +381,7 @@ static bool take_numbers(void)
 	o.seconds = (unsigned)seconds;
 	o.smp = (unsigned)smp;
 	o.memory_mib = (unsigned)memory_mib;
+	o.by_serial = via && !strcmp(via, "serial");
 	o.by_memory = via && !strcmp(via, "memory");
 	return true;
 }

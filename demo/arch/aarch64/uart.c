@@ -32,7 +32,7 @@ void uart_init(void)
 {
 	PL011(PL011_CONTROL) = ON;
 	PL011(PL011_IRQS) = ON_INPUT;
-	if (virt_pci_serial(PHYS_BASE + DEV_ECAM)) {
+	if (virt_pci_serial()) {
 		line = PHYS_BASE + DEV_PCI_IO + PCI_SERIAL_PORT;
 		uart16550_init(line);
 	}

@@ -21,7 +21,7 @@ static uintptr_t ports[2] = {PHYS_BASE + DEV_UART};
 void uart_init(void)
 {
 	uart16550_init(ports[0]);
-	if (virt_pci_serial(PHYS_BASE + DEV_ECAM)) {
+	if (virt_pci_serial()) {
 		ports[1] = PHYS_BASE + DEV_PCI_IO + PCI_SERIAL_PORT;
 		uart16550_init(ports[1]);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* virt.h -- what QEMU's `virt` machines of aarch64 and riscv64 share: a device tree, and a serial port behind PCI. */
+/* virt.h -- what QEMU's `virt` machines of aarch64 and riscv64 share: a device tree, and PCI. */
 #ifndef DEMO_VIRT_H
 #define DEMO_VIRT_H
 
@@ -19,6 +19,6 @@ void virt_read_tree(const void *tree, struct virt_facts *facts);
 
 /* pci.c: `-device pci-serial,addr=1` at an I/O port of our choice; 1 if it is there. */
 #define PCI_SERIAL_PORT 0x1000
-int virt_pci_serial(uintptr_t ecam);
+int virt_pci_serial(void);
 
 #endif

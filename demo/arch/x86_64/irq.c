@@ -31,6 +31,7 @@ enum {
 #define ICR_ASSERT  0x4000u
 #define PERIODIC    0x20000u
 #define MASKED	    0x10000u
+#define LEVEL_IRQ   0x8000u
 
 static uint32_t timer_ticks; /* timer counts in one tick of ours; measured once by CPU 0 */
 
@@ -122,7 +123,10 @@ static void ioapic_route(uint32_t line, uint32_t how, uint32_t cpu)
 
 void irq_init_devices(void)
 {
-	ioapic_route(3, VEC_SERIAL1, 0);
+	if (virtio_is_line())
+		ioapic_route(virtio_irq(), VEC_SERIAL1 | LEVEL_IRQ, 0);
+	else
+		ioapic_route(3, VEC_SERIAL1, 0);
 	ioapic_route(4, VEC_SERIAL0, 0);
 }
 
