@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CONTROL_MS \
+	300000 /* all of a guest's memory may take this long on a busy machine; a QEMU that ended is noticed at once */
 #define CONSOLE_MAX (64u << 20) /* a kernel that prints for ever must not eat the host */
 
 /* A machine that the kernel's ELF file is for, with an exit that leaves QEMU; its trace line is the chardev `trace`. */
@@ -242,7 +244,7 @@ static int control_answer(struct qemu *q)
 
 	for (;;) {
 		struct pollfd pfd = {.fd = q->control, .events = POLLIN};
-		int ready = poll(&pfd, 1, 20000);
+		int ready = poll(&pfd, 1, CONTROL_MS);
 		ssize_t n = ready > 0 ? read(q->control, buf + have, sizeof(buf) - 1 - have) : -1;
 
 		if (n <= 0)
