@@ -12,7 +12,7 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from checks import FATHOM, check, done
 
-MEMORY, SECONDS = 1 << 30, 2  # address space of a run, and its time on a CPU
+MEMORY, SECONDS = 1 << 30, 20  # address space of a run, and its time on a CPU: 1 is usual, 80 and more what a file asks for
 HEADER_INFO, FTRACE_EVENTS, EVENT_FORMATS, BUFFER, BUFFER_TEXT, DONE = 16, 17, 18, 3, 22, 0
 LINE = "            bash-57      [001] d..2.    12.345678: my_event: "
 

@@ -37,7 +37,7 @@ def difference(got, want, option):
 
 
 def output(*cmd):
-    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=120).stdout
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=300).stdout
 
 
 def main():

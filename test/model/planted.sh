@@ -3,7 +3,7 @@
 # slow
 cd "$(dirname "$0")/../.." || exit 1
 test/model/plant --list | while IFS=$'\t' read -r name scenario what; do
-	if out=$(timeout 100 "build/test/plant/$name/model" "$scenario"); then
+	if out=$(timeout 600 "build/test/plant/$name/model" "$scenario"); then
 		echo "not ok planted_$name: $scenario does not see that $what"
 	elif grep -q "^not ok model_$scenario:" <<<"$out"; then
 		echo "ok planted_$name ($scenario sees that $what)"

@@ -53,7 +53,7 @@ cd "$out/trees/kernel" || exit 1
 if command -v riscv64-linux-gnu-gcc >/dev/null && command -v qemu-system-riscv64 >/dev/null; then
 	MAKEFLAGS= make -s FATHOM="$(pkg-config --variable=amalgamation fathom)" >"$out/log" 2>&1
 	result $? install_kernel "$(grep -m1 error "$out/log")"
-	said=$(timeout 60 qemu-system-riscv64 -M virt -bios none -display none -serial stdio -monitor none -kernel kernel.elf </dev/null 2>&1)
+	said=$(timeout 300 qemu-system-riscv64 -M virt -bios none -display none -serial stdio -monitor none -kernel kernel.elf </dev/null 2>&1)
 	[ "$(grep -cE 'square <-squares|squares <-' <<<"$said")" = 6 ] && grep -q 'work: round=2 sum=5' <<<"$said" &&
 		grep -q 'sched_switch: prev_comm=kernel' <<<"$said" && grep -q 'done after 3 rounds' <<<"$said" && grep -q '^end' <<<"$said"
 	result $? install_kernel_boots "it says: $(head -3 <<<"$said")"

@@ -23,7 +23,7 @@ for fp in 0 1; do
 		xargs -P2 -L1 sh -c "$cc ${flags//$'\n'/ } -DFATHOM_SAVE_FP=$fp -c \$0 -o \$1" 2>$out/$name.log &&
 		$cc -nostdlib -static -Wl,--build-id=none -Wl,-T,test/port/riscv64/boot.lds $out/$name/*.o -o $out/$name.elf 2>>$out/$name.log ||
 		{ echo "not ok riscv64_fp_$name: $(grep -m1 -E 'error|undefined' $out/$name.log)"; rc=1; continue; }
-	said=$(timeout 60 qemu-system-riscv64 -M virt -bios none -display none -serial stdio -monitor none -kernel $out/$name.elf </dev/null 2>&1)
+	said=$(timeout 300 qemu-system-riscv64 -M virt -bios none -display none -serial stdio -monitor none -kernel $out/$name.elf </dev/null 2>&1)
 	if [ "$said" = traced ]; then echo "ok riscv64_fp_$name"; else
 		echo "not ok riscv64_fp_$name: it says \"$said\""
 		rc=1

@@ -11,7 +11,7 @@ for arch in aarch64 riscv64; do
 		echo "skip torture_$arch: package qemu-user-static missing"
 		continue
 	fi
-	timeout 100 "$qemu" build/test/torture-$arch/torture 400000 | rename $arch
+	timeout 600 "$qemu" build/test/torture-$arch/torture 400000 | rename $arch
 done
 if build/test/plant/plain-tail/stepping 200 | grep -q '^not ok stepping_write_write'; then
 	echo "ok stepping_control (a plain store of the tail is found)"

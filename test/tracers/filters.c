@@ -631,7 +631,7 @@ TEST(profile_of_own_time)
 	clean();
 }
 
-/* 1 ms and 3 ms beside two calls of no time: n * sum of squares - square of sums, by n (n - 1). */
+/* Two calls, of 1 ms and of 3 ms: n * sum of squares - square of sums, by n (n - 1). */
 TEST(profile_of_spread)
 {
 	uintptr_t ip = (uintptr_t)ret_leaf;
@@ -641,7 +641,8 @@ TEST(profile_of_spread)
 		ip++;
 	filter("ret_leaf");
 	CHECK_EQ(fathom_profile_set(1), 0);
-	ret_leaf(1), ret_leaf(1);
+	fathom_profile_enter((uint32_t)fathom_site_find(ip));
+	fathom_profile_enter((uint32_t)fathom_site_find(ip));
 	fathom_profile_leave(ip, 1000000, 1000000);
 	fathom_profile_leave(ip, 3000000, 3000000);
 	CHECK_EQ(fathom_profile_set(0), 0);

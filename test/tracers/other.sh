@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 export TOGGLES=200 # an emulator translates the text again after each
 run() { # NAME [QEMU [TEST...]]
 	for t in ${3:-graph instrument}; do
-		timeout 400 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
+		timeout 1200 ${2:+"$2"} build/test/tracers-$1/$t | sed -E "s/^(ok|not ok) /\1 tracers_$1_/"
 		[ "${PIPESTATUS[0]}" = 0 ] || echo "not ok tracers_$1_$t: exit code"
 	done
 }

@@ -90,7 +90,7 @@ def browse(form, width=1220):
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          f"--user-data-dir={work}/profile", f"--window-size={width},500", "--dump-dom", f"file://{path}"],
-        capture_output=True, text=True, timeout=120).stdout
+        capture_output=True, text=True, timeout=300).stdout
     m = re.search(r'id="result"[^>]*>(.*?)</desc>', dom, re.S)
     if not m:
         return None

@@ -86,11 +86,11 @@ class View:
         self.url = self.p.stdout.readline().strip()
 
     def news(self, lanes=0, names=0, since=0):
-        return json.load(urllib.request.urlopen(f"{self.url}news?lanes={lanes}&names={names}&since={since}", timeout=60))
+        return json.load(urllib.request.urlopen(f"{self.url}news?lanes={lanes}&names={names}&since={since}", timeout=300))
 
     def end(self):
         self.p.send_signal(signal.SIGINT)
-        out, err = self.p.communicate(timeout=60)
+        out, err = self.p.communicate(timeout=300)
         return self.p.returncode, err
 
 
@@ -183,7 +183,7 @@ v.end()
 check("what_was_switched_on_is_off", subprocess.run([FATHOM, "fs", target.target, "cat", "set_event"], capture_output=True, text=True).stdout == "", "")
 
 # top
-r = subprocess.run([FATHOM, "top", target.target, "-n", "2", "-s", "switches"], capture_output=True, text=True, timeout=60)
+r = subprocess.run([FATHOM, "top", target.target, "-n", "2", "-s", "switches"], capture_output=True, text=True, timeout=300)
 pictures = r.stdout.strip().split("\n\n")
 switches = [[int(l.split()[4]) for l in p.splitlines()[4:]] for p in pictures]
 check("top_prints", r.returncode == 0 and len(pictures) == 2 and all(s and s == sorted(s, reverse=True) for s in switches), r)
@@ -199,7 +199,7 @@ check("top_of_a_file_is_refused", r.returncode == 2 and "not a live target" in r
 r = subprocess.run([FATHOM, "view", "--no-browser", target.target, "--cpu", "0"], capture_output=True, text=True)
 check("a_choice_of_a_target_is_refused", r.returncode == 2 and "are for a trace" in r.stderr, r)
 target.kill()
-r = subprocess.run([FATHOM, "view", "--no-browser", "unix:/nowhere/line"], capture_output=True, text=True, timeout=60)
+r = subprocess.run([FATHOM, "view", "--no-browser", "unix:/nowhere/line"], capture_output=True, text=True, timeout=300)
 check("no_target_is_said", r.returncode == 1 and "cannot connect" in r.stderr, r)
 subprocess.run(["rm", "-rf", work], check=True)
 done()

@@ -33,7 +33,7 @@ class Server:
         self.port, self.token = (int(m[1]), m[2]) if m else (0, "")
 
     def get(self, path, method="GET", **headers):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         c.putrequest(method, path, skip_host="Host" in headers)
         for k, v in headers.items():
             c.putheader(k.replace("_", "-"), v)
