@@ -190,7 +190,7 @@ def live(target, d):
     check = Checks("trace_cmd_live")
     dat = d + ".live"
     rc, out, err = run(FATHOM, "mount", target, d, "trace-cmd", "record", "-b", "16", "-p", "function", "-o", dat,
-                       *until_recorded(dat + ".cpu*", 20 * 4096 * 8))
+                       *until_recorded(dat + ".cpu*", 14 * 4096 * 8))
     calls = re.findall(r"\[(\d+)\].* \d+\.\d+: function:", cmd("report", "-i", dat)[1])
     most = max((calls.count(c) for c in set(calls)), default=0)
     check("record", rc == 0 and most > 8 * 4096 // 16, (rc, len(calls), most, out + err))  # a call takes 16 bytes and more

@@ -19,7 +19,7 @@ class Browser:
         os.set_inheritable(from_child, True)
         # Chromium reads commands from descriptor 3 and answers on 4.
         self.child = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{to_child} 4>&{from_child}', "-", CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+            ["bash", "-c", f'exec "$@" 3<&{to_child} 4>&{from_child}', "-", CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--remote-debugging-pipe", f"--user-data-dir={self.dir}", f"--window-size={width},{height}", "--hide-scrollbars", "--no-first-run",
              "about:blank"], pass_fds=(to_child, from_child), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_child)

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#define PATH	"/tmp/fathom_tools_scan.dat"
+#define PATH	"build/test/tools_scan.dat"
 #define NR	60000u
 #define CPUS	3
 #define TYPES	4
