@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/link.h"
 #include "capture/p9.h"
 #include "capture/record.h"
 #include "decode/source.h"
@@ -340,6 +341,44 @@ TEST(p9_patience_is_the_clients_own_time)
 	CHECK_EQ(p9_stat(c, "x", &st), -ENOENT);
 	CHECK(!p9_is_dead(c));
 	p9_close(c);
+	pthread_join(thread, NULL);
+	close(pair[1]);
+}
+
+/* ---- a slow line ---- */
+
+#define PIECE_US 100000
+
+/* An answer that takes more than three seconds, a byte at a time. */
+static void *answer_slowly(void *arg)
+{
+	uint8_t request[WIRE_FRAME_BYTES(0)], answer[WIRE_FRAME_BYTES(12)] = {0};
+	int fd = *(int *)arg;
+
+	if (p9_target_take(fd, request, sizeof(request)))
+		return NULL;
+	fathom_frame_seal(answer, WIRE_FRAME_STATS | WIRE_FRAME_ANSWER, 1, 0, 12);
+	for (size_t i = 0; i < sizeof(answer) && send(fd, answer + i, 1, MSG_NOSIGNAL) == 1; i++)
+		usleep(PIECE_US);
+	return NULL;
+}
+
+/* What is on its way is not asked for again: that would come on top of it. */
+TEST(line_that_is_slow)
+{
+	static struct link l;
+	struct wire_frame f;
+	pthread_t thread;
+	int pair[2];
+
+	REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	REQUIRE(!pthread_create(&thread, NULL, answer_slowly, &pair[1]));
+	l = (struct link){.fd = pair[0]};
+	fcntl(l.fd, F_SETFL, O_NONBLOCK);
+	CHECK_EQ(link_ask(&l, WIRE_FRAME_STATS, 0, NULL, 0, &f), 0);
+	CHECK_EQ(l.resent, 0);
+	CHECK_EQ(f.bytes, 12);
+	close(pair[0]);
 	pthread_join(thread, NULL);
 	close(pair[1]);
 }

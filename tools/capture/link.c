@@ -14,10 +14,13 @@
 #include <unistd.h>
 
 #define TRIES	   15	/* switching all events of 8 CPUs on a busy host takes seconds */
-#define TIMEOUT_MS 2000 /* a page takes 10 ms on QEMU's line, 400 ms at 115200 baud */
+#define TIMEOUT_MS 2000 /* of silence; a page takes 10 ms on QEMU's line, 400 ms at 115200 baud */
 
-/* Bytes from the line, at most until `end`. The other fd is served meanwhile. 1: frame; 0: time is up. */
-static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
+/*
+ * Bytes from the line, at most until *end. While they come that is put off, up to `most`: to ask again for what is on its way
+ * would only make a slow line slower. The other fd is served meanwhile. 1: frame; 0: time is up.
+ */
+static int wait_frame(struct link *l, int64_t *end, int64_t most, struct wire_frame *out)
 {
 	for (;;) {
 		while (l->at < l->have || l->in.done) {
@@ -31,16 +34,17 @@ static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
 		}
 		if (stop_at_once() || (stop_signal() && !l->hurry))
 			return -EINTR;
-		int64_t left = end - io_now_ms();
+		int64_t now = io_now_ms(), left = *end - now;
 		struct pollfd pfd[2] = {{.fd = l->fd, .events = POLLIN},
 					{.fd = l->other_fd, .events = POLLIN}};
 
-		if (left <= 0)
-			return 0;
-		if (poll(pfd, l->other ? 2 : 1, (int)left) < 0 && errno != EINTR)
+		/* Even then it is looked at: we may have been stopped ourselves. */
+		if (poll(pfd, l->other ? 2 : 1, left > 0 ? (int)left : 0) < 0 && errno != EINTR)
 			return -errno;
 		if (l->other && pfd[1].revents)
 			l->other(l->other_arg);
+		if (!pfd[0].revents && left <= 0)
+			return 0;
 		if (!pfd[0].revents)
 			continue;
 		ssize_t n = read(l->fd, l->buf, sizeof(l->buf));
@@ -51,6 +55,8 @@ static int wait_frame(struct link *l, int64_t end, struct wire_frame *out)
 			return -EPIPE;
 		l->at = 0;
 		l->have = (size_t)n;
+		if (now + TIMEOUT_MS > *end)
+			*end = now + TIMEOUT_MS < most ? now + TIMEOUT_MS : most;
 	}
 }
 
@@ -67,6 +73,8 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 		memcpy(out + WIRE_FRAME_HEADER, payload, bytes);
 	uint32_t n = fathom_frame_seal(out, type, ++l->number, arg, bytes);
 
+	int64_t most = l->end_ms ? l->end_ms : io_now_ms() + TRIES * TIMEOUT_MS;
+
 	for (int i = 0; i < TRIES && (!l->end_ms || io_now_ms() < l->end_ms); i++) {
 		int64_t end = io_now_ms() + TIMEOUT_MS;
 
@@ -75,7 +83,7 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 		int got = io_write_all(l->fd, out, n, TIMEOUT_MS) ? 0 : -EPIPE;
 
 		l->resent += i > 0;
-		while (!got && (got = wait_frame(l, end, answer)) > 0) {
+		while (!got && (got = wait_frame(l, &end, most, answer)) > 0) {
 			if (answer->number == l->number &&
 			    answer->type == (type | WIRE_FRAME_ANSWER))
 				return (int32_t)answer->arg < 0 ? (int32_t)answer->arg : 0;
