@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_programs.c -- programs in the library: maps under threads and signals, the ring, images that are wrong. */
+/* trace_programs.c -- programs in the library: maps under threads and signals, the ring. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "fathom/fs.h"
 #include "fathom/trace.h"
 #include "fathom_port.h"
-#include "programs/programs.h"
+#include "programs/maps.h"
 
 #define NR_THREADS 4
 #define ROUNDS	   20000u
@@ -167,8 +167,13 @@ TEST(a_full_map_counts_what_it_drops)
 		fathom_map_add(shared, &key, 1, 0);
 	CHECK_EQ(total(shared, &slots), 16); /* 10 and a half more, as a power of two */
 	CHECK_EQ(shared->dropped, 40 - 16);
+	shared->state[3] = SLOT_TURN; /* nobody's yet */
+	shared->state[4] = SLOT_TURN | SLOT_BUSY;
 	fathom_map_reset(shared, 1);
 	CHECK_EQ(total(shared, &slots), 0);
+	CHECK_EQ(shared->state[3], SLOT_TURN);
+	CHECK_EQ(shared->state[4], SLOT_TURN | SLOT_BUSY); /* its maker is still at it */
+	shared->state[4] = SLOT_DEAD;
 	for (uint64_t key = 100; key < 110; key++)
 		fathom_map_add(shared, &key, 2, 0);
 	CHECK_EQ(total(shared, &slots), 20);
@@ -188,6 +193,127 @@ TEST(an_array_ends)
 	CHECK_EQ(fathom_map_find(shared, &far), -1);
 	CHECK_EQ(fathom_map_update(shared, &last, &value, 0, 0), 0);
 	CHECK(fathom_map_update(shared, &behind, &value, 0, 0) < 0);
+	fathom_exit();
+}
+
+/* M2: a state that was seen before the slot had another owner says nothing about the key that is there now. */
+TEST(a_slot_that_was_given_away_is_not_what_was_seen)
+{
+	uint64_t key = 5, value = 1;
+	struct map_walk w;
+	int32_t slot;
+
+	CHECK(!start());
+	shared = make_map((struct bpf_image_map){
+		.kind = BPF_MAP_HASH, .key_bytes = 8, .value_bytes = 8, .entries = 16});
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 0, 0), 0);
+	slot = fathom_map_find(shared, &key);
+	fathom_map_walk(shared, &key, &w);
+	REQUIRE(fathom_map_next(shared, &w));
+	CHECK_EQ(w.at, slot);
+	CHECK(fathom_map_matches(shared, &w, &key));
+	for (int round = 0; round < 3; round++) {
+		CHECK_EQ(fathom_map_delete(shared, &key), 0);
+		CHECK(!fathom_map_matches(shared, &w, &key));
+		CHECK_EQ(fathom_map_update(shared, &key, &value, 0, 0), 0);
+		CHECK_EQ(fathom_map_find(shared, &key), slot);
+		CHECK(!fathom_map_matches(shared, &w, &key));
+	}
+	fathom_exit();
+}
+
+/* M3: while another context makes the same key in an earlier slot, ours is given back, but not for ever. */
+TEST(two_makers_of_one_key)
+{
+	uint64_t key = 5, value = 1;
+	struct map_walk w;
+	uint32_t first, next;
+
+	CHECK(!start());
+	shared = make_map((struct bpf_image_map){
+		.kind = BPF_MAP_HASH, .key_bytes = 8, .value_bytes = 8, .entries = 16});
+	fathom_map_walk(shared, &key, &w);
+	REQUIRE(fathom_map_next(shared, &w));
+	first = w.at;
+	shared->state[first] = SLOT_TURN | SLOT_BUSY | w.tag;
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 0, 0), 0);
+	REQUIRE(fathom_map_next(shared, &w));
+	next = w.at;
+	CHECK_EQ(fathom_map_find(shared, &key), next);
+	CHECK(shared->state[next] / SLOT_TURN > 100); /* so often it looked */
+	/* The other one is done: the key is there, and no second slot is made. */
+	CHECK_EQ(fathom_map_delete(shared, &key), 0);
+	memcpy(shared->data + (size_t)first * shared->stride, &key, sizeof(key));
+	shared->state[first] = SLOT_TURN | SLOT_LIVE | w.tag;
+	CHECK_EQ(fathom_map_insert(shared, &key, &value), first);
+	CHECK_EQ(shared->dropped, 0);
+	fathom_exit();
+}
+
+TEST(a_map_of_64_MiB_is_the_largest)
+{
+	struct program_map m = {.spec = {.kind = BPF_MAP_ARRAY,
+					 .key_bytes = 4,
+					 .value_bytes = 65536,
+					 .entries = 1025}};
+
+	CHECK(!start());
+	fathom_lock();
+	CHECK_EQ(fathom_map_init(&m), -FATHOM_E2BIG);
+	m.spec.entries = 1024;
+	CHECK_EQ(fathom_map_init(&m), -FATHOM_ENOMEM); /* the pool of this test is smaller */
+	m.spec.entries = 1u << 16;		       /* 2^32 bytes: nothing in 32 bits */
+	CHECK_EQ(fathom_map_init(&m), -FATHOM_E2BIG);
+	fathom_unlock();
+	fathom_exit();
+}
+
+/* Every CPU has its own value, and none of them lies in the next slot. */
+TEST(values_of_each_CPU)
+{
+	uint64_t v;
+
+	CHECK(!start());
+	for (int array = 0; array < 2; array++) {
+		shared = make_map((struct bpf_image_map){.kind = array ? BPF_MAP_PERCPU_ARRAY
+								       : BPF_MAP_PERCPU_HASH,
+							 .key_bytes = 4,
+							 .value_bytes = 12,
+							 .entries = 4});
+		CHECK(shared->copies > 1);
+		for (uint32_t key = 0; key < 4; key++)
+			for (uint32_t cpu = 0; cpu < shared->copies; cpu++)
+				fathom_map_add(shared, &key, key * 100 + cpu + 1, cpu);
+		for (uint32_t key = 0; key < 4; key++)
+			for (uint32_t cpu = 0; cpu < shared->copies; cpu++) {
+				int32_t slot = fathom_map_find(shared, &key);
+
+				REQUIRE(slot >= 0);
+				memcpy(&v, fathom_map_value(shared, (uint32_t)slot, cpu), 8);
+				CHECK_EQ(v, key * 100 + cpu + 1);
+			}
+	}
+	fathom_exit();
+}
+
+TEST(an_update_asks_whether_it_is_there)
+{
+	uint64_t key = 1, value = 2;
+
+	CHECK(!start());
+	shared = make_map((struct bpf_image_map){
+		.kind = BPF_MAP_HASH, .key_bytes = 8, .value_bytes = 8, .entries = 16});
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 2, 0), -FATHOM_ENOENT);
+	CHECK_EQ(fathom_map_find(shared, &key), -1);
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 1, 0), 0);
+	value = 3;
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 1, 0), -FATHOM_EEXIST);
+	memcpy(&value, fathom_map_value(shared, (uint32_t)fathom_map_find(shared, &key), 0), 8);
+	CHECK_EQ(value, 2);
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 2, 0), 0);
+	CHECK_EQ(fathom_map_update(shared, &key, &value, 3, 0), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_map_delete(shared, &key), 0);
+	CHECK_EQ(fathom_map_delete(shared, &key), -FATHOM_ENOENT);
 	fathom_exit();
 }
 
@@ -212,6 +338,12 @@ TEST(numbers_that_are_noted)
 		CHECK_EQ(n.total, 102);
 		CHECK_EQ(n.min, is_signed ? -3 : 0);
 		CHECK_EQ(n.max, is_signed ? 100 : -3);
+		fathom_map_reset(shared, 0);
+		fathom_map_note(shared, "", 50);
+		memcpy(&n, fathom_map_value(shared, (uint32_t)slot, 0), sizeof(n));
+		CHECK_EQ(n.count, 1);
+		CHECK_EQ(n.min, 50);
+		CHECK_EQ(n.max, 50);
 	}
 	for (uint32_t i = 0; i < 64; i++) {
 		CHECK_EQ(bpf_log2_bucket((int64_t)(1ull << i)), i == 63 ? 0 : i + 2);
@@ -243,6 +375,38 @@ static void *emit(void *arg)
 	return (void *)done;
 }
 
+/* Until all of the ring was used many times: each record finds its room empty, and nothing goes over what nobody has read. */
+TEST(the_ring_refuses_what_does_not_fit)
+{
+	static const uint8_t data[11] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+	uint8_t buf[sizeof(struct bpf_emitted) + 16]; /* the last one ends where the ring does */
+	const uint32_t most = sizeof(ring_words) / (sizeof(buf));
+	struct program_ring r = {.bytes = sizeof(ring_words), .words = ring_words};
+	struct bpf_emitted e;
+
+	memset(ring_words, 0, sizeof(ring_words));
+	for (uint32_t round = 1; round <= 20; round++) {
+		for (uint32_t i = 0; i < most; i++)
+			CHECK_EQ(fathom_program_emit(&r, i, round, data, sizeof(data)), 0);
+		CHECK_EQ(fathom_program_emit(&r, 99, round, data, sizeof(data)), -FATHOM_ENOSPC);
+		CHECK_EQ(r.lost, round);
+		for (uint32_t i = 0; i < most; i++) {
+			REQUIRE(fathom_program_take(&r, buf, sizeof(buf)) == (int)sizeof(buf));
+			memcpy(&e, buf, sizeof(e));
+			CHECK_EQ(e.bytes, sizeof(data));
+			CHECK_EQ(e.action, i);
+			CHECK_EQ(e.time, round);
+			CHECK(!memcmp(buf + sizeof(e), data, sizeof(data)));
+		}
+		CHECK_EQ(fathom_program_take(&r, buf, sizeof(buf)), 0);
+		for (uint32_t i = 0; i < sizeof(ring_words) / 8; i++)
+			CHECK_EQ(ring_words[i], 0); /* E2 */
+	}
+	CHECK_EQ(fathom_program_emit(&r, 0, 0, data, sizeof(data)), 0);
+	CHECK_EQ(fathom_program_take(&r, buf, sizeof(buf) - 1), -FATHOM_EINVAL);
+	CHECK_EQ(fathom_program_take(&r, buf, sizeof(buf)), sizeof(buf));
+}
+
 TEST(what_is_emitted_arrives_whole)
 {
 	static uint8_t buf[4096];
@@ -255,11 +419,13 @@ TEST(what_is_emitted_arrives_whole)
 	while (left) {
 		int n = fathom_program_take(&ring, buf, sizeof(buf));
 
+		REQUIRE(n >= 0);
 		for (int at = 0; at < n;) {
 			struct bpf_emitted e;
 
 			memcpy(&e, buf + at, sizeof(e));
 			at += (int)sizeof(e);
+			REQUIRE(e.bytes < 40);
 			for (uint32_t k = 0; k < e.bytes; k++)
 				CHECK_EQ(buf[at + (int)k], e.action);
 			at += (int)((e.bytes + 7) & ~7u);
@@ -275,116 +441,12 @@ TEST(what_is_emitted_arrives_whole)
 			struct bpf_emitted e;
 
 			memcpy(&e, buf + at, sizeof(e));
+			REQUIRE(e.bytes < 40);
 			at += (int)sizeof(e) + (int)((e.bytes + 7) & ~7u);
 		}
 	CHECK_EQ(got, sent);
 	CHECK_EQ(sent + ring.lost, NR_THREADS * ROUNDS);
 	CHECK_EQ(fathom_program_emit(&ring, 0, 0, buf, 5000), -FATHOM_E2BIG);
-}
-
-/* ---- images ---- */
-
-struct image {
-	struct bpf_image head;
-	struct bpf_image_map map;
-	struct bpf_image_part part;
-	struct bpf_insn code[4];
-};
-
-static const struct image good = {
-	.head = {.magic = BPF_IMAGE_MAGIC,
-		 .version = 1,
-		 .nr_maps = 1,
-		 .nr_parts = 1,
-		 .ring_bytes = 256,
-		 .nr_code = 4},
-	.map = {.name = "m",
-		.kind = BPF_MAP_COUNTS,
-		.key_bytes = 8,
-		.value_bytes = 8,
-		.entries = 16},
-	.part = {0, 2, 0, 8},
-	.code = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0}},
-};
-
-static int load(const struct image *image, size_t bytes, size_t step)
-{
-	struct fathom_node node;
-	struct fathom_file f;
-	int err;
-
-	CHECK_EQ(fathom_fs_lookup("programs", &node), 0);
-	CHECK_EQ(fathom_fs_mkdir(&node, "p", 1), 0);
-	CHECK_EQ(fathom_fs_lookup("programs/p/load", &node), 0);
-	err = fathom_fs_open(&f, &node, FATHOM_O_WRONLY);
-	for (size_t at = 0; at < bytes && err >= 0; at += step)
-		err = fathom_fs_write(&f, (const uint8_t *)image + at,
-				      bytes - at < step ? bytes - at : step);
-	fathom_fs_close(&f);
-	return err < 0 ? err : 0;
-}
-
-static void discard(void)
-{
-	struct fathom_node node;
-
-	CHECK_EQ(fathom_fs_lookup("programs/p", &node), 0);
-	CHECK_EQ(fathom_fs_rmdir(&node), 0);
-}
-
-#define WRONG(want, change)                                     \
-	do {                                                    \
-		struct image i = good;                          \
-		change;                                         \
-		CHECK_EQ(load(&i, sizeof(i), sizeof(i)), want); \
-		discard();                                      \
-	} while (0)
-
-TEST(images)
-{
-	char text[4096];
-
-	CHECK(!start());
-	for (size_t step = 1; step < sizeof(good); step += 13) {
-		CHECK_EQ(load(&good, sizeof(good), step), 0);
-		CHECK_EQ(fathom_set("programs/p/run", "0"), 0);
-		CHECK(fathom_get("programs/p/stats", text, sizeof(text)) > 0);
-		CHECK(strstr(text, "loaded: 1\nruns: 1\n") != NULL);
-		CHECK_EQ(fathom_get("programs/p/maps/m", text, sizeof(text)), 0);
-		CHECK_EQ(fathom_set("programs/p/maps/m", "zero"), 0);
-		CHECK_EQ(fathom_set("programs/p/maps/m", "nothing"), -FATHOM_EINVAL);
-		discard();
-	}
-	CHECK_EQ(load(&good, sizeof(good) - 1, sizeof(good)), 0); /* more has to come */
-	CHECK_EQ(fathom_set("programs/p/run", "0"), -FATHOM_EINVAL);
-	discard();
-	WRONG(-FATHOM_EINVAL, i.head.magic = __builtin_bswap32(i.head.magic));
-	WRONG(-FATHOM_EINVAL, i.head.version = 2);
-	WRONG(-FATHOM_EINVAL, i.head.nr_maps = 33);
-	WRONG(-FATHOM_EINVAL, i.head.nr_parts = 0);
-	WRONG(-FATHOM_EINVAL, i.head.nr_code = 1u << 20);
-	WRONG(-FATHOM_EINVAL, i.head.nr_code = 3);
-	WRONG(-FATHOM_EINVAL, i.head.ring_bytes = 100);
-	WRONG(-FATHOM_EINVAL, i.head.ring_bytes = 32);
-	WRONG(-FATHOM_EINVAL, i.map.name[0] = 0);
-	WRONG(-FATHOM_EINVAL, i.map.name[0] = '/');
-	WRONG(-FATHOM_EINVAL, memset(i.map.name, 'x', sizeof(i.map.name)));
-	WRONG(-FATHOM_EINVAL, i.map.kind = BPF_MAP_KINDS);
-	WRONG(-FATHOM_EINVAL, i.map.kind = BPF_MAP_LOG2);
-	WRONG(-FATHOM_EINVAL, i.map.kind = BPF_MAP_ARRAY);
-	WRONG(-FATHOM_EINVAL, (i.map.kind = BPF_MAP_LINEAR, i.map.max = INT64_MAX,
-			       i.map.min = INT64_MIN, i.map.step = 1));
-	WRONG(-FATHOM_EINVAL, i.map.value_bytes = 0);
-	WRONG(-FATHOM_EINVAL, i.map.entries = 0);
-	WRONG(-FATHOM_E2BIG, i.map.entries = 1u << 20);
-	WRONG(-FATHOM_E2BIG, (i.map.key_bytes = 0x80000000, i.map.entries = 0x40000000));
-	WRONG(-FATHOM_EINVAL, i.part.first = 4);
-	WRONG(-FATHOM_EINVAL, i.part.nr = 0xffffffff);
-	WRONG(-FATHOM_EINVAL, i.part.nr = 1);
-	CHECK(fathom_get("error_log", text, sizeof(text)) > 0);
-	CHECK(strstr(text, "part 0, instruction 1") != NULL);
-	CHECK_EQ(fathom_get("programs", text, sizeof(text)), -FATHOM_EISDIR);
-	fathom_exit();
 }
 
 TEST_MAIN
