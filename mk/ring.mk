@@ -36,9 +36,20 @@ $(B)/test/model/model_weak: test/model/model.c $(B)/test/model/weak.o $(RING_SRC
 	$(CC) $(addprefix $(@D)/weak_,model.o ring.o read.o control.o) $(@D)/weak.o -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model_weak
 
+# Hooks of events that come and go, on the same machine; there every access is a place for others to run.
+HOOKS_CFLAGS := -D_GNU_SOURCE -DFATHOM_HOOKS_MAX=2 -fsanitize=thread -Wno-tsan
+$(B)/test/model/weak_steps.o: test/model/weak.c test/model/weak.h
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) -DWEAK_STEPS -c $< -o $@
+$(B)/test/model/hooks: test/model/hooks.c trace/events/hooks.c $(B)/test/model/weak_steps.o $(RING_HDR)
+	$(CC) $(RING_CFLAGS) $(HOOKS_CFLAGS) -c $< -o $@.o
+	$(CC) $@.o $(@D)/weak_steps.o -o $@
+CHECK_FAST_DEPS += $(B)/test/model/hooks
+
 RING_PLANTS := $(shell test/model/plant --list | cut -f1)
 RING_PLANTS_WEAK := $(filter weak-%,$(RING_PLANTS))
-RING_PLANTS_STRONG := $(filter-out weak-%,$(RING_PLANTS))
+RING_PLANTS_HOOKS := $(filter hooks-%,$(RING_PLANTS))
+RING_PLANTS_STRONG := $(filter-out weak-% hooks-%,$(RING_PLANTS))
 $(RING_PLANTS_STRONG:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/model.c $(RING_SRC) $(RING_HDR)
 	@test/model/plant $* $(@D)
 	cd $(@D) && $(CC) $(CSTD) -O1 -D_GNU_SOURCE $(MODEL_CFLAGS) $(PLANT_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
@@ -47,6 +58,10 @@ $(RING_PLANTS_WEAK:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/mod
 	@test/model/plant $* $(@D)
 	cd $(@D) && $(CC) $(CSTD) -O1 -c -D_GNU_SOURCE $(WEAK_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport \
 		$(CURDIR)/test/model/model.c $(RING_SRC) && $(CC) *.o $(CURDIR)/$(B)/test/model/weak.o -o model
+$(RING_PLANTS_HOOKS:%=$(B)/test/plant/%/model): $(B)/test/plant/%/model: test/model/plant test/model/hooks.c trace/events/hooks.c $(B)/test/model/weak_steps.o $(RING_HDR)
+	@test/model/plant $* $(@D)
+	cd $(@D) && $(CC) $(CSTD) -O1 -c $(HOOKS_CFLAGS) -I. -Itrace -Itrace/include -I$(CURDIR)/test/ringport -I$(CURDIR)/test/model \
+		$(CURDIR)/test/model/hooks.c && $(CC) hooks.o $(CURDIR)/$(B)/test/model/weak_steps.o -o model
 $(B)/test/plant/lag-%/model: PLANT_CFLAGS := -DFATHOM_RING_RETRIES=1
 .PHONY: ring-plants
 ring-plants: $(RING_PLANTS:%=$(B)/test/plant/%/model)

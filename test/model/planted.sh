@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# planted.sh -- bugs planted into the ring (test/model/plant) must be found by the model test.
+# planted.sh -- bugs planted into the ring and into hooks (test/model/plant) must be found by the model test.
 # slow
 cd "$(dirname "$0")/../.." || exit 1
 test/model/plant --list | while IFS=$'\t' read -r name scenario what; do

@@ -4,3 +4,4 @@
 cd "$(dirname "$0")/../../build/test/model" || exit 1
 ./model --slow
 ./model_weak --slow
+./hooks --slow

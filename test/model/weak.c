@@ -119,6 +119,19 @@ static int thread_at(const void *p)
 	return is_watched(p) ? weak_thread() : -1;
 }
 
+/* What comes before an access, and must not come in the middle of one. */
+static void step(const void *p)
+{
+#ifdef WEAK_STEPS
+	if (p ? thread_at(p) >= 0 : weak_thread() >= 0) {
+		weak_flush();
+		weak_step(p);
+	}
+#else
+	(void)p;
+#endif
+}
+
 /* The location of an access, and how many bytes of it one location holds; NULL if nobody watches. */
 static struct loc *find(const void *p, uint32_t bytes, uint8_t **at, uint32_t *unit)
 {
@@ -226,10 +239,12 @@ void weak_claim(const void *from, size_t bytes)
 
 static void plain(void *p, uint32_t bytes, int store)
 {
-	int t = thread_at(p);
+	int t;
 	uint8_t *at;
 	uint32_t unit;
 
+	step(p);
+	t = thread_at(p);
 	if (t < 0)
 		return;
 	weak_flush();
@@ -276,12 +291,14 @@ static void saw(int t, const struct message *m, int order)
 
 static uint64_t atomic_load(const void *p, uint32_t bytes, int order)
 {
-	int t = thread_at(p);
 	const struct message *m;
 	struct loc *l;
 	uint8_t *at;
 	uint32_t unit;
+	int t;
 
+	step(p);
+	t = thread_at(p);
 	if (t < 0 || !(l = find(p, bytes, &at, &unit)))
 		return value_at(p, bytes);
 	weak_flush();
@@ -317,6 +334,7 @@ static void atomic_put(void *p, uint32_t bytes, uint64_t v, int order, int rmw)
 
 static void atomic_store(void *p, uint32_t bytes, uint64_t v, int order)
 {
+	step(p);
 	if (thread_at(p) >= 0)
 		weak_flush();
 	atomic_put(p, bytes, v, order, 0);
@@ -344,8 +362,10 @@ static uint64_t atomic_latest(void *p, uint32_t bytes, int order)
 
 static void fence(int order)
 {
-	int t = weak_thread();
+	int t;
 
+	step(NULL);
+	t = weak_thread();
 	if (t < 0)
 		return;
 	weak_flush();
@@ -445,8 +465,12 @@ void __tsan_write_range(void *p, unsigned long n)
 	int __tsan_atomic##bits##_compare_exchange_strong(uint##bits##_t *p, uint##bits##_t *old,  \
 							  uint##bits##_t v, int order, int fails)  \
 	{                                                                                          \
-		uint##bits##_t found = (uint##bits##_t)atomic_latest(p, bits / 8, fails);          \
-		int same = found == *old;                                                          \
+		uint##bits##_t found;                                                              \
+		int same;                                                                          \
+                                                                                                   \
+		step(p);                                                                           \
+		found = (uint##bits##_t)atomic_latest(p, bits / 8, fails);                         \
+		same = found == *old;                                                              \
                                                                                                    \
 		if (same) {                                                                        \
 			atomic_latest(p, bits / 8, order);                                         \
@@ -462,17 +486,19 @@ void __tsan_write_range(void *p, unsigned long n)
 	RMW(bits, fetch_or, (void)0, found | v)                                                    \
 	RMW(bits, fetch_and, (void)0, found &v)
 
-#define RMW(bits, name, unused, result)                                                   \
-	uint##bits##_t __tsan_atomic##bits##_##name(uint##bits##_t *p, uint##bits##_t v,  \
-						    int order);                           \
-	uint##bits##_t __tsan_atomic##bits##_##name(uint##bits##_t *p, uint##bits##_t v,  \
-						    int order)                            \
-	{                                                                                 \
-		uint##bits##_t found = (uint##bits##_t)atomic_latest(p, bits / 8, order); \
-                                                                                          \
-		unused;                                                                   \
-		atomic_put(p, bits / 8, (uint##bits##_t)(result), order, 1);              \
-		return found;                                                             \
+#define RMW(bits, name, unused, result)                                                  \
+	uint##bits##_t __tsan_atomic##bits##_##name(uint##bits##_t *p, uint##bits##_t v, \
+						    int order);                          \
+	uint##bits##_t __tsan_atomic##bits##_##name(uint##bits##_t *p, uint##bits##_t v, \
+						    int order)                           \
+	{                                                                                \
+		uint##bits##_t found;                                                    \
+                                                                                         \
+		step(p);                                                                 \
+		found = (uint##bits##_t)atomic_latest(p, bits / 8, order);               \
+		unused;                                                                  \
+		atomic_put(p, bits / 8, (uint##bits##_t)(result), order, 1);             \
+		return found;                                                            \
 	}
 
 ATOMICS(32)

@@ -11,6 +11,8 @@ uint32_t weak_choose(uint32_t n, const char *point); /* one of n: 0 first */
 int weak_thread(void);				     /* who runs: 0 or 1; -1: nobody looks */
 void weak_failed(const char *what, size_t at);	     /* at: bytes into the watched memory */
 void weak_exchanged(const void *at, uint64_t old, uint64_t put);
+/* Before each access of what is watched, and before each fence (NULL): others may run now. Only if weak.c is built with WEAK_STEPS. */
+void weak_step(const void *at);
 
 /* Memory that both threads use; the first is 4096-aligned from `pages` on, whose words may be seen one by one. */
 void weak_watch(void *memory, size_t bytes, size_t pages);

@@ -112,6 +112,31 @@ TEST(hooks_wait_for_the_walk)
 	CHECK_EQ(wrong, 0);
 }
 
+/* H4: walks that began after the removal, however many and without a gap, do not keep the node. */
+TEST(hooks_do_not_wait_for_later_walks)
+{
+	uint32_t first, in, next;
+
+	start();
+	CHECK_EQ(register_trace_one(on_one, NULL), 0);
+	first = fathom_hooks_enter();
+	CHECK_EQ(unregister_trace_one(on_one, NULL), 0);
+	CHECK_EQ(fathom_hooks_quiet(), 0);
+	in = fathom_hooks_enter();
+	CHECK_EQ(fathom_hooks_quiet(), 0);
+	fathom_hooks_leave(first);
+	for (int i = 0; i < 10; i++) { /* one is always inside */
+		next = fathom_hooks_enter();
+		fathom_hooks_leave(in);
+		in = next;
+		if (fathom_hooks_quiet())
+			break;
+	}
+	CHECK_EQ(fathom_hooks_quiet(), 1);
+	fathom_hooks_leave(in);
+	CHECK_EQ(fathom_hooks_quiet(), 1);
+}
+
 /* On and off again, now of one event, now of the other: what one gives back the other takes. */
 static void toggle(uint32_t round)
 {
