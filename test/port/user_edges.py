@@ -89,6 +89,10 @@ def markers(d):
     text = fathom("report", d + "/marks")
     for name in ("first", "second"):
         check(f"marker_of_{name}", re.search(rf"^ *{name}-[1-9]\d* .*: print: +tracing_mark_write: {name}$", text, re.M), text + r.stderr)
+    with open(d + "/marks", "rb") as f:
+        symbols = re.findall(rb"^([0-9a-f]{8,16}) T (\S+)$", f.read(), re.M)
+    marker = [at for at, name in symbols if name == b"tracing_mark_write"]
+    check("marker_has_one_name", marker and {name for at, name in symbols if at == marker[0]} == {b"tracing_mark_write"}, symbols[:50])
 
 
 def loss(d):

@@ -476,6 +476,20 @@ TEST(memory_that_leads_nowhere)
 	}
 }
 
+/* A beacon with one wrong bit is none, wherever the bit is. */
+TEST(memory_with_a_damaged_beacon)
+{
+	static struct image_make m = {.longs = 8};
+	struct capture c;
+
+	for (size_t at = 0; at < sizeof(struct wire_beacon); at += 5) {
+		image_make(&m);
+		m.bytes[4096 + at] ^= 0x10;
+		CHECK(recover(&m, 0, &c, in_dir("m.dat")) < 0);
+		capture_free(&c);
+	}
+}
+
 /* ARM and RISC-V mark code and data by symbols that are no names. */
 TEST(mapping_symbols_are_no_names)
 {

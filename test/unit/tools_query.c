@@ -255,6 +255,17 @@ static int keeps(const char *text)
 	return rc;
 }
 
+TEST(filter_of_any_length)
+{
+	static char text[16384 + 2];
+
+	memset(text, ' ', sizeof(text) - 1);
+	memcpy(text, "neg == -5", 9);
+	CHECK_EQ(keeps(text), -1);
+	text[16384] = 0;
+	CHECK_EQ(keeps(text), 1);
+}
+
 TEST(filter_language)
 {
 	CHECK_EQ(keeps("neg == -5"), 1);
