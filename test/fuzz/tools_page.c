@@ -111,7 +111,7 @@ static void use(const struct lanes *l)
 	pthread_mutex_destroy(&a.walking);
 }
 
-/* The input is a list of changes: u24 place, u8 length, u8 value; with 0x80 in the length the place is counted from the tables on. */
+/* The input is a list of changes: u24 place, u8 length, u8 value. With 0x80 in the length the place is counted from the chunks on, 0x40: from the lanes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lanes_header h;
@@ -123,12 +123,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(file, base, base_bytes);
 	for (size_t i = 0; i + 5 <= size; i += 5) {
 		size_t at = (data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16);
-		size_t n = data[i + 3] % 9;
+		size_t n = (data[i + 3] & 0x3f) % 9;
 
-		if (data[i + 3] & 0x80) {
-			memcpy(&h, base, sizeof(h));
+		memcpy(&h, base, sizeof(h));
+		if (data[i + 3] & 0x80)
 			at += h.chunks_at;
-		}
+		else if (data[i + 3] & 0x40)
+			at += h.lanes_at;
 		at %= base_bytes;
 		memset(file + at, data[i + 4], n > base_bytes - at ? base_bytes - at : n);
 	}

@@ -195,6 +195,30 @@ TEST(a_program_that_is_gone_has_left_its_memory)
 	fathom_exit();
 }
 
+/* B2: what was retired while a handler is inside belongs to that handler until it leaves. */
+TEST(retired_memory_waits_for_handlers)
+{
+	void *first, *second;
+
+	CHECK(!start());
+	fathom_lock();
+	first = fathom_pool_get(64);
+	REQUIRE(first != NULL);
+	fathom_pool_enter(1);
+	fathom_pool_retire(first);
+	second = fathom_pool_get(64);
+	CHECK(second && second != first);
+	fathom_pool_enter(1); /* an interrupt comes and goes: the one below is still inside */
+	fathom_pool_leave(1);
+	fathom_pool_put(second);
+	second = fathom_pool_get(64);
+	CHECK(second && second != first);
+	fathom_pool_leave(1);
+	CHECK(fathom_pool_get(64) == first);
+	fathom_unlock();
+	fathom_exit();
+}
+
 /* ---- runs ---- */
 
 static struct program loaded;
