@@ -106,6 +106,7 @@ void port_init(uint32_t cpus)
 #endif
 #if LEVEL >= 4
 		.programs = &fathom_programs,
+		.dynamic = &fathom_dynamic,
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
 		.text_map = text_map,
@@ -117,10 +118,9 @@ void port_init(uint32_t cpus)
 		.sync = sync,
 #endif
 	};
-	int err = fathom_init(&config);
+	/* The beacon: a memory image of a dead kernel can be read. */
+	int err = fathom_init(&config) ?: fathom_beacon(0);
 
-	if (!err)
-		err = fathom_beacon(0); /* a memory image of a dead kernel can be read */
 	if (err)
 		panic("tracing does not start: %d", err);
 #if LEVEL >= 6 /* tracing from the command line: it runs before the first task does */

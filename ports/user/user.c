@@ -509,6 +509,7 @@ static int start_tracing(void)
 				  .task_name = user_thread_name,
 				  .task_group = user_thread_group,
 				  .programs = &fathom_programs,
+				  .dynamic = &fathom_dynamic,
 				  .release = "process"};
 	int err = reserve_memory(&c);
 

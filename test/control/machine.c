@@ -166,10 +166,23 @@ static void machine_woken(int32_t pid, int32_t me, const char *name)
 	fathom_task_switch(&woken, &by);
 }
 
+/* Names of programs that began: when one ends, it may be too late to ask. */
+#define MACHINE_NAMES 1024
+static struct {
+	int32_t pid;
+	char name[16];
+} machine_names[MACHINE_NAMES];
+
+static void machine_name(int32_t pid, const char name[16])
+{
+	machine_names[pid % MACHINE_NAMES].pid = pid;
+	memcpy(machine_names[pid % MACHINE_NAMES].name, name, 16);
+}
+
 /* The kernel tells of every fork, exec and exit on the machine; each becomes an event of the task that did it. */
 static void machine_proc(const struct proc_event *e)
 {
-	int32_t me = fathom_user_tid;
+	int32_t me = fathom_user_tid, prio;
 	char a[16] = "?", b[16] = "?";
 
 	switch (e->what) {
@@ -184,14 +197,20 @@ static void machine_proc(const struct proc_event *e)
 		fathom_user_tid = e->event_data.exec.process_pid;
 		name_of(fathom_user_tid, a);
 		do_execve();
+		machine_name(fathom_user_tid, a);
 		trace_sched_process_exec(a, fathom_user_tid, fathom_user_tid);
-		trace_sched_waking(a, fathom_user_tid,
-				   120 + getpriority(PRIO_PROCESS, (id_t)fathom_user_tid), 0);
+		prio = 120 + getpriority(PRIO_PROCESS, (id_t)fathom_user_tid);
+		trace_sched_waking(a, fathom_user_tid, prio, 0);
+		trace_sched_wakeup(a, fathom_user_tid, prio, 0);
+		trace_sched_switch("watcher", me, 120, 0, a, fathom_user_tid, prio);
 		machine_woken(fathom_user_tid, me, a);
 		break;
 	case PROC_EVENT_EXIT:
 		fathom_user_tid = e->event_data.exit.process_pid;
-		name_of(fathom_user_tid, b);
+		if (machine_names[fathom_user_tid % MACHINE_NAMES].pid == fathom_user_tid)
+			memcpy(b, machine_names[fathom_user_tid % MACHINE_NAMES].name, sizeof(b));
+		else
+			name_of(fathom_user_tid, b);
 		trace_sched_process_exit(b, fathom_user_tid, 120);
 		trace_sched_switch(b, fathom_user_tid, 120, 0x10, "swapper/0", 0, 120);
 		fathom_task_exit(fathom_user_tid);

@@ -148,9 +148,9 @@ TEST(refusals)
 			"hist:keys=next_pid:x=prev_prio:onmatch($x).save(next_comm)"),
 		 -EINVAL);
 	CHECK(strstr(get("error_log"),
-		     "error: Handler doesn't support action\n"
+		     "error: Missing subsystem\n"
 		     "  Command: hist:keys=next_pid:x=prev_prio:onmatch($x).save(next_"
-		     "comm)\n                                          ^\n") != NULL);
+		     "comm)\n                                                  ^\n") != NULL);
 	CHECK_EQ(append(EVENT "trigger", "traceoff if nosuch == 1"), -EINVAL);
 	CHECK(strstr(get("error_log"), "event filter parse error: error: Field not found\n"
 				       "  Command: nosuch == 1\n") != NULL);
@@ -306,7 +306,7 @@ TEST(action_errors)
 		{"hist:keys=next_pid:onmax($q).save(next_pid)",
 		 "Couldn't find onmax or onchange variable"},
 		{"hist:keys=next_pid:q=prev_prio:onmax($q)", "No action found"},
-		{"hist:keys=next_pid:q=prev_prio:onmax($q).foo()", "No action found"},
+		{"hist:keys=next_pid:q=prev_prio:onmax($q).foo()", "Couldn't find synthetic event"},
 		{"hist:keys=next_pid:q=prev_prio:onmax($q).save()", "No params found for save()"},
 		{"hist:keys=next_pid:q=prev_prio:onmax($q).save(nosuch)", "Couldn't find param"},
 		{"hist:keys=next_pid:q=prev_prio:onmax($q", "No closing paren found"},

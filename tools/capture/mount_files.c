@@ -425,8 +425,7 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	/* Else the word of a last close waits for the rmdir that waits for it. */
 	cfg->nullpath_ok = 1;
 	cfg->use_ino = 1;
-	cfg->entry_timeout =
-		1; /* only instances come and go; the walk of its files finds one that is gone */
+	cfg->entry_timeout = 0; /* a write to dynamic_events makes folders, or takes them away */
 	cfg->attr_timeout = 1;
 	cfg->negative_timeout = 0;
 	return fuse_get_context()->private_data;

@@ -37,7 +37,8 @@ static void events_take(uint32_t at, struct fathom_event *ev)
 
 int fathom_ctl_places_init(void)
 {
-	uint32_t room = fathom_core.config.module_events;
+	uint32_t room = fathom_core.config.module_events +
+			(fathom_core.config.dynamic ? FATHOM_DYNAMIC_MAX : 0);
 	struct fathom_event *ev;
 
 	for (uint32_t i = 0; (ev = fathom_event_at(i)); i++)

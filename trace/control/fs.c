@@ -4,9 +4,14 @@
 #include "control/str.h"
 #include "control/tree.h"
 
+const struct ctl_file_ops *fathom_fs_ops(const struct fathom_node *file)
+{
+	return file->entry->ops ? file->entry->ops : fathom_core.config.dynamic->files;
+}
+
 static const struct ctl_file_ops *fs_ops(const struct fathom_file *f)
 {
-	return f->node.entry->ops;
+	return fathom_fs_ops(&f->node);
 }
 
 static int fs_readable(const struct fathom_file *f)
@@ -38,8 +43,8 @@ int fathom_fs_open(struct fathom_file *f, const struct fathom_node *node, uint32
 	err = fathom_ctl_ready();
 	if (!err)
 		err = fathom_ctl_alive(node);
-	if (!err && node->entry->ops->open)
-		err = node->entry->ops->open(f);
+	if (!err && fs_ops(f)->open)
+		err = fs_ops(f)->open(f);
 	if (!err) {
 		f->open = 1;
 		fathom_ctl_instance(node)->open_files++;

@@ -2,6 +2,7 @@
 /* gate.c -- what happens to an event that has a filter, triggers, pids or instances; and the state bits that say so. */
 #include "control/control.h"
 #include "control/pool.h"
+#include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/inside/emit.h"
 #include "functions/tracers.h"
@@ -143,6 +144,7 @@ void fathom_ctl_gate_init(void)
 	fathom_gate.release = fathom_ctl_snapshots_release;
 	fathom_gate.enter = fathom_pool_enter;
 	fathom_gate.leave = fathom_pool_leave;
+	fathom_gate.exit = fathom_core.config.dynamic ? fathom_core.config.dynamic->forget : 0;
 	fathom_ctl_function_commands();
 	fathom_ctl_events_init();
 }
@@ -182,11 +184,13 @@ int fathom_ctl_event_update(uint32_t event)
 {
 	struct fathom_event *ev = fathom_ctl_event(event);
 	uint32_t set;
+	int err;
 
 	if (fathom_event_is_internal(ev))
 		return 0;
 	set = gate_bits(event);
-	return fathom_event_set(ev, set, GATE_BITS & ~set);
+	err = fathom_event_set(ev, set, GATE_BITS & ~set);
+	return err || !fathom_core.config.dynamic ? err : fathom_core.config.dynamic->turned(ev);
 }
 
 static int gate_site(const struct fathom_event *ev, const void *arg)

@@ -122,6 +122,25 @@ static uint32_t hist_hash(const uint8_t *key, uint32_t n)
 	return h ? h : 1; /* 0 is an empty slot */
 }
 
+int32_t fathom_hist_seek(const struct ctl_hist *h, const uint8_t *key)
+{
+	uint32_t hash = hist_hash(key, h->key_bytes), mask = h->size * 2 - 1, at = hash & mask;
+
+	for (uint32_t probes = 0; probes <= mask; probes++, at = (at + 1) & mask) {
+		const struct hist_slot *s = &h->slots[at];
+		uint32_t seen = __atomic_load_n(&s->hash, __ATOMIC_ACQUIRE), entry;
+
+		if (!seen)
+			return -1;
+		if (seen != hash)
+			continue;
+		entry = __atomic_load_n(&s->entry, __ATOMIC_ACQUIRE); /* pairs with H2's release */
+		if (entry && wire_same(hist_key(h, entry - 1), key, h->key_bytes))
+			return (int32_t)(entry - 1);
+	}
+	return -1;
+}
+
 /* The entry of the key, a new one if there is none. -1: no room, or somebody else is just making it. */
 static int32_t hist_find(struct ctl_hist *h, const uint8_t *key)
 {
@@ -157,37 +176,46 @@ static int32_t hist_find(struct ctl_hist *h, const uint8_t *key)
 	return -1;
 }
 
-static uint64_t hist_value(const struct ctl_hist *h, const struct hist_field *f, const void *record,
-			   uint32_t bytes, uint32_t cpu)
+static uint64_t hist_value(const struct hist_field *f, const struct hist_run *run)
 {
 	if (f->hitcount)
 		return 1;
 	if (f->var)
-		return fathom_hist_expr(&h->variable[f->var - 1].expr, record, bytes, cpu);
-	return hist_number(f, record, bytes, cpu);
+		return run->var[f->var - 1];
+	if (f->ref)
+		return run->ref[f->ref - 1];
+	return hist_number(f, run->record, run->bytes, run->cpu);
 }
 
 #define HIST_KEY_BYTES_MAX (HIST_FRAMES * 8 + 2 * HIST_TEXT_MAX)
 
+/* An event for which a variable of another histogram is not there does not count, as in Linux. */
 void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, uint32_t cpu)
 {
+	struct hist_run run = {.record = record, .bytes = bytes, .cpu = cpu};
 	uint8_t key[HIST_KEY_BYTES_MAX];
 	struct hist_sum *sums;
 	int32_t entry;
+	int missed;
 
 	if (__atomic_load_n(&h->paused, __ATOMIC_RELAXED) || bytes < sizeof(struct wire_common))
 		return;
-	sum_add(&h->hits, 1);
 	hist_make_key(h, record, bytes, cpu, key);
+	if (h->nr_refs && !fathom_hist_refs_read(h, key, &run))
+		return;
+	sum_add(&h->hits, 1);
 	entry = hist_find(h, key);
 	if (entry < 0) {
 		sum_add(&h->drops, 1);
 		return;
 	}
+	missed = h->nr_vars && fathom_hist_vars_keep(h, (uint32_t)entry, &run);
 	sums = hist_sums(h, (uint32_t)entry);
 	for (uint32_t i = 0; i < h->nr_values; i++)
-		sum_add(&sums[i], hist_value(h, &h->value[i], record, bytes, cpu));
-	if (h->nr_actions && fathom_hist_actions_run(h, (uint32_t)entry, record, bytes, cpu))
+		sum_add(&sums[i], hist_value(&h->value[i], &run));
+	if (h->nr_actions && fathom_hist_actions_run(h, (uint32_t)entry, &run))
+		missed = 1;
+	if (missed)
 		sum_add(&h->drops, 1);
 }
 
@@ -197,8 +225,9 @@ int fathom_hist_alloc(struct ctl_hist *h)
 	size_t order = (size_t)h->size * sizeof(uint32_t);
 	uint8_t *mem;
 
-	h->entry_bytes = fathom_hist_actions_place(
-		h, h->key_bytes + h->nr_values * (uint32_t)sizeof(struct hist_sum));
+	h->entry_bytes = h->key_bytes + h->nr_values * (uint32_t)sizeof(struct hist_sum);
+	h->entry_bytes = fathom_hist_cells_place(h, h->entry_bytes);
+	h->entry_bytes = fathom_hist_actions_place(h, h->entry_bytes);
 	mem = fathom_pool_get(slots + order + (size_t)h->size * h->entry_bytes);
 	if (!mem)
 		return -FATHOM_ENOMEM;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* hist_action.c -- onmax() and onchange() of a histogram: what is done when a variable grows or changes under a key. */
+/* hist_action.c -- actions of a histogram: onmax() and onchange(), when a variable grows or changes under a key; onmatch(). */
 #include "control/hist.h"
 #include "control/str.h"
+#include "control/tree.h"
 
 /*
  * Behind the sums an entry has, for each action, the value seen last and the fields saved with it. Both change together,
@@ -34,16 +35,9 @@ static int track_take(struct hist_track *track)
 static const char *const action_names[] = {
 	[HIST_ONMAX] = "onmax(",
 	[HIST_ONCHANGE] = "onchange(",
+	[HIST_ONMATCH] = "onmatch(",
 };
-
-/* The variable between the parentheses, or -1. */
-static int action_variable(const struct ctl_hist *h, const char *s, size_t n)
-{
-	for (uint32_t i = 0; i < h->nr_vars; i++)
-		if (n > 1 && *s == '$' && ctl_is(s + 1, n - 1, h->variable[i].name))
-			return (int)i;
-	return -1;
-}
+#define ACTION_NAMES (sizeof(action_names) / sizeof(action_names[0]))
 
 /* `field,field)` of save. */
 static int action_saves(struct hist_action *a, const struct fathom_event *ev, const char *s,
@@ -78,16 +72,25 @@ static int action_what(struct ctl_hist *h, struct hist_action *a, const struct f
 		       const char *s, size_t n, const char **what)
 {
 	size_t k = ctl_starts(s, n, "save(");
+	int snapshot = ctl_is(s, n, "snapshot()");
 
-	if (ctl_is(s, n, "snapshot()")) {
+	*what = "Handler doesn't support action";
+	if (a->handler == HIST_ONMATCH && (k || snapshot))
+		return -FATHOM_EINVAL;
+	if (snapshot) {
 		a->snapshot = 1;
 		return 0;
 	}
 	*what = "No action found";
-	if (!k || s[n - 1] != ')')
+	if (!n || s[n - 1] != ')')
+		return -FATHOM_EINVAL;
+	if (!k && fathom_core.config.dynamic)
+		return fathom_core.config.dynamic->action(h, a, ev, s, n, what);
+	*what = "Couldn't find synthetic event";
+	if (!k)
 		return -FATHOM_EINVAL;
 	for (uint32_t i = 0; i < h->nr_actions; i++)
-		if (h->action[i].nr_saves) {
+		if (h->action[i].nr_saves && !h->action[i].synth) {
 			*what = "Can't have more than one save() action per hist";
 			return -FATHOM_EINVAL;
 		}
@@ -99,28 +102,27 @@ int fathom_hist_action_parse(struct ctl_hist *h, const struct fathom_event *ev, 
 {
 	struct hist_action *a = &h->action[h->nr_actions];
 	size_t k = 0, close;
-	int var, err;
+	int var = 0, err;
 
-	if (ctl_starts(s, n, "onmatch(")) {
-		*what = "Handler doesn't support action";
+	if (h->nr_actions == HIST_ACTIONS_MAX)
 		return -FATHOM_EINVAL;
-	}
-	for (uint32_t i = 0; i < 2 && !k; i++) {
+	for (uint32_t i = 0; i < ACTION_NAMES && !k; i++) {
 		k = ctl_starts(s, n, action_names[i]);
 		a->handler = (uint8_t)i;
 	}
 	if (!k)
 		return 0;
-	if (h->nr_actions == HIST_ACTIONS_MAX)
-		return -FATHOM_EINVAL;
 	close = k + ctl_find(s + k, n - k, ')');
 	*what = "No closing paren found";
 	if (close == n)
 		return -FATHOM_EINVAL;
 	*where = k;
 	*what = "Couldn't find onmax or onchange variable";
-	var = action_variable(h, s + k, close - k);
-	if (var < 0)
+	if (a->handler == HIST_ONMATCH)
+		err = fathom_hist_match_parse(h, s + k, close - k, what);
+	else
+		err = var = fathom_hist_own(h, s + k, close - k);
+	if (err < 0)
 		return -FATHOM_EINVAL;
 	a->var = (uint8_t)var;
 	a->bytes = sizeof(struct hist_track);
@@ -132,6 +134,12 @@ int fathom_hist_action_parse(struct ctl_hist *h, const struct fathom_event *ev, 
 	err = action_what(h, a, ev, s + close + 2, n - close - 2, what);
 	if (err)
 		return err;
+	if (a->synth) {
+		*what = "Too many action params";
+		if (n >= sizeof(a->text))
+			return -FATHOM_EINVAL;
+		__builtin_memcpy(a->text, s, n);
+	}
 	h->nr_actions++;
 	return 1;
 }
@@ -150,32 +158,41 @@ static int action_due(const struct hist_action *a, const struct hist_track *trac
 	return a->handler == HIST_ONMAX ? v > track->value : v != track->value;
 }
 
-int fathom_hist_actions_run(struct ctl_hist *h, uint32_t entry, const void *record, uint32_t bytes,
-			    uint32_t cpu)
+/* onmax() and onchange(): 1 if it is due, with what it saves kept; -1 if the entry was in use. */
+static int action_track(const struct ctl_hist *h, const struct hist_action *a, uint32_t entry,
+			const struct hist_run *run)
+{
+	struct hist_track *track = hist_track(h, a, entry);
+	uint64_t v = run->var[a->var];
+	int due;
+
+	if (!track_take(track))
+		return -1;
+	due = action_due(a, track, v);
+	if (due) {
+		track->value = v;
+		track->seen = 1;
+		for (uint32_t k = 0; k < a->nr_saves && !a->synth; k++)
+			fathom_hist_take(&a->save[k], run->record, run->bytes, run->cpu,
+					 (uint8_t *)track + a->save[k].at);
+	}
+	__atomic_store_n(&track->busy, 0, __ATOMIC_RELEASE); /* pairs with track_take() */
+	return due;
+}
+
+int fathom_hist_actions_run(struct ctl_hist *h, uint32_t entry, const struct hist_run *run)
 {
 	int missed = 0;
 
 	for (uint32_t i = 0; i < h->nr_actions; i++) {
 		const struct hist_action *a = &h->action[i];
-		struct hist_track *track = hist_track(h, a, entry);
-		uint64_t v = fathom_hist_expr(&h->variable[a->var].expr, record, bytes, cpu);
-		int due;
+		int due = a->handler == HIST_ONMATCH ? 1 : action_track(h, a, entry, run);
 
-		if (!track_take(track)) {
-			missed = 1;
-			continue;
-		}
-		due = action_due(a, track, v);
-		if (due) {
-			track->value = v;
-			track->seen = 1;
-			for (uint32_t k = 0; k < a->nr_saves; k++)
-				fathom_hist_take(&a->save[k], record, bytes, cpu,
-						 (uint8_t *)track + a->save[k].at);
-		}
-		__atomic_store_n(&track->busy, 0, __ATOMIC_RELEASE); /* pairs with track_take() */
-		if (due && a->snapshot)
+		missed |= due < 0;
+		if (due > 0 && a->snapshot)
 			fathom_ctl_snapshot_ask(h->tr);
+		if (due > 0 && a->synth)
+			missed |= fathom_core.config.dynamic->make(h, a, run);
 	}
 	return missed;
 }
@@ -196,7 +213,8 @@ int fathom_hist_actions_same(const struct ctl_hist *a, const struct ctl_hist *b)
 		const struct hist_action *x = &a->action[i], *y = &b->action[i];
 
 		if (x->handler != y->handler || x->snapshot != y->snapshot || x->var != y->var ||
-		    x->nr_saves != y->nr_saves)
+		    x->nr_saves != y->nr_saves || x->synth != y->synth ||
+		    !ctl_same(x->text, y->text))
 			return 0;
 		for (uint32_t k = 0; k < x->nr_saves; k++)
 			if (!ctl_same(x->save[k].name, y->save[k].name) ||
@@ -213,6 +231,10 @@ void fathom_hist_actions_spec(const struct ctl_hist *h, struct fathom_text *t)
 		const struct hist_action *a = &h->action[i];
 
 		fathom_text_char(t, ':');
+		if (a->synth) {
+			fathom_text_str(t, a->text);
+			continue;
+		}
 		fathom_text_str(t, action_names[a->handler]);
 		fathom_text_char(t, '$');
 		fathom_text_str(t, h->variable[a->var].name);
@@ -253,11 +275,11 @@ void fathom_hist_actions_text(const struct ctl_hist *h, uint32_t entry, struct f
 		const struct hist_action *a = &h->action[i];
 		const struct hist_track *track = hist_track(h, a, entry);
 
-		if (!track->seen)
+		if (a->handler == HIST_ONMATCH || !track->seen)
 			continue;
 		fathom_text_str(t, a->handler == HIST_ONMAX ? "\n\tmax: " : "\n\tchanged: ");
 		fathom_text_u64(t, track->value, 10, ' ');
-		for (uint32_t k = 0; k < a->nr_saves; k++)
+		for (uint32_t k = 0; k < a->nr_saves && !a->synth; k++)
 			action_save_text(&a->save[k], (const uint8_t *)track + a->save[k].at, t);
 	}
 }

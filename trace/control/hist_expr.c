@@ -14,6 +14,7 @@ struct expr_part {
 
 struct expr_parser {
 	const char *s; /* the command */
+	struct ctl_hist *h;
 	const struct fathom_event *ev;
 	struct hist_expr *e;
 	const char *what;
@@ -52,12 +53,34 @@ static int expr_push(struct expr_parser *p, struct hist_step step, size_t at)
 	return 0;
 }
 
-/* A number or a field. */
+/* `$x` or `system.event.$x`: earlier of this histogram, or of another one. */
+static int expr_variable(struct expr_parser *p, struct expr_part part)
+{
+	const char *s = p->s + part.at, *what = 0;
+	struct hist_step step = {.op = '%'};
+	int got = fathom_hist_own(p->h, s, part.len);
+
+	if (got < 0) {
+		step.op = '$';
+		got = fathom_hist_ref(p->h, s, part.len, 1, &what);
+		if (got < 0)
+			return expr_fail(p, what, part.at);
+	}
+	if (step.op == '%' ? p->h->variable[got].field.size
+			   : p->h->ref[got].from->variable[p->h->ref[got].var].field.size)
+		return expr_fail(p, "String type can not be an operand in expression", part.at);
+	step.value = (uint64_t)got;
+	return expr_push(p, step, part.at);
+}
+
+/* A number, a variable or a field. */
 static int expr_atom(struct expr_parser *p, struct expr_part part)
 {
 	struct hist_step step = {.op = '#'};
 	const char *s = p->s + part.at;
 
+	if (ctl_find(s, part.len, '$') < part.len)
+		return expr_variable(p, part);
 	if (part.len && ctl_digit(*s)) {
 		if (fathom_ctl_number(s, part.len, 0, &step.value))
 			return expr_fail(p, "Couldn't find field", part.at);
@@ -130,8 +153,24 @@ static uint64_t expr_now(uint64_t unit)
 	return unit ? ctl_div(ns, unit) : ns;
 }
 
-uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_t bytes,
-			  uint32_t cpu)
+/* 1 if the step is a value, and no operator. */
+static int expr_value(const struct hist_step *s, const struct hist_run *run, uint64_t *v)
+{
+	switch (s->op) {
+	case '#': *v = s->value; return 1;
+	case '@': *v = expr_now(s->value); return 1;
+	case '$': *v = run->ref[s->value]; return 1;
+	case '%': *v = run->var[s->value]; return 1;
+	case '.':
+		*v = s->field.kind == FATHOM_OPERAND_CPU
+			     ? run->cpu
+			     : fathom_operand_number(&s->field, run->record, run->bytes);
+		return 1;
+	default: return 0;
+	}
+}
+
+uint64_t fathom_hist_expr(const struct hist_expr *e, const struct hist_run *run)
 {
 	uint64_t v[HIST_STEPS_MAX];
 	uint32_t n = 0;
@@ -141,12 +180,8 @@ uint64_t fathom_hist_expr(const struct hist_expr *e, const void *record, uint32_
 	for (uint32_t i = 0; i < e->nr; i++) {
 		const struct hist_step *s = &e->step[i];
 
-		if (s->op == '#' || s->op == '@' || s->op == '.') {
-			v[n++] = s->op == '#'	? s->value
-				 : s->op == '@' ? expr_now(s->value)
-				 : s->field.kind == FATHOM_OPERAND_CPU
-					 ? cpu
-					 : fathom_operand_number(&s->field, record, bytes);
+		if (expr_value(s, run, &v[n])) {
+			n++;
 			continue;
 		}
 		if (n < 2)
@@ -170,9 +205,10 @@ static void expr_fold(struct hist_expr *e)
 	uint64_t v;
 
 	for (uint32_t i = 0; i < e->nr; i++)
-		if (e->step[i].op == '.' || e->step[i].op == '@')
+		if (e->step[i].op == '.' || e->step[i].op == '@' || e->step[i].op == '$' ||
+		    e->step[i].op == '%')
 			return;
-	v = fathom_hist_expr(e, 0, 0, 0);
+	v = fathom_hist_expr(e, 0);
 	e->nr = 1;
 	e->negative = 0;
 	e->step[0] = (struct hist_step){.op = '#', .value = v};
@@ -195,10 +231,11 @@ static int expr_zero(struct expr_parser *p, struct expr_part whole)
 	return 0;
 }
 
-int fathom_hist_expr_parse(const struct fathom_event *ev, const char *command, size_t at,
-			   size_t len, struct hist_expr *out, const char **what, size_t *where)
+int fathom_hist_expr_parse(struct ctl_hist *h, const struct fathom_event *ev, const char *command,
+			   size_t at, size_t len, struct hist_expr *out, const char **what,
+			   size_t *where)
 {
-	struct expr_parser p = {.s = command, .ev = ev, .e = out};
+	struct expr_parser p = {.s = command, .h = h, .ev = ev, .e = out};
 	struct expr_part part = {at, len};
 	int err = 0;
 

@@ -158,6 +158,8 @@ static int hist_add_key(struct hist_parser *p, size_t at, size_t n)
 
 	if (h->nr_keys == HIST_KEYS_MAX)
 		return hist_fail(p, "Too many keys", at);
+	if (p->command[at] == '$')
+		return hist_fail(p, "Using variable references in keys not supported", at);
 	err = hist_field(p, at, n, f);
 	if (err)
 		return err;
@@ -173,38 +175,64 @@ static int hist_add_key(struct hist_parser *p, size_t at, size_t n)
 	return 0;
 }
 
-/* `$x`: a variable of the same trigger. */
+/* `$x`: a variable of the same trigger, or of another one. */
 static int hist_reference(struct hist_parser *p, size_t at, size_t n, struct hist_field *f)
 {
 	struct ctl_hist *h = p->h;
+	const char *what = "Couldn't find variable";
+	int own = fathom_hist_own(h, p->command + at, n), ref = -1;
 
 	__builtin_memset(f, 0, sizeof(*f));
-	for (uint32_t i = 0; i < h->nr_vars; i++) {
-		if (!ctl_is(p->command + at + 1, n - 1, h->variable[i].name))
-			continue;
-		f->var = (uint8_t)(i + 1);
-		__builtin_memcpy(f->name, p->command + at, n);
-		h->nr_values++;
-		return 0;
-	}
-	return hist_fail(p, "Couldn't find variable", at);
+	if (own < 0)
+		ref = fathom_hist_ref(h, p->command + at, n, 0, &what);
+	if (own < 0 && ref < 0)
+		return hist_fail(p, what, at);
+	if (own >= 0 ? h->variable[own].field.size
+		     : h->ref[ref].from->variable[h->ref[ref].var].field.size)
+		return hist_fail(p, "String type can not be an operand in expression", at);
+	f->var = (uint8_t)(own + 1);
+	f->ref = (uint8_t)(ref + 1);
+	__builtin_memcpy(f->name, p->command + at, n);
+	h->nr_values++;
+	return 0;
 }
 
-static int hist_add_variable(struct hist_parser *p, size_t at, size_t name_len, size_t n)
+/* `x=field` of a text: the text is kept, not a number. */
+static int hist_text_variable(struct hist_parser *p, size_t at, size_t n, struct hist_var *v)
+{
+	struct hist_field *f = &v->field;
+
+	if (ctl_find(p->command + at, n, '$') < n || n >= sizeof(f->name) ||
+	    fathom_operand_find(p->ev, p->command + at, n, &f->op) || !hist_text_kind(&f->op)) {
+		__builtin_memset(f, 0, sizeof(*f));
+		return 0;
+	}
+	__builtin_memcpy(f->name, p->command + at, n);
+	fathom_hist_key_size(f);
+	return 1;
+}
+
+/* `x=expression`. */
+static int hist_add_variable(struct hist_parser *p, size_t at, size_t n)
 {
 	struct ctl_hist *h = p->h;
 	struct hist_var *v = &h->variable[h->nr_vars];
-	size_t text_len = n - name_len - 1, where = 0;
+	size_t name_len = ctl_find(p->command + at, n, '='), text_len, where = 0;
 	const char *what = 0;
 
 	if (h->nr_vars == HIST_VARS_MAX)
 		return hist_fail(p, "Too many variables defined", at);
+	text_len = name_len < n ? n - name_len - 1 : 0;
 	if (name_len >= sizeof(v->name) || text_len >= sizeof(v->text) || !text_len)
-		return -FATHOM_EINVAL;
+		return hist_fail(p, "Malformed assignment", at);
+	for (uint32_t i = 0; i < h->nr_vars; i++)
+		if (ctl_is(p->command + at, name_len, h->variable[i].name))
+			return hist_fail(p, "Variable already defined", at);
 	__builtin_memcpy(v->name, p->command + at, name_len);
 	__builtin_memcpy(v->text, p->command + at + name_len + 1, text_len);
-	if (fathom_hist_expr_parse(p->ev, p->command, at + name_len + 1, text_len, &v->expr, &what,
-				   &where))
+	at += name_len + 1;
+	if (!hist_text_variable(p, at, text_len, v) &&
+	    fathom_hist_expr_parse(h, p->ev, p->command, at, text_len, &v->expr, &what, &where))
 		return hist_fail(p, what, where);
 	h->nr_vars++;
 	return 0;
@@ -234,7 +262,7 @@ static int hist_add_value(struct hist_parser *p, size_t at, size_t n)
 		return hist_hitcount(p, at, n);
 	if (h->nr_values == HIST_VALUES_MAX)
 		return hist_fail(p, "Too many values", at);
-	if (p->command[at] == '$' && n < sizeof(f->name))
+	if (ctl_find(p->command + at, n, '$') < n && n < sizeof(f->name))
 		return hist_reference(p, at, n, f);
 	err = hist_field(p, at, n, f);
 	if (err)
@@ -369,11 +397,26 @@ static int hist_part(struct hist_parser *p, size_t at, size_t n, enum hist_order
 		return hist_set_size(p, at + k, n - k);
 	else if ((k = ctl_starts(s, n, "name=")))
 		return hist_set_name(p, at + k, n - k);
-	else if ((k = hist_name_len(s, n)))
-		return hist_add_variable(p, at, k, n);
+	else if (hist_name_len(s, n))
+		return hist_list(p, at, n, hist_add_variable);
 	else
 		return hist_add_action(p, at, n);
 	return 0;
+}
+
+/* Which events onmatch() names, ahead of the variables that may be theirs. What is wrong is told when it is parsed. */
+static void hist_matches(struct hist_parser *p, size_t at, size_t len)
+{
+	while (len) {
+		const char *s = p->command + at;
+		size_t n = ctl_find(s, len, ':'), k = ctl_starts(s, n, "onmatch(");
+		const char *what;
+
+		if (k)
+			fathom_hist_match_parse(p->h, s + k, ctl_find(s + k, n - k, ')'), &what);
+		at += n + (n < len);
+		len -= n + (n < len);
+	}
 }
 
 int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, const char *command,
@@ -385,9 +428,11 @@ int fathom_hist_parse(struct ctl_instance *tr, const struct fathom_event *ev, co
 	__builtin_memset(out, 0, sizeof(*out));
 	*order = HIST_SET;
 	out->size = FATHOM_HIST_ENTRIES;
+	out->tr = tr;
 	out->nr_values = 1;
 	out->value[0].hitcount = 1;
 	__builtin_memcpy(out->value[0].name, "hitcount", 9);
+	hist_matches(&p, at, len);
 	while (len && !err) {
 		size_t n = ctl_find(command + at, len, ':');
 
@@ -425,7 +470,8 @@ int fathom_hist_same(const struct ctl_hist *a, const struct ctl_hist *b)
 	if (!fathom_hist_actions_same(a, b))
 		return 0;
 	for (uint32_t i = 0; i < a->nr_vars; i++)
-		if (!ctl_same(a->variable[i].name, b->variable[i].name))
+		if (!ctl_same(a->variable[i].name, b->variable[i].name) ||
+		    !ctl_same(a->variable[i].text, b->variable[i].text))
 			return 0;
 	for (uint32_t i = 0; i < a->nr_keys; i++)
 		if (!hist_same_field(&a->key[i], &b->key[i]))

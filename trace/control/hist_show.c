@@ -28,6 +28,16 @@ static void hist_field_text(const struct hist_field *f, struct fathom_text *t)
 		fathom_text_u64(t, f->buckets, 0, ' ');
 }
 
+void fathom_hist_keys_spec(const struct ctl_hist *h, struct fathom_text *t)
+{
+	fathom_text_str(t, "keys=");
+	for (uint32_t i = 0; i < h->nr_keys; i++) {
+		if (i)
+			fathom_text_char(t, ',');
+		hist_field_text(&h->key[i], t);
+	}
+}
+
 void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 {
 	fathom_text_str(t, "hist:");
@@ -36,12 +46,7 @@ void fathom_hist_spec(const struct ctl_hist *h, struct fathom_text *t)
 		fathom_text_str(t, h->name);
 		fathom_text_char(t, ':');
 	}
-	fathom_text_str(t, "keys=");
-	for (uint32_t i = 0; i < h->nr_keys; i++) {
-		if (i)
-			fathom_text_char(t, ',');
-		hist_field_text(&h->key[i], t);
-	}
+	fathom_hist_keys_spec(h, t);
 	fathom_text_str(t, ":vals=");
 	for (uint32_t i = 0; i < h->nr_values; i++) {
 		if (i)

@@ -6,7 +6,7 @@
 
 static uint32_t p9_stream(const struct fathom_node *node)
 {
-	return node->entry && node->entry->ops->stream;
+	return node->entry && fathom_fs_ops(node)->stream;
 }
 
 void fathom_p9_qid(struct p9_msg *m, const struct fathom_node *node)

@@ -123,6 +123,8 @@ int fathom_ctl_feature(uint32_t flags)
 		return 0;
 	if (flags & CTL_IF_PROFILE && !fathom_function_count())
 		return 0;
+	if (flags & CTL_IF_DYNAMIC && !fathom_core.config.dynamic)
+		return 0;
 	if (flags & CTL_IF_PROGRAMS && !fathom_core.config.programs)
 		return 0;
 	return 1;

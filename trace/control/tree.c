@@ -62,12 +62,25 @@ static const char *const readme_text[] = {
 	"\t\t\t    key; actions are save(field,...) and snapshot()\n"
 	"\t\t\t  modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs\n"
 	"   hist\t\t\t- the histograms of the event\n",
+	/* only with config.dynamic */
+	"\t\t\t  hist handlers and actions across events:\n"
+	"\t\t\t    :onmatch(system.event).action: for each event whose variables are there\n"
+	"\t\t\t    action is trace(<synthetic_event>,param list) or "
+	"<synthetic_event>(param list);\n"
+	"\t\t\t    onmax() and onchange() take them too\n"
+	"  synthetic_events\t- events made by such actions; `!name` takes one away\n"
+	"\t  example: echo 'myevent u64 lat; char name[]' >> synthetic_events\n"
+	"  dynamic_events\t- these and all below: a line each, with\n"
+	"\t  s:[synthetic/]<event> <field> [<field>]\n"
+	"\t  -:[<group>/][<event>] takes it away\n",
 };
 
 static int readme_show(struct fathom_file *f, struct fathom_text *t)
 {
+	uint32_t pieces = sizeof(readme_text) / sizeof(readme_text[0]);
+
 	fathom_text_str(t, readme_text[f->piece]);
-	return f->piece + 1 < sizeof(readme_text) / sizeof(readme_text[0]);
+	return f->piece + 1 < pieces - !fathom_core.config.dynamic;
 }
 
 static const struct ctl_file_ops readme_ops = {.show = readme_show};
@@ -86,6 +99,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"buffer_subbuf_size_kb", 0640, 0, &fathom_ctl_subbuf_size, 0},
 	{"buffer_total_size_kb", 0440, 0, &fathom_ctl_buffer_total, 0},
 	{"current_tracer", 0640, 0, &fathom_ctl_current_tracer, 0},
+	{"dynamic_events", 0640, CTL_TOP_ONLY | CTL_IF_DYNAMIC, 0, CTL_DYNAMIC_ALL},
 	{"dyn_ftrace_total_info", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_function_info, 0},
 	{"enabled_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_enabled_functions, 0},
 	{"error_log", 0640, 0, &fathom_ctl_error_log, 0},
@@ -117,6 +131,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"stack_trace_filter", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_function_set, FATHOM_SET_STACK},
 	{"stack_tracer_enabled", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
 	 CTL_NUMBER_STACK_ON},
+	{"synthetic_events", 0640, CTL_TOP_ONLY | CTL_IF_DYNAMIC, 0, CTL_DYNAMIC_SYNTH},
 	{"timestamp_mode", 0440, 0, &fathom_ctl_timestamp_mode, 0},
 	{"trace", 0640, 0, &fathom_ctl_trace, 0},
 	{"trace_clock", 0640, 0, &fathom_ctl_trace_clock, 0},

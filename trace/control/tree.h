@@ -5,6 +5,7 @@
 
 #include "fathom/inside/errno.h"
 #include "fathom/fs.h"
+#include "fathom/inside/event.h"
 #include "wire/text.h"
 
 /* Kinds of directory. `at` of a node: first event of the system, event, CPU. */
@@ -47,14 +48,15 @@ enum ctl_entry_flags {
 	CTL_PRINT_ONLY = 8,   /* of the `ftrace` system for `print` only */
 	CTL_IF_PROFILE = 32,
 	CTL_IF_PROGRAMS = 64,
+	CTL_IF_DYNAMIC = 128, /* its ops are config.dynamic->files */
 };
 
 struct fathom_fs_entry {
 	const char *name;
 	uint16_t mode;
 	uint16_t flags;
-	const struct ctl_file_ops *ops;
-	uint32_t arg; /* what tells files with the same ops apart */
+	const struct ctl_file_ops *ops; /* NULL: config.dynamic->files */
+	uint32_t arg;			/* what tells files with the same ops apart */
 };
 
 extern const struct fathom_fs_entry fathom_ctl_root_files[];
@@ -75,6 +77,31 @@ struct fathom_programs {
 	void (*forget)(void); /* the pool is new */
 };
 
+enum ctl_dynamic_file {
+	CTL_DYNAMIC_ALL,
+	CTL_DYNAMIC_KPROBE,
+	CTL_DYNAMIC_SYNTH,
+	CTL_DYNAMIC_PROFILE,
+};
+
+struct ctl_hist;
+struct hist_action;
+struct hist_run;
+
+/* What config.dynamic points to (trace/dynamic), in the same way. */
+struct fathom_dynamic {
+	const struct ctl_file_ops *files; /* `arg` of the entry says which of them */
+	int (*turned)(
+		struct fathom_event *ev); /* an event was switched: 0, or why it cannot be on */
+	/* An action of a histogram that makes an event: as it is parsed, and as it runs, in any context: 1 if it nests too deep. */
+	int (*action)(struct ctl_hist *h, struct hist_action *a, const struct fathom_event *ev,
+		      const char *s, size_t n, const char **what);
+	int (*make)(const struct ctl_hist *h, const struct hist_action *a,
+		    const struct hist_run *run);
+	void (*forget)(void); /* the pool goes */
+};
+
+const struct ctl_file_ops *fathom_fs_ops(const struct fathom_node *file);
 void fathom_fs_root(struct fathom_node *out);
 
 #endif

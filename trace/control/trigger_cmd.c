@@ -151,6 +151,7 @@ static void trigger_free(struct ctl_trigger *t)
 	    t->tr->events[t->target].soft)
 		t->tr->events[t->target].soft--;
 	if (h && !--h->users) {
+		fathom_hist_unrefer(h);
 		while (*at && *at != h)
 			at = &(*at)->next_named;
 		if (*at)
@@ -162,17 +163,38 @@ static void trigger_free(struct ctl_trigger *t)
 	fathom_pool_retire(t);
 }
 
+static void trigger_unlink(uint32_t event, struct ctl_trigger **at);
+
+/* Histograms that were made for fields of their event and that nobody uses any more. */
+static void trigger_sweep(struct ctl_instance *tr)
+{
+	for (uint32_t i = 0; i < fathom_ctl.nr_events; i++) {
+		struct ctl_trigger **at = &tr->events[i].triggers;
+
+		while (*at)
+			if ((*at)->kind == CTL_TRIGGER_HIST && (*at)->hist->helper &&
+			    !fathom_hist_is_used((*at)->hist))
+				trigger_unlink(i, at);
+			else
+				at = &(*at)->next;
+	}
+}
+
 static void trigger_unlink(uint32_t event, struct ctl_trigger **at)
 {
 	struct ctl_trigger *t = *at;
 	uint32_t target = t->target;
 	int turned = trigger_has_target(t->kind);
+	int sweep = t->kind == CTL_TRIGGER_HIST && t->hist->nr_refs;
+	struct ctl_instance *tr = t->tr;
 
 	__atomic_store_n(at, t->next, __ATOMIC_SEQ_CST);
 	trigger_free(t);
 	fathom_ctl_event_update(event);
 	if (turned)
 		fathom_ctl_event_update(target);
+	if (sweep)
+		trigger_sweep(tr);
 }
 
 static int trigger_link(struct ctl_instance *tr, uint32_t event, struct ctl_trigger *t)
@@ -246,7 +268,7 @@ void fathom_trigger_remove_hists(struct ctl_instance *tr, uint32_t event)
 	struct ctl_trigger **at = &tr->events[event].triggers;
 
 	while (*at) {
-		if ((*at)->kind == CTL_TRIGGER_HIST)
+		if ((*at)->kind == CTL_TRIGGER_HIST && !fathom_hist_is_used((*at)->hist))
 			trigger_unlink(event, at);
 		else
 			at = &(*at)->next;
@@ -343,8 +365,6 @@ static int trigger_new(struct ctl_instance *tr, uint32_t event, const struct tri
 	return trigger_link(tr, event, t);
 }
 
-static struct ctl_hist trigger_spec; /* too large for a stack; the lock is held */
-
 /* What it means that such a trigger is there, or is not: 0 if a new one is to be made, 1 if all is done. */
 static int trigger_meets(struct ctl_instance *tr, uint32_t event, const struct trigger_text *c,
 			 struct ctl_trigger **there, enum hist_order order)
@@ -352,6 +372,8 @@ static int trigger_meets(struct ctl_instance *tr, uint32_t event, const struct t
 	const char *what = 0;
 
 	if (c->remove) {
+		if (there && c->kind == CTL_TRIGGER_HIST && fathom_hist_is_used((*there)->hist))
+			return -FATHOM_EBUSY;
 		if (there)
 			trigger_unlink(event, there);
 		return 1;
@@ -371,7 +393,9 @@ static int trigger_meets(struct ctl_instance *tr, uint32_t event, const struct t
 	return what ? -FATHOM_ENOENT : 0;
 }
 
-int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len)
+/* `spec` is for a histogram. */
+static int trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len,
+			   struct ctl_hist *spec)
 {
 	struct ctl_trigger like = {.tr = tr, .event = event, .left = CTL_UNLIMITED};
 	struct trigger_text c;
@@ -386,17 +410,33 @@ int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *
 		err = trigger_target(&c, &like.target);
 	if (!err && c.kind == CTL_TRIGGER_HIST)
 		err = c.arg_len ? fathom_hist_parse(tr, fathom_ctl_event(event), text, c.arg,
-						    c.arg_len, &trigger_spec, &order)
+						    c.arg_len, spec, &order)
 				: -FATHOM_EINVAL;
 	else if (!err)
 		err = trigger_count(&c, &like.left);
 	if (err)
 		return err;
-	there = trigger_find(&tr->events[event], c.kind, like.target, &trigger_spec);
+	there = trigger_find(&tr->events[event], c.kind, like.target, spec);
 	err = trigger_meets(tr, event, &c, there, order);
 	if (err)
 		return err < 0 ? err : 0;
-	return trigger_new(tr, event, &c, like, &trigger_spec, order);
+	return trigger_new(tr, event, &c, like, spec, order);
+}
+
+int fathom_trigger_command(struct ctl_instance *tr, uint32_t event, const char *text, size_t len)
+{
+	/* Too large for a stack. Not static: a histogram may need another one, of another event, while it is parsed. */
+	static uint32_t nested;
+	struct ctl_hist *spec = fathom_pool_get(sizeof(*spec));
+	int err = -FATHOM_ENOMEM;
+
+	nested++;
+	if (spec)
+		err = trigger_command(tr, event, text, len, spec);
+	fathom_pool_put(spec);
+	if (!--nested)
+		trigger_sweep(tr); /* some may have been made for one that failed */
+	return err;
 }
 
 void fathom_trigger_show(const struct ctl_trigger *t, struct fathom_text *out)

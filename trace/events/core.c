@@ -193,6 +193,8 @@ void fathom_exit(void)
 	if (!fathom_core.nr_cpus)
 		return;
 	fathom_lock();
+	if (fathom_gate.exit)
+		fathom_gate.exit();
 #if FATHOM_FUNCTIONS
 	fathom_tracer_exit();
 #endif

@@ -60,7 +60,7 @@ static void registry_forget(struct fathom_event *ev)
 	ev->control = NULL;
 }
 
-static int object_remove(struct fathom_object *o)
+int fathom_object_remove_locked(struct fathom_object *o)
 {
 	struct fathom_object *before = &registry_program;
 
@@ -81,7 +81,7 @@ int fathom_object_remove(struct fathom_object *o)
 	int err;
 
 	fathom_lock();
-	err = object_remove(o);
+	err = fathom_object_remove_locked(o);
 	fathom_unlock();
 	return err;
 }
@@ -176,7 +176,7 @@ int fathom_registry_init(void)
 	return 0;
 }
 
-static int object_add(struct fathom_object *o)
+int fathom_object_add_locked(struct fathom_object *o)
 {
 	struct fathom_object *last = &registry_program;
 
@@ -201,7 +201,7 @@ int fathom_object_add(struct fathom_object *o)
 	int err;
 
 	fathom_lock();
-	err = object_add(o);
+	err = fathom_object_add_locked(o);
 	fathom_unlock();
 	return err;
 }

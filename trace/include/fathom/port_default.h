@@ -410,6 +410,13 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #define FATHOM_PROGRAM_BUDGET 20000
 #endif
 
+/* ---- sizes, dynamic events ---- */
+
+/* FATHOM_DYNAMIC_MAX: events that exist at a time by config.dynamic, 1 .. 1024, each about 3 KiB of config.memory. Default 32. */
+#ifndef FATHOM_DYNAMIC_MAX
+#define FATHOM_DYNAMIC_MAX 32
+#endif
+
 /* ---- what is not kept above is refused here ---- */
 
 #define FATHOM_PORT_POWER(n) (((n) & ((n)-1)) == 0)
@@ -459,6 +466,9 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 #endif
 #if FATHOM_STACK_SEEN_MAX < 2
 #error "FATHOM_STACK_SEEN_MAX: 2 or more"
+#endif
+#if FATHOM_DYNAMIC_MAX < 1 || FATHOM_DYNAMIC_MAX > 1024
+#error "FATHOM_DYNAMIC_MAX: 1 .. 1024"
 #endif
 #if FATHOM_INSTANCES_MAX < 1 || FATHOM_INSTANCES_MAX > 30
 #error "FATHOM_INSTANCES_MAX: 1 .. 30"

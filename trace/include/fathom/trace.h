@@ -14,6 +14,9 @@ typedef void (*fathom_write_fn)(void *arg, const char *text, size_t bytes);
 /* eBPF programs inside the kernel, for fathom_config.programs. */
 struct fathom_programs;
 extern const struct fathom_programs fathom_programs;
+/* Events made while it runs, for fathom_config.dynamic. */
+struct fathom_dynamic;
+extern const struct fathom_dynamic fathom_dynamic;
 
 /*
  * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
@@ -129,6 +132,11 @@ struct fathom_config {
 
 	/* programs: &fathom_programs gives the control tree programs/ (docs/PROGRAMS.md). 0: no programs, and none of their code. */
 	const struct fathom_programs *programs;
+	/*
+	 * dynamic: &fathom_dynamic gives the control tree synthetic_events, kprobe_events and dynamic_events (docs/TRACEFS.md). 0: no
+	 * such events, and none of their code.
+	 */
+	const struct fathom_dynamic *dynamic;
 };
 
 /*

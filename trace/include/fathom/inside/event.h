@@ -109,6 +109,8 @@ struct fathom_gate {
 	/* Not in an event: the lock was taken, and is about to be released. No ring is exchanged in between. */
 	void (*hold)(void);
 	void (*release)(void);
+	/* Not in an event: fathom_exit() begins, with the lock. NULL: nobody asks. */
+	void (*exit)(void);
 };
 extern struct fathom_gate fathom_gate;
 
