@@ -71,8 +71,7 @@ static int32_t group_of(int32_t pid)
 #if LEVEL >= 4 /* calls are patched into text: its alias in the direct map can be written */
 NOTRACE static void *text_map(void *at, size_t bytes)
 {
-	(void)bytes; /* the alias is contiguous */
-	return phys_to_virt(virt_to_phys(at));
+	return bytes ? phys_to_virt(virt_to_phys(at)) : NULL; /* the alias is contiguous */
 }
 #endif
 
@@ -107,6 +106,7 @@ void port_init(uint32_t cpus)
 #if LEVEL >= 4
 		.programs = &fathom_programs,
 		.dynamic = &fathom_dynamic,
+		.peek = vm_read,
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
 		.text_map = text_map,

@@ -14,7 +14,7 @@ $(B)/test/unit/tracers_%: test/tracers/%.c test/tracers/port.h test/tracers/fore
 	$(CC) $(USER_CFLAGS) -fno-pie -no-pie $(TRACERS_LINK) -Itest -Itest/tracers $(DEPFLAGS) $< $(B)/tracers/traced_ret.o $(B)/tracers/traced_hij.o \
 		-Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
 
-CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting beside together)
+CHECK_FAST_DEPS += $(addprefix $(B)/test/unit/tracers_,graph filters nesting beside together probes)
 
 # ---- benchmark ----
 

@@ -2,7 +2,10 @@
 /* vm.c -- address spaces: page tables, filled by page faults from the regions that allow them. */
 #include "kernel.h"
 #include "cpu.h"
+#include "hooks.h"
+#include "machine.h"
 #include "mmu.h"
+#include "task.h"
 #include "vm.h"
 
 /*
@@ -174,6 +177,35 @@ const uint8_t *vm_peek(struct vm *vm, uintptr_t at)
 	uint64_t *e = vm->root && at < USER_TOP ? walk(vm, at, 0) : NULL;
 
 	return e && pte_present(*e) ? (const uint8_t *)table(*e) : NULL;
+}
+
+extern uint8_t text_start[];
+
+/* Where `at` can be read without a fault: the image and free RAM, or the running task's own memory. */
+NOTRACE static const uint8_t *readable(uintptr_t at)
+{
+	uint64_t phys = virt_to_phys((void *)at);
+	const uint8_t *page;
+
+	if (at >= PHYS_BASE)
+		return phys >= virt_to_phys(text_start) && phys < machine.memory_end &&
+				       !vm_is_guard(at)
+			       ? (const uint8_t *)at
+			       : NULL;
+	page = vm_peek(&current_task()->vm, at);
+	return page ? page + at % PAGE_SIZE : NULL;
+}
+
+NOTRACE int vm_read(void *to, uintptr_t from, size_t bytes)
+{
+	for (size_t done = 0; done < bytes; done++) {
+		const uint8_t *at = readable(from + done);
+
+		if (!at)
+			return -EFAULT;
+		((volatile uint8_t *)to)[done] = *at;
+	}
+	return 0;
 }
 
 int vm_unmap(struct vm *vm, uintptr_t start)

@@ -67,6 +67,8 @@ int vm_unmap(struct vm *vm, uintptr_t start);
 int vm_fault(struct vm *vm, uintptr_t at, uint64_t error); /* 0: mapped; -EFAULT: not theirs */
 /* The page that holds a user address, through the kernel's own mapping; NULL: not there. Any context. */
 const uint8_t *vm_peek(struct vm *vm, uintptr_t at);
+int vm_read(void *to, uintptr_t from,
+	    size_t bytes); /* any memory, if it is there: 0; any context */
 int vm_readable(const struct vm *vm, uintptr_t at, size_t bytes);
 int vm_exec(struct vm *vm, const char *program, uintptr_t *entry); /* exec.c */
 void exec_list(void);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "fathom/fs.h"
 #include "fathom/object.h"
@@ -496,6 +497,17 @@ void user_unlock(void *unused)
 		pthread_mutex_unlock(&user_holder.mutex);
 }
 
+/* A system call reads what may not be there. Async-signal-safe. */
+static int user_peek(void *to, uintptr_t from, size_t bytes)
+{
+	struct iovec here = {to, bytes}, there = {(void *)from, bytes};
+	int err = errno;
+	ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+
+	errno = err;
+	return n == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
 static int start_tracing(void)
 {
 	struct fathom_config c = {.sink = to_stderr,
@@ -510,6 +522,7 @@ static int start_tracing(void)
 				  .task_group = user_thread_group,
 				  .programs = &fathom_programs,
 				  .dynamic = &fathom_dynamic,
+				  .peek = user_peek,
 				  .release = "process"};
 	int err = reserve_memory(&c);
 

@@ -192,7 +192,7 @@ static uint64_t hist_value(const struct hist_field *f, const struct hist_run *ru
 /* An event for which a variable of another histogram is not there does not count, as in Linux. */
 void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, uint32_t cpu)
 {
-	struct hist_run run = {.record = record, .bytes = bytes, .cpu = cpu};
+	struct hist_run run; /* variables are set before they are read */
 	uint8_t key[HIST_KEY_BYTES_MAX];
 	struct hist_sum *sums;
 	int32_t entry;
@@ -200,6 +200,9 @@ void fathom_hist_update(struct ctl_hist *h, const void *record, uint32_t bytes, 
 
 	if (__atomic_load_n(&h->paused, __ATOMIC_RELAXED) || bytes < sizeof(struct wire_common))
 		return;
+	run.record = record;
+	run.bytes = bytes;
+	run.cpu = cpu;
 	hist_make_key(h, record, bytes, cpu, key);
 	if (h->nr_refs && !fathom_hist_refs_read(h, key, &run))
 		return;

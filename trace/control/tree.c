@@ -72,7 +72,21 @@ static const char *const readme_text[] = {
 	"\t  example: echo 'myevent u64 lat; char name[]' >> synthetic_events\n"
 	"  dynamic_events\t- these and all below: a line each, with\n"
 	"\t  s:[synthetic/]<event> <field> [<field>]\n"
-	"\t  -:[<group>/][<event>] takes it away\n",
+	"\t  p[:[<group>/][<event>]] <place> [<args>]\t(kprobe_events too)\n"
+	"\t  r[maxactive][:[<group>/][<event>]] <place> [<args>]\t(kprobe_events too)\n"
+	"\t  e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>]\n"
+	"\t  -:[<group>/][<event>] takes it away\n"
+	"\t    place: [<module>:]<symbol>[+<offset>]|<memaddr>, of a function: the offset is 0\n"
+	"\t    place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>\n"
+	"\t    args: <name>=fetcharg[:type]\n"
+	"\t fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],\n"
+	"\t           $stack<index>, $stack, $retval, $comm, $arg<N>,\n"
+	"\t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"\n"
+	"\t           (e: $<field> of the attached event)\n"
+	"\t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, string, symbol, ustring,\n"
+	"\t           b<bit-width>@<bit-offset>/<container-size>, <type>[<array-size>]\n"
+	"\t  Create/append/remove: one event may have probes at several places\n"
+	"  kprobe_profile\t- hits of each probe, and those that were missed\n",
 };
 
 static int readme_show(struct fathom_file *f, struct fathom_text *t)
@@ -107,6 +121,8 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"function_profile_enabled", 0640, CTL_TOP_ONLY | CTL_IF_PROFILE, &fathom_ctl_number_file,
 	 CTL_NUMBER_PROFILE},
 	{"kallsyms", 0440, CTL_TOP_ONLY, &fathom_ctl_kallsyms, 0},
+	{"kprobe_events", 0640, CTL_TOP_ONLY | CTL_IF_DYNAMIC | FN, 0, CTL_DYNAMIC_KPROBE},
+	{"kprobe_profile", 0440, CTL_TOP_ONLY | CTL_IF_DYNAMIC | FN, 0, CTL_DYNAMIC_PROFILE},
 	{"max_graph_depth", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
 	 CTL_NUMBER_GRAPH_DEPTH},
 	{"printk_formats", 0440, CTL_TOP_ONLY, &fathom_ctl_printk_formats, 0},

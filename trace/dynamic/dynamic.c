@@ -111,6 +111,7 @@ static int dynamic_remove(struct dynamic_event **at)
 
 	if (dynamic_is_busy(d))
 		return -FATHOM_EBUSY;
+	fathom_dynamic_probes_remove(d, 0);
 	fathom_object_remove_locked(&d->object);
 	for (uint32_t i = 0; i <= FATHOM_INSTANCES_MAX; i++) {
 		struct ctl_instance *tr = fathom_ctl_instance_at(i);
@@ -129,6 +130,7 @@ static int dynamic_is_in(const struct dynamic_event *d, uint32_t file)
 {
 	switch (file) {
 	case CTL_DYNAMIC_SYNTH: return d->kind == DYNAMIC_SYNTH;
+	case CTL_DYNAMIC_PROFILE:
 	case CTL_DYNAMIC_KPROBE: return d->kind == DYNAMIC_ENTRY || d->kind == DYNAMIC_RETURN;
 	default: return 1;
 	}
@@ -150,33 +152,85 @@ static int dynamic_remove_all(uint32_t file)
 	return 0;
 }
 
+/* The rest of a command after the name: empty, or the place, or the place and the arguments of the probe. */
+static int release_matches(const struct dynamic_probe *p, const char *s, size_t n)
+{
+	const struct dynamic_event *d = p->d;
+	size_t at = 0, len = fathom_dynamic_next(s, n, &at);
+	char place[sizeof(p->place)];
+	uint32_t i = 0;
+
+	if (!len)
+		return 1;
+	if (len >= sizeof(place))
+		return 0;
+	__builtin_memcpy(place, s + at, len);
+	place[len] = '\0';
+	if (d->kind == DYNAMIC_EVENT && ctl_find(place, len, '/') < len)
+		place[ctl_find(place, len, '/')] = '.';
+	if (!ctl_same(place, p->place))
+		return 0;
+	for (at += len; (len = fathom_dynamic_next(s, n, &at)); at += len, i++) {
+		const char *arg = s + at;
+		size_t equals = ctl_find(arg, len, '='), skip = equals < len ? equals + 1 : 0;
+
+		if (i == d->nr_args || !ctl_is(arg + skip, len - skip, d->arg[i].text) ||
+		    (skip && !ctl_is(arg, equals, d->arg[i].name)))
+			return 0;
+	}
+	return !i || i == d->nr_args;
+}
+
+/* Probes of the event that the rest of the command names; the event goes with the last. 0 or -EBUSY; 1: none was meant. */
+static int release_probes(struct dynamic_event **at, const char *s, size_t n)
+{
+	struct dynamic_probe *p = fathom_dynamic_probes(), *next;
+	struct dynamic_event *d = *at;
+	uint32_t left = 1;
+	int none = 1;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (p->d != d || !release_matches(p, s, n))
+			continue;
+		if (dynamic_is_busy(d))
+			return -FATHOM_EBUSY;
+		left = fathom_dynamic_probes_remove(d, p);
+		none = 0;
+	}
+	return none ? 1 : left ? 0 : dynamic_remove(at);
+}
+
 /* `[group/][event]`, and for probes the rest of the command if there is one. */
 static int dynamic_release(uint32_t file, const char *s, size_t n)
 {
 	struct dynamic_event **at = &dynamic_list;
 	size_t end = 0, slash;
-	int err = -FATHOM_ENOENT;
+	int ret = -FATHOM_ENOENT;
 
 	while (end < n && !ctl_space(s[end]))
 		end++;
 	slash = ctl_find(s, end, '/');
-	if (!end || (slash == end && !end))
+	if (!end)
 		return -FATHOM_EINVAL;
 	while (*at) {
-		const struct dynamic_event *d = *at;
+		struct dynamic_event *d = *at;
 		const char *name = slash < end ? s + slash + 1 : s;
 		size_t bytes = slash < end ? end - slash - 1 : end;
+		int err = 1;
 
-		if (!dynamic_is_in(d, file) || (slash < end && !ctl_is(s, slash, d->ev.system)) ||
-		    (bytes && !ctl_is(name, bytes, d->ev.name))) {
-			at = &(*at)->next;
-			continue;
-		}
-		err = dynamic_remove(at);
-		if (err)
+		if (dynamic_is_in(d, file) && (slash == end || ctl_is(s, slash, d->ev.system)) &&
+		    (!bytes || ctl_is(name, bytes, d->ev.name)))
+			err = d->kind == DYNAMIC_SYNTH ? dynamic_remove(at)
+						       : release_probes(at, s + end, n - end);
+		if (err < 0)
 			return err;
+		if (!err)
+			ret = 0;
+		if (*at == d)
+			at = &d->next;
 	}
-	return err;
+	return ret;
 }
 
 /* ---- commands ---- */
@@ -221,12 +275,16 @@ static int dynamic_command(uint32_t file, const char *s, size_t n)
 				  : dynamic_release(file, s + colon + 1, n - colon - 1);
 	if (file == CTL_DYNAMIC_ALL && ctl_starts(s, n, "s:"))
 		return fathom_synth_create(s, n, 1);
+	if (s[0] == 'p' || s[0] == 'r' || (s[0] == 'e' && file == CTL_DYNAMIC_ALL))
+		return fathom_probe_create(s, n);
 	return -FATHOM_EINVAL;
 }
 
 /* Line by line; what follows a `#` is not looked at. */
 static int dynamic_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
+	if (f->node.entry->arg == CTL_DYNAMIC_PROFILE)
+		return -FATHOM_EINVAL;
 	for (size_t at = 0; at < bytes;) {
 		size_t line = ctl_find(buf + at, bytes - at, '\n');
 		const char *s = buf + at;
@@ -247,23 +305,43 @@ static int dynamic_open(struct fathom_file *f)
 	int truncates =
 		(f->flags & FATHOM_O_ACCMODE) != FATHOM_O_RDONLY && f->flags & FATHOM_O_TRUNC;
 
-	return truncates ? dynamic_remove_all(f->node.entry->arg) : 0;
+	return truncates && f->node.entry->arg != CTL_DYNAMIC_PROFILE
+		       ? dynamic_remove_all(f->node.entry->arg)
+		       : 0;
 }
 
+/* One line of probe number `nr` of the event: 0 behind the last. */
+static int dynamic_show_probe(const struct dynamic_event *d, uint32_t nr, uint32_t file,
+			      struct fathom_text *t)
+{
+	const struct dynamic_probe *p = fathom_dynamic_probes();
+
+	while (p && (p->d != d || nr--))
+		p = p->next;
+	if (p && file == CTL_DYNAMIC_PROFILE)
+		fathom_dynamic_probe_profile(p, t);
+	else if (p)
+		fathom_dynamic_probe_show(p, t);
+	return p != 0;
+}
+
+/* A piece for each event. */
 static int dynamic_show(struct fathom_file *f, struct fathom_text *t)
 {
 	const struct dynamic_event *d = dynamic_list;
-	uint32_t left = f->piece;
+	uint32_t left = f->piece, file = f->node.entry->arg;
 
-	while (d && (!dynamic_is_in(d, f->node.entry->arg) || left--))
+	while (d && (!dynamic_is_in(d, file) || left--))
 		d = d->next;
 	if (!d)
 		return 0;
 	if (d->kind == DYNAMIC_SYNTH) {
-		if (f->node.entry->arg == CTL_DYNAMIC_ALL)
+		if (file == CTL_DYNAMIC_ALL)
 			fathom_text_str(t, "s:synthetic/");
 		fathom_synth_show(d, t);
 	}
+	for (uint32_t i = 0; dynamic_show_probe(d, i, file, t); i++)
+		;
 	return 1;
 }
 
@@ -282,7 +360,7 @@ static int dynamic_turned(struct fathom_event *ev)
 		if (e && (e->on || e->soft || e->probed))
 			d->seen_by |= 1u << i;
 	}
-	return 0;
+	return d && d->kind != DYNAMIC_SYNTH ? fathom_dynamic_probes_turned(d) : 0;
 }
 
 /* The pool goes: nobody may find what was in it. */
@@ -293,6 +371,7 @@ static void dynamic_forget(void)
 		dynamic_ids[dynamic_nr_ids++] = dynamic_list->ev.id;
 	}
 	dynamic_count = 0;
+	fathom_dynamic_probes_forget();
 }
 
 static const struct ctl_file_ops dynamic_files = {

@@ -189,6 +189,19 @@ static uint64_t function_time(uintptr_t ip, uint32_t flags)
 	return fathom_port_clock();
 }
 
+static void function_watched(const struct function_call *call, uint32_t site, uint64_t time,
+			     uint32_t context)
+{
+	struct fathom_call c = {site, call->ip, call->parent_ip, call->fp, time, call->slot};
+
+	for (uint32_t i = 0; i < FATHOM_WATCHERS; i++) {
+		const struct fathom_watch *w = __atomic_load_n(&fathom_watch[i], __ATOMIC_ACQUIRE);
+
+		if (w)
+			w->enter(&c, context);
+	}
+}
+
 static void function_serve(struct function_call *call, uint32_t context)
 {
 	uintptr_t ip = call->ip, parent_ip = call->parent_ip;
@@ -231,8 +244,7 @@ static void function_serve(struct function_call *call, uint32_t context)
 	else if (users & SITE_RETURNS && !hijack)
 		fathom_port_task_state()->left_out++;
 	if (users & SITE_PROGRAM)
-		fathom_watch.enter((uint32_t)index, ip, parent_ip, call->fp,
-				   function_time(ip, flags), context);
+		function_watched(call, (uint32_t)index, function_time(ip, flags), context);
 }
 
 /* FATHOM_ENTRY_ANY: look the function up and serve its users. Context: any. */

@@ -255,10 +255,16 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t 
 /* ---- returns ---- */
 
 /* Call `i` returns: everyone who followed it is told, and it is taken off the stack. */
-static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context, int named)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
-	struct fathom_left left = {e->func, i, task->overrun, e->calltime, 0};
+	struct fathom_left left = {.func = e->func,
+				   .depth = i,
+				   .overrun = task->overrun,
+				   .calltime = e->calltime,
+				   .ret = e->ret,
+				   .slot = named ? 0 : (const uintptr_t *)e->slot,
+				   .replaced = e->ret != 0};
 	uintptr_t flags = e->flags;
 	uint64_t took = 0;
 
@@ -282,7 +288,15 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context)
 		fathom_counts()->cut++;
 	if (flags & GRAPH_PROGRAM) {
 		left.rettime = left.rettime ? left.rettime : fathom_port_clock();
-		fathom_watch.leave(&left, context);
+		if (left.slot && !left.ret)
+			left.ret = *left.slot;
+		for (uint32_t k = 0; k < FATHOM_WATCHERS; k++) {
+			const struct fathom_watch *w =
+				__atomic_load_n(&fathom_watch[k], __ATOMIC_ACQUIRE);
+
+			if (w)
+				w->leave(&left, context);
+		}
 	}
 }
 
@@ -329,7 +343,7 @@ static __attribute__((noinline)) uintptr_t graph_leave_slow(uintptr_t slot, uint
 		if (fathom_shadow_is_over(&task->shadow[i]))
 			fathom_shadow_pop(task, (uint32_t)i);
 		else
-			graph_exit(task, (uint32_t)i, context);
+			graph_exit(task, (uint32_t)i, context, named != 0);
 	}
 	fathom_guard_leave(task, outer);
 	return ret;

@@ -17,7 +17,7 @@ enum site_user {
 	SITE_STACK = 8,
 	SITE_PROFILE = 16,
 	SITE_LISTENER = 32, /* the function tracer of an instance */
-	SITE_PROGRAM = 64,  /* fathom_watch.enter */
+	SITE_PROGRAM = 64,  /* fathom_watch */
 	SITE_PROGRAM_RETURN = 128,
 };
 /* These need to see the function return. */

@@ -12,7 +12,16 @@
 
 struct tracer_counts fathom_tracer_counts[FATHOM_CPUS_MAX + 1];
 struct tracer_wants fathom_tracer_wants;
-struct fathom_watch fathom_watch;
+struct fathom_watch *fathom_watch[FATHOM_WATCHERS];
+
+int fathom_watch_returns(void)
+{
+	int returns = 0;
+
+	for (uint32_t i = 0; i < FATHOM_WATCHERS; i++)
+		returns |= fathom_watch[i] && fathom_watch[i]->returns;
+	return returns;
+}
 uint32_t fathom_want;
 uint32_t fathom_tracer_option_bits = FATHOM_OPT_GRAPH_CPU | FATHOM_OPT_GRAPH_OVERHEAD |
 				     FATHOM_OPT_GRAPH_DURATION | FATHOM_OPT_GRAPH_IRQS |
@@ -31,7 +40,7 @@ void fathom_want_change(uint32_t set, uint32_t clear)
 /* Task switches are told while calls are followed (sleep-time) or a wakeup tracer runs. */
 void fathom_want_switches(void)
 {
-	int calls = fathom_tracer_wants.graph || fathom_profile_is_on() || fathom_watch.returns;
+	int calls = fathom_tracer_wants.graph || fathom_profile_is_on() || fathom_watch_returns();
 	int wanted = calls || fathom_wanted(FATHOM_WANT_WAKEUP);
 
 	fathom_want_change(wanted ? FATHOM_WANT_SWITCH : 0, wanted ? 0 : FATHOM_WANT_SWITCH);
@@ -58,8 +67,9 @@ static uint8_t wanted_users(uint32_t index)
 		users |= SITE_PROBE;
 	if (fathom_listeners_want(index))
 		users |= SITE_LISTENER;
-	if (fathom_watch.wants)
-		users |= (uint8_t)fathom_watch.wants(index);
+	for (uint32_t i = 0; i < FATHOM_WATCHERS; i++)
+		if (fathom_watch[i] && fathom_watch[i]->wants)
+			users |= (uint8_t)fathom_watch[i]->wants(index);
 	return users;
 }
 

@@ -238,22 +238,40 @@ int fathom_tracer_want_sites(uint8_t function, uint8_t graph, int (*gate)(void))
 void fathom_tracer_exit(void);
 
 /*
- * A later stage that watches functions: trace/programs. Sites lead there while `wants` says so; it is asked with the lock
- * held, the others in any context, by a caller that is pinned and holds the guard.
+ * Later stages that watch functions: trace/programs and trace/dynamic. Sites lead there while `wants` says so; it is asked
+ * with the lock held, the others in any context, by a caller that is pinned and holds the guard: also for sites that another
+ * of them wants.
  */
 struct fathom_left { /* a call that returned; times in ticks */
 	uintptr_t func;
 	uint32_t depth, overrun;
 	uint64_t calltime, rettime;
+	uintptr_t ret; /* where it goes on; 0: not known */
+	const uintptr_t *
+		slot; /* of its return address, beside which registers are (arch/regs.h); NULL: not known */
+	int replaced; /* the return address was */
+};
+struct fathom_call { /* one that begins */
+	uint32_t site;
+	uintptr_t ip, parent_ip, fp;
+	uint64_t time;
+	const uintptr_t *slot; /* as above */
 };
 struct fathom_watch {
 	uint32_t (*wants)(uint32_t site); /* SITE_PROGRAM, SITE_PROGRAM_RETURN */
-	void (*enter)(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint64_t time,
-		      uint32_t context);
+	void (*enter)(const struct fathom_call *call, uint32_t context);
 	void (*leave)(const struct fathom_left *left, uint32_t context);
 	uint8_t returns; /* some are wanted: task switches are told, as for function_graph */
 };
-extern struct fathom_watch fathom_watch;
+enum fathom_watcher {
+	FATHOM_WATCH_PROGRAMS,
+	FATHOM_WATCH_DYNAMIC,
+	FATHOM_WATCHERS
+};
+extern struct fathom_watch
+	*fathom_watch[FATHOM_WATCHERS]; /* once it is there it stays: calls may be on their way */
+/* Some watcher asks for returns. Lock held. */
+int fathom_watch_returns(void);
 
 /* ---- function.c: the caller is pinned; what is exported to the arch pins itself ---- */
 
@@ -274,7 +292,7 @@ enum graph_flag {
 	GRAPH_STREAM = 32, /* recorded as a word of the 16-bit stream */
 	/* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
 	GRAPH_IN_IRQ = 64,
-	GRAPH_PROGRAM = 128, /* fathom_watch.leave */
+	GRAPH_PROGRAM = 128, /* fathom_watch */
 };
 #define GRAPH_FLAG_BITS 8
 #define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */

@@ -50,17 +50,19 @@ static void link_run(enum program_point point, uint32_t site, struct program_hit
 	fathom_pool_leave(hit->cpu);
 }
 
-static void link_enter(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
-		       uint64_t time, uint32_t context)
+static void link_enter(const struct fathom_call *call, uint32_t context)
 {
-	struct fathom_rec_function r = {.ip = ip, .parent_ip = parent_ip};
-	struct program_hit hit = {
-		.record = &r, .bytes = sizeof(r), .fp = fp, .ip = ip, .parent_ip = parent_ip};
+	struct fathom_rec_function r = {.ip = call->ip, .parent_ip = call->parent_ip};
+	struct program_hit hit = {.record = &r,
+				  .bytes = sizeof(r),
+				  .fp = call->fp,
+				  .ip = call->ip,
+				  .parent_ip = call->parent_ip};
 	uint64_t common = fathom_common_word(WIRE_ID_FUNCTION, context);
 
 	__builtin_memcpy(&r.ent, &common, sizeof(common));
-	hit.ticks = time;
-	link_run(POINT_ENTRY, site, &hit);
+	hit.ticks = call->time;
+	link_run(POINT_ENTRY, call->site, &hit);
 }
 
 static void link_leave(const struct fathom_left *left, uint32_t context)
@@ -99,6 +101,8 @@ static uint32_t link_wants(uint32_t site)
 	return users;
 }
 
+static struct fathom_watch link_watch = {.enter = link_enter, .leave = link_leave};
+
 /* What is called follows what there is. Sites that lead here are switched after that, and before it when the last goes. */
 static int link_refresh(void)
 {
@@ -115,19 +119,20 @@ static int link_refresh(void)
 		__atomic_store_n(&fathom_gate.sample, (void (*)(uintptr_t, uintptr_t))0,
 				 __ATOMIC_RELEASE);
 	/* Calls that were open when returns were last off are still on the stacks where their returns were not seen. */
-	if (returns && !fathom_watch.returns && !fathom_tracer_wants.graph &&
+	if (returns && !fathom_watch_returns() && !fathom_tracer_wants.graph &&
 	    !fathom_profile_is_on())
 		fathom_graph_reset();
 	if (entries || returns) {
-		fathom_watch.enter = link_enter;
-		fathom_watch.leave = link_leave;
-		__atomic_store_n(&fathom_watch.wants, link_wants, __ATOMIC_RELEASE);
+		link_watch.wants = link_wants;
+		/* Pairs with the acquire in functions/. */
+		__atomic_store_n(&fathom_watch[FATHOM_WATCH_PROGRAMS], &link_watch,
+				 __ATOMIC_RELEASE);
 	}
-	fathom_watch.returns = returns != 0;
+	link_watch.returns = returns != 0;
 	fathom_want_switches();
-	err = fathom_watch.wants ? fathom_tracer_refresh() : 0;
+	err = link_watch.wants ? fathom_tracer_refresh() : 0;
 	if (!entries && !returns)
-		fathom_watch.wants = 0; /* enter and leave stay: a call may be on its way there */
+		link_watch.wants = 0;
 	return err;
 }
 
@@ -246,7 +251,7 @@ void fathom_program_detach_all(struct program *p)
 void fathom_program_forget(void)
 {
 	links = 0;
-	fathom_watch.wants = 0;
+	link_watch.wants = 0;
 	fathom_gate.sample = 0;
 }
 

@@ -137,6 +137,11 @@ struct fathom_config {
 	 * such events, and none of their code.
 	 */
 	const struct fathom_dynamic *dynamic;
+	/*
+	 * peek: copy `bytes` of memory from any address to `to`: 0, or negative if not all of it can be read. Any context, NMI
+	 * included; does not fault, takes no lock. 0: probes do not follow pointers.
+	 */
+	int (*peek)(void *to, uintptr_t from, size_t bytes);
 };
 
 /*
