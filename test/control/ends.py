@@ -154,6 +154,18 @@ def a_slow_target(d):
     os.unlink(out)
 
 
+def a_slow_answer():
+    """A target that does not run for a while when somebody connects."""
+    t = Ticker()
+    os.kill(int(t.pid), signal.SIGSTOP)
+    p = subprocess.Popen([FATHOM, "fs", t.pid, "cat", "current_tracer"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)
+    os.kill(int(t.pid), signal.SIGCONT)
+    text, err = p.communicate(timeout=100)
+    check("a_slow_answer_is_waited_for", text == "nop\n", (text, err))
+    t.end()
+
+
 def memory_is_bounded(d):
     """A recording needs no more memory the longer it is: the pages are in the file."""
     t, out = Ticker(), os.path.join(d, "m.dat")
@@ -177,6 +189,7 @@ with tempfile.TemporaryDirectory() as d:
     first_checked()
     memory_is_bounded(d)
     a_slow_target(d)
+    a_slow_answer()
     kinds = list(KINDS)
     for i in range(int(os.environ.get("ENDS", "15"))):
         moment(i, kinds[i % len(kinds)], d)

@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from targets import (FATHOM, POLL, READ, Checks, Mount, Process, asleep_in, error_of, is_mounted, no_fuse, read,  # noqa: E402
-                     reader_of, until, write)
+                     reader_of, servers, until, write)
 
 check = Checks("mount")
 NOBODY = 65534
@@ -113,11 +113,6 @@ def ended(cat):
     except subprocess.TimeoutExpired:
         cat.kill()
         return "it hangs"
-
-
-def servers(d):
-    r = subprocess.run(["pgrep", "-f", f"mount .*{d}"], capture_output=True, text=True, check=False)
-    return r.stdout.split()
 
 
 def end_while_reading(pid):

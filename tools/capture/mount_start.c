@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/diag.h"
 
-#define START_MS 15000 /* connecting may take seconds on a serial line */
+#define START_MS 30000 /* connecting may take seconds on a serial line */
 #define END_MS	 3000
 
 /* What is mounted on a directory, on top of everything else there. */

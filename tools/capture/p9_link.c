@@ -408,10 +408,10 @@ static int negotiate(struct p9 *c)
 	if (!send_version(c))
 		return -EPROTO;
 	if (!sync_first(c, head, io_now_ms() + 1500) &&
-	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, io_now_ms() + 5000)))
+	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, io_now_ms() + 20000)))
 		return -EPROTO;
 	size = wire_p9_get(head, 4) - WIRE_P9_HEAD;
-	if (!read_until(c, body, size, io_now_ms() + 1000) ||
+	if (!read_until(c, body, size, io_now_ms() + 5000) ||
 	    wire_p9_get(body + 4, 2) != strlen(WIRE_P9_VERSION) ||
 	    size != 6 + strlen(WIRE_P9_VERSION) ||
 	    memcmp(body + 6, WIRE_P9_VERSION, strlen(WIRE_P9_VERSION)) != 0)

@@ -74,13 +74,19 @@ class Mount:
 
     def __exit__(self, *unused):
         self.end()
-        until(lambda: not is_mounted(self.dir))
+        until(lambda: not is_mounted(self.dir) and not servers(self.dir))  # which may have a serial line still
         os.rmdir(self.dir)
 
 
 def is_mounted(d):
     with open("/proc/self/mounts") as f:
         return any(line.split()[1] == d for line in f)
+
+
+def servers(d):
+    """The processes that serve a mount."""
+    r = subprocess.run(["pgrep", "-f", f"mount .*{d}"], capture_output=True, text=True, check=False)
+    return r.stdout.split()
 
 
 def error_of(fn):
