@@ -1,4 +1,5 @@
 """demo.py -- boot the demo kernel under QEMU and talk to its shell. For the boot tests."""
+import atexit
 import json
 import os
 import re
@@ -83,6 +84,7 @@ class Demo:
         self.p = subprocess.Popen(self.cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   pass_fds=[self.log.fileno()])
         os.set_blocking(self.p.stdout.fileno(), False)
+        atexit.register(self.kill)  # a test that fails by an exception leaves nothing behind
 
     def pump(self, wait=0.2):
         """Read what there is. False at the end of the output."""
