@@ -74,3 +74,9 @@ $(CONTROL_FUZZ): fuzz-trace-%: $(B)/fuzz/trace_%
 	$< -max_total_time=$(FUZZ_SECONDS) $(FUZZ_LIMITS) $(FUZZ_FLAGS) $(B)/fuzz/found/trace_$* test/fuzz/corpus/trace_$*
 
 CHECK_FAST_DEPS += $(FUZZ_TRACE:%=$(B)/test/fuzz/%)
+
+# A process with as many events and new tasks a second as it is told.
+$(B)/control/flood: test/view/flood.c $(B)/user/libfathom.a
+	@mkdir -p $(@D)
+	gcc $(USER_CFLAGS) -fno-pie -no-pie -DFATHOM_PATCH=1 $(DEPFLAGS) $< -Wl,--whole-archive $(B)/user/libfathom.a -Wl,--no-whole-archive -o $@
+CHECK_FAST_DEPS += $(B)/control/flood

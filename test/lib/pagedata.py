@@ -20,7 +20,7 @@ class Page:
         self.meta = json.loads(unpack(text, "meta"))
         events = unpack(text, "events")
         self.events = json.loads(events)["events"] if events else None
-        self.lanes = [dict(kind=KINDS[v[0]], id=v[1], depth=v[2], cpu=v[3], nr=v[4], sums=v[5:9], tiles={}) for v in self.meta["lanes"]]
+        self.lanes = [dict(kind=KINDS[v[1]], id=v[2], depth=v[3], cpu=v[4], nr=v[5], sums=v[6:10], tiles={}) for v in self.meta["lanes"]]
         level = 0
         while tiles := unpack(text, f"tiles-{level}"):
             self.take(tiles)

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,37 @@ TEST(asking_is_free)
 		CHECK(idmap_find(&m, k) == (k == 7 ? &thing : NULL));
 	CHECK_EQ(m.nr, 1);
 	CHECK_EQ(m.cap, 16);
+	idmap_free(&m);
+}
+
+/* Things come and go in any order; what is left is found, and what was taken out is not. */
+TEST(things_are_taken_out)
+{
+	static bool in[512];
+	static char thing[512];
+	struct idmap m = {0};
+	uint64_t seed = 1;
+	size_t nr = 0;
+
+	CHECK(idmap_remove(&m, 3) == NULL);
+	for (int turn = 0; turn < 100000; turn++) {
+		uint64_t k = (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 55;
+
+		if (in[k]) {
+			CHECK(idmap_remove(&m, k) == &thing[k]);
+			nr--;
+		} else {
+			CHECK(idmap_remove(&m, k) == NULL);
+			*idmap_at(&m, k) = &thing[k];
+			nr++;
+		}
+		in[k] = !in[k];
+		if (turn % 1000)
+			continue;
+		for (uint64_t i = 0; i < 512; i++)
+			CHECK(idmap_find(&m, i) == (in[i] ? &thing[i] : NULL));
+		CHECK_EQ(m.nr, nr);
+	}
 	idmap_free(&m);
 }
 

@@ -9,9 +9,14 @@
 
 #define FIRST 16
 
+static size_t home(const struct idmap *m, uint64_t key)
+{
+	return (key * 0x9e3779b97f4a7c15ull >> 32) & (m->cap - 1);
+}
+
 static struct idmap_slot *probe(const struct idmap *m, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull >> 32) & (m->cap - 1);
+	size_t i = home(m, key);
 
 	while (m->slots[i].value && m->slots[i].key != key)
 		i = (i + 1) & (m->cap - 1);
@@ -52,6 +57,24 @@ void **idmap_at(struct idmap *m, uint64_t key)
 		m->nr++;
 	}
 	return &s->value;
+}
+
+/* What comes after it moves up, unless it would then stand before its home. */
+void *idmap_remove(struct idmap *m, uint64_t key)
+{
+	size_t mask = m->cap - 1, i = m->cap ? (size_t)(probe(m, key) - m->slots) : 0;
+	void *value = m->cap ? m->slots[i].value : NULL;
+
+	if (!value)
+		return NULL;
+	for (size_t k = (i + 1) & mask; m->slots[k].value; k = (k + 1) & mask)
+		if (((k - home(m, m->slots[k].key)) & mask) >= ((k - i) & mask)) {
+			m->slots[i] = m->slots[k];
+			i = k;
+		}
+	m->slots[i] = (struct idmap_slot){0};
+	m->nr--;
+	return value;
 }
 
 void idmap_clear(struct idmap *m)

@@ -19,6 +19,8 @@ struct idmap {
 void *idmap_find(const struct idmap *m, uint64_t key);
 /* Where the value of `key` goes: NULL stands there if it has none yet, and the caller must store one. NULL: no memory. */
 void **idmap_at(struct idmap *m, uint64_t key);
+/* Take the value of `key` out; NULL if it has none. */
+void *idmap_remove(struct idmap *m, uint64_t key);
 /* Empty it, and keep its memory. */
 void idmap_clear(struct idmap *m);
 void idmap_free(struct idmap *m);

@@ -343,24 +343,54 @@ void calls_roles(struct model *m, const struct schema *k)
 	r->e = row_number_of(m->s, k->id, "overrun");
 }
 
-static void end(struct model *m, struct model_stack *k, const struct cpu *c)
+static void end(struct model *m, struct model_stack *k, uint64_t now)
 {
 	if (k)
-		drop_pending(m, k, 0, c->to < m->finish ? c->to : m->finish);
+		drop_pending(m, k, 0, now);
 	if (k)
-		drop(m, k, 0, c->to < m->finish ? c->to : m->finish, SPAN_NO_END);
+		drop(m, k, 0, now, SPAN_NO_END);
 }
 
-void calls_end(struct model *m)
+/* Calls that have not returned, as if they did now; they stay open. */
+static void peek(struct model *m, struct model_stack *k, uint64_t now)
+{
+	uint32_t nr = k ? k->nr : 0;
+
+	for (; k && k->nr; k->nr--) {
+		const struct model_frame *f = &k->v[k->nr - 1];
+
+		if (f->func)
+			give(m, k, f->from, now, SPAN_NO_END);
+	}
+	if (k)
+		k->nr = nr;
+}
+
+/* Every stack of calls. */
+static void each_stack(struct model *m,
+		       void (*f)(struct model *m, struct model_stack *k, uint64_t now))
 {
 	for (uint32_t i = 0; i < m->nr_cpus; i++) {
-		end(m, m->cpus[i].calls, &m->cpus[i]);
-		end(m, m->cpus[i].idle.calls, &m->cpus[i]);
+		struct cpu *c = &m->cpus[i];
+		uint64_t now = c->to < m->finish ? c->to : m->finish;
+
+		f(m, c->calls, now);
+		f(m, c->idle.calls, now);
 	}
 	for (size_t i = 0; i < m->tasks.cap; i++) {
 		struct task *t = m->tasks.slots[i].value;
 
 		if (t)
-			end(m, t->calls, t->home);
+			f(m, t->calls, task_end(m, t));
 	}
+}
+
+void calls_peek(struct model *m)
+{
+	each_stack(m, peek);
+}
+
+void calls_end(struct model *m)
+{
+	each_stack(m, end);
 }

@@ -273,6 +273,8 @@ void model_peek(struct model *m)
 {
 	m->show = true;
 	m->number = MODEL_NO_EVENT;
+	pairs_peek(m);
+	calls_peek(m);
 	sched_peek(m);
 }
 
@@ -385,6 +387,12 @@ static void free_task(struct task *t)
 	calls_free(t->calls);
 }
 
+void model_free_task(struct task *t)
+{
+	free_task(t);
+	free(t);
+}
+
 void model_free(struct model *m)
 {
 	if (!m)
@@ -397,10 +405,8 @@ void model_free(struct model *m)
 		free(r);
 	}
 	for (size_t i = 0; i < m->tasks.cap; i++)
-		if (m->tasks.slots[i].value) {
-			free_task(m->tasks.slots[i].value);
-			free(m->tasks.slots[i].value);
-		}
+		if (m->tasks.slots[i].value)
+			model_free_task(m->tasks.slots[i].value);
 	for (uint32_t i = 0; m->cpus && i < m->nr_cpus; i++) {
 		free_task(&m->cpus[i].idle);
 		free(m->cpus[i].irqs.v);

@@ -169,8 +169,11 @@ struct model *model_new(struct source *s, const struct model_options *o,
 void model_event(struct model *m, const struct event *e, uint64_t number, bool show);
 /* The window is over: what is open is given with SPAN_NO_END. */
 void model_end(struct model *m);
-/* What tasks do at this moment, given as if the window ended here. Nothing changes by it. */
+/* What tasks do and which calls, system calls and interrupts are open at this moment, given as if the window ended here. Nothing changes by it. */
 void model_peek(struct model *m);
+/* Of tasks that are over, once they are more than twice `keep`, as many of the oldest that `keep` are left: each is given to gone(), and
+ * forgotten. What comes of its pid later is of another task. */
+void model_forget(struct model *m, size_t keep, void (*gone)(void *arg, int32_t pid), void *arg);
 void model_free(struct model *m);
 
 /* The stack whose last frame the call is that span() was just given. */

@@ -488,6 +488,31 @@ void pairs_gap(struct model *m, struct cpu *c, uint64_t from)
 	give_off(m, c, from, SPAN_CUT);
 }
 
+/* What is open, as if it ended now; it stays open. */
+static void peek(struct model *m, struct nest *n, int32_t pid, uint32_t cpu, uint64_t now)
+{
+	uint32_t nr = n->nr;
+
+	while (n->nr)
+		pop(m, n, pid, cpu, now, SPAN_NO_END);
+	n->nr = nr;
+}
+
+void pairs_peek(struct model *m)
+{
+	for (uint32_t i = 0; i < m->nr_cpus; i++) {
+		struct cpu *c = &m->cpus[i];
+
+		peek(m, &c->irqs, -1, c->id, c->to < m->finish ? c->to : m->finish);
+	}
+	for (size_t i = 0; i < m->tasks.cap; i++) {
+		struct task *t = m->tasks.slots[i].value;
+
+		if (t)
+			peek(m, &t->syscalls, t->pid, t->home->id, task_end(m, t));
+	}
+}
+
 void pairs_end(struct model *m)
 {
 	for (uint32_t i = 0; i < m->nr_cpus; i++) {
@@ -503,7 +528,6 @@ void pairs_end(struct model *m)
 		struct task *t = m->tasks.slots[i].value;
 
 		while (t && t->syscalls.nr)
-			pop(m, &t->syscalls, t->pid, t->home->id,
-			    t->home->to < m->finish ? t->home->to : m->finish, SPAN_NO_END);
+			pop(m, &t->syscalls, t->pid, t->home->id, task_end(m, t), SPAN_NO_END);
 	}
 }

@@ -123,6 +123,22 @@ struct model {
 	bool any, show, wakeups, failed, late_known;
 };
 
+/* Bits of prev_state: what is left of a task that will not run again. */
+#define STATE_DEAD 0x30u
+
+static inline bool task_is_dead(const struct task *t)
+{
+	return t->state == TASK_GONE && t->why & STATE_DEAD;
+}
+
+/* Until when what is open of a task goes on: of one that is dead, until it died. */
+static inline uint64_t task_end(const struct model *m, const struct task *t)
+{
+	if (task_is_dead(t))
+		return t->since;
+	return t->home->to < m->finish ? t->home->to : m->finish;
+}
+
 static inline bool model_wants(const struct model *m, enum span_kind kind)
 {
 	return !(m->o.without >> kind & 1);
@@ -153,8 +169,11 @@ void pairs_roles(struct model *m, const struct schema *k);
 bool pairs_named(struct model *m);
 void pairs_gap(struct model *m, struct cpu *c, uint64_t from);
 void pairs_end(struct model *m);
+void pairs_peek(struct model *m);
 void calls_roles(struct model *m, const struct schema *k);
 void calls_end(struct model *m);
+void calls_peek(struct model *m);
+void model_free_task(struct task *t);
 void calls_free(struct model_stack *k);
 
 #endif

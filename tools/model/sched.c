@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-/* Bits of prev_state: what is left of a task that will not run again, and what it sleeps in. */
-#define STATE_DEAD  0x30u
-#define STATE_SLEEP 0xffu
+#define STATE_SLEEP 0xffu /* bits of prev_state: what a task sleeps in */
 
 static void learn_comm(struct task *t, const char *text, uint32_t n)
 {

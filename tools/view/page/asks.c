@@ -146,14 +146,14 @@ static int ask_events(const struct asks *a, const struct asked *q, FILE *out, ch
 
 /* ---- what is new ---- */
 
-/* Of a recording that grows: how long it is, new lanes and names, sums of lanes that have changed since a time. */
+/* Of a recording that grows: how long it is, lanes, tasks and names that are new since a turn, sums of lanes that have changed since a time. */
 static int ask_news(const struct asks *a, const struct asked *q, FILE *out)
 {
-	uint64_t lane, name, since;
+	uint64_t turn, name, since;
 	struct ask_state state;
 	struct json j;
 
-	if (!a->live || !ask_number(q, "lanes", UINT32_MAX, &lane) ||
+	if (!a->live || !ask_number(q, "turn", UINT32_MAX, &turn) ||
 	    !ask_number(q, "names", UINT32_MAX, &name) ||
 	    !ask_number(q, "since", UINT64_MAX / 2, &since))
 		return -EINVAL;
@@ -165,8 +165,9 @@ static int ask_news(const struct asks *a, const struct asked *q, FILE *out)
 	json_str(&j, "state", state.over ? "over" : state.away ? "away" : "on");
 	json_u64(&j, "cuts", state.cuts);
 	json_open(&j, "sums", '[');
-	for (uint64_t i = 0; i < lane && i < a->lanes->nr_lanes; i++) {
-		if (!lanes_live_changed(a->live, i, since))
+	for (uint64_t i = 0; i < a->lanes->nr_lanes; i++) {
+		if (lanes_live_is_new(a->live, i, (uint32_t)turn) ||
+		    !lanes_live_changed(a->live, i, since))
 			continue;
 		json_open(&j, NULL, '[');
 		json_u64(&j, NULL, i);
@@ -177,11 +178,12 @@ static int ask_news(const struct asks *a, const struct asked *q, FILE *out)
 	}
 	json_close(&j, ']');
 	json_open(&j, "lanes", '[');
-	for (; lane < a->lanes->nr_lanes; lane++)
-		page_lane(&j, &a->lanes->lane[lane]);
+	for (uint64_t i = 0; i < a->lanes->nr_lanes; i++)
+		if (lanes_live_is_new(a->live, i, (uint32_t)turn))
+			page_lane(&j, &a->lanes->lane[i], i);
 	json_close(&j, ']');
 	fputc(',', out);
-	lanes_live_names(a->live, (uint32_t)name, out);
+	lanes_live_names(a->live, (uint32_t)name, (uint32_t)turn, out);
 	fputc('}', out);
 	return 0;
 }

@@ -302,13 +302,21 @@
 		return out;
 	};
 
-	page.addLanes = (list) => list.forEach((l) => page.lanes.push({ index: page.lanes.length, kind: l[0], id: l[1], depth: l[2], cpu: l[3], nr: l[4], sum: l.slice(5, 9) }));
+	/* New ones. A number that another lane had is given to this one: what was here of that is dropped. */
+	page.addLanes = (list) => list.map(([index, kind, id, depth, cpu, nr, ...sum]) => {
+		if (page.lanes[index]) {
+			page.leaveRow(page.lanes[index]);
+			if (tiles[index]) for (const { level, index: i } of tiles[index].values()) { asked.delete(`${index}/${level}/${i}`); kept--; }
+			delete tiles[index];
+		}
+		return page.lanes[index] = { index, kind, id, depth, cpu, nr, sum };
+	}).filter((l) => l.kind <= KIND.COUNTER);
 	page.load = async () => {
 		const asked = page.$("asked"), [meta, tiles] = asked ? [] : await Promise.all([unpack("meta"), unpack("tiles-0")]);
 		page.alone = !asked;
 		page.meta = asked ? exact(asked.textContent) : parse(meta);
 		page.lanes = [];
-		page.addLanes(page.meta.lanes);
+		page.fresh = page.addLanes(page.meta.lanes);
 		if (tiles) take(tiles);
 	};
 

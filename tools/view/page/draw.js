@@ -97,6 +97,17 @@
 		if (l.kind === K.TASK && klass === 2) g.fillRect(x0, y + h - 5, Math.max(0.3, w), 3);
 		else if (l.kind === K.TASK && klass === 1) g.fillRect(x0, y + h / 2 - 1, Math.max(0.5, w), h / 2);
 		else g.fillRect(x0, y + 0.5, Math.max(0.6, w > 3 ? w - 0.5 : w), h - 1);
+		if (what >>> 26 & 2 && w > 8 && !(l.kind === K.TASK && klass)) { /* it goes on: the end is a tip */
+			const tip = Math.min(6, h / 2);
+			g.fillStyle = theme["--lane"];
+			for (const [from, to] of [[y, y + h / 2], [y + h, y + h / 2]]) {
+				g.beginPath();
+				g.moveTo(x1 - tip, from);
+				g.lineTo(x1 + 0.5, from);
+				g.lineTo(x1 + 0.5, to);
+				g.fill();
+			}
+		}
 		if (what >>> 26 & 16 && w > 4 && l.kind <= K.TASK) { /* only guessed from the events' tasks */
 			g.fillStyle = theme["--paper"];
 			g.globalAlpha *= 0.45;
@@ -499,6 +510,7 @@
 		if (page.reading) words.push(["span", "reading finer detail \u2026"]);
 		else if (page.thinned) words.push(["span", "dense parts are summed up (fathom view has every span)"]);
 		if (m.lost) words.push(["b", `lost: ${m.lost}`]);
+		if (m.forgotten) words.push(["span", `rows of ${page.count(m.forgotten)} tasks that are over have left the picture`]);
 		if (m.refused) words.push(["b", `${page.count(m.refused)} spans of more rows than can be kept are not shown`]);
 		if (page.lostServer) words.push(["b", `the server is gone (${page.lostServer})`]);
 		const now = words.join();

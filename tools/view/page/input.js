@@ -104,7 +104,7 @@
 		if (l.kind === K.COUNTER) return `${where}: ${page.count(page.value(hit.what))}\nfrom ${page.stamp(hit.from)} to ${page.stamp(hit.from + hit.len)}`;
 		if (l.kind !== K.LOST) {
 			if (flags & 1) doubt.push("it began before what was seen");
-			if (flags & 2) doubt.push("it was going on when the trace ended");
+			if (flags & 2) doubt.push(page.live.on && page.live.state === "on" ? "it goes on" : "it was going on when the trace ended");
 			if (flags & 4) doubt.push("it was going on when events were lost");
 			if (flags & 8) doubt.push("events were lost meanwhile: at most so long");
 			if (flags & 16) doubt.push("guessed: the trace has no switches");
@@ -375,7 +375,7 @@
 		const swatch = (style) => make("span", { class: "key", style });
 		const legend = [["background:var(--run)", "a task runs (its own colour)"], ["background:var(--ready)", "it is ready and waits for a CPU"], ["background:var(--blocked)", "it is blocked"],
 			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events of this CPU were lost"],
-			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"]];
+			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"], ["background:linear-gradient(var(--run),var(--run)) 0/70% 100% no-repeat;clip-path:polygon(0 0,60% 0,75% 50%,60% 100%,0 100%)", "it goes on: its end is not in the trace"]];
 		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, k[0] === " " ? "Space" : k[0])), make("td", {}, k[1]))),
 			...[["wheel", "scroll; with Ctrl: zoom, with Shift: move (zooms where all rows are in view)"], ["drag", "select a range; with Shift or the middle button: move"], ["two fingers", "zoom"], ["double click", "zoom to it"]]
 				.map((k) => make("tr", {}, make("td", {}, k[0]), make("td", {}, k[1])))),
@@ -394,7 +394,7 @@
 	page.ready = page.load().then(async () => {
 		$("title").textContent = $("title").title = page.plain(page.meta.title, 120);
 		const tab = restore();
-		page.makeRows();
+		page.makeRows(page.fresh);
 		const room = main.clientWidth;
 		page.draw();
 		if (main.clientWidth !== room) page.draw(); /* there is a scroll bar now */

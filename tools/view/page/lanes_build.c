@@ -62,12 +62,12 @@ static uint32_t task_number(struct lanes_build *b, int32_t pid)
 
 	if (at && *at)
 		return (uint32_t)(uintptr_t)*at - 1;
-	if (!at || !VEC_MORE(b->pids, b->nr_tasks)) {
+	if (!at || !VEC_MORE(b->task, b->nr_tasks)) {
 		b->fill.err = -ENOMEM;
 		return 0;
 	}
 	*at = (void *)(uintptr_t)(1 + b->nr_tasks);
-	b->pids[b->nr_tasks] = pid;
+	b->task[b->nr_tasks] = (struct build_task){.pid = pid, .changed = b->fill.turn};
 	return (uint32_t)b->nr_tasks++;
 }
 
@@ -132,12 +132,15 @@ static void keep_lost(struct lanes_build *b, const struct span *s)
 static void put_nested(struct lanes_build *b, enum lane_kind kind, const struct span *s)
 {
 	bool irq = kind == LANE_IRQ, idle = !irq && s->pid <= 0;
+	uint32_t id = irq ? s->cpu : task_number(b, s->pid > 0 ? s->pid : 0);
+	uint32_t cpu = idle ? 1 + s->cpu : 0, depth = s->kind == SPAN_CALL ? s->depth : 0;
+	struct lane_span at = {since_start(b, s->from), since_start(b, s->to), span_name(b, s)};
 
-	lanes_fill_free_depth(&b->fill, kind,
-			      irq ? s->cpu : task_number(b, s->pid > 0 ? s->pid : 0),
-			      idle ? 1 + s->cpu : 0, s->kind == SPAN_CALL ? s->depth : 0,
-			      since_start(b, s->from), since_start(b, s->to), span_name(b, s),
-			      s->flags);
+	if (b->peeks)
+		lanes_fill_now_depth(&b->fill, kind, id, cpu, depth, at, s->flags);
+	else
+		lanes_fill_free_depth(&b->fill, kind, id, cpu, depth, at.from, at.to, at.what,
+				      s->flags);
 }
 
 static void span(void *arg, const struct span *s)
@@ -328,18 +331,71 @@ static void json_name(struct json *j, const char *key, const char *s)
 }
 
 /* Members of the page's first answer; the lanes are added by who sends it. */
-void lanes_build_meta(struct lanes_build *b, const char *lost, uint32_t first_name, FILE *out)
+static const char *task_name(struct lanes_build *b, const struct build_task *t)
+{
+	return t->pid <= 0 ? "idle"
+	       : t->name   ? b->names.word[t->name - 1].p
+			   : model_comm(b->model, t->pid);
+}
+
+static void gone(void *arg, int32_t pid)
+{
+	struct lanes_build *b = arg;
+	uintptr_t number = (uintptr_t)idmap_remove(&b->tasks, (uint32_t)pid);
+
+	if (!number)
+		return;
+	b->over[number - 1] = true;
+	b->forgotten++;
+}
+
+void lanes_build_tasks(struct lanes_build *b, size_t keep)
+{
+	size_t before = b->forgotten;
+
+	for (size_t i = 0; i < b->tasks.cap; i++) {
+		uintptr_t number = (uintptr_t)b->tasks.slots[i].value;
+		struct build_task *t = number ? &b->task[number - 1] : NULL;
+		uint32_t name;
+
+		if (!t || t->pid <= 0)
+			continue;
+		name = 1 + name_number(b, model_comm(b->model, t->pid));
+		if (name != t->name)
+			t->changed = b->fill.turn;
+		t->name = name;
+	}
+	b->over = calloc(b->nr_tasks + 1, sizeof(bool));
+	if (!b->over) {
+		b->fill.err = -ENOMEM;
+		return;
+	}
+	model_forget(b->model, keep, gone, b);
+	if (b->forgotten > before)
+		lanes_fill_forget(&b->fill, b->over);
+	free(b->over);
+	b->over = NULL;
+}
+
+void lanes_build_meta(struct lanes_build *b, const char *lost, uint32_t first_name, uint32_t turn,
+		      FILE *out)
 {
 	struct json j;
 
 	json_init(&j, out, false);
 	json_str(&j, "lost", lost);
 	json_u64(&j, "refused", b->fill.refused);
+	json_u64(&j, "forgotten", b->forgotten);
+	json_u64(&j, "turn", b->fill.turn);
 	json_open(&j, "tasks", '[');
 	for (size_t i = 0; i < b->nr_tasks; i++) {
+		if (b->task[i].changed <= turn && turn)
+			continue;
 		json_open(&j, NULL, '[');
-		json_s64(&j, NULL, b->pids[i]);
-		json_name(&j, NULL, b->pids[i] > 0 ? model_comm(b->model, b->pids[i]) : "idle");
+		json_s64(&j, NULL, b->task[i].pid);
+		json_name(&j, NULL, task_name(b, &b->task[i]));
+		if (turn)
+			json_u64(&j, NULL, i);
 		json_close(&j, ']');
 	}
 	json_close(&j, ']');
@@ -392,7 +448,7 @@ static int write_meta(struct lanes_build *b, struct lanes_header *h)
 	f = open_memstream(&text, &n);
 	if (!f)
 		return -ENOMEM;
-	lanes_build_meta(b, lost, 0, f);
+	lanes_build_meta(b, lost, 0, 0, f);
 	if (fclose(f))
 		b->fill.err = -ENOMEM;
 	h->meta_at = b->fill.at;
@@ -413,7 +469,7 @@ void lanes_build_free(struct lanes_build *b)
 	strmap_free(&b->names);
 	lanes_fill_free(&b->fill);
 	model_free(b->model);
-	free(b->pids);
+	free(b->task);
 	free(b->lost);
 	free(b->marks);
 	free(b->place);

@@ -11,6 +11,8 @@
 
 #define SCALE	   50u /* of 2^50 ns, 13 days */
 #define ROOM	   (1ull << 40)
+#define DROP_BYTES (8u << 20)
+#define KEEP_TASKS 1024u   /* that are over */
 #define STEP_TURNS 100000u /* events in one step: those that look are not kept waiting */
 
 struct lanes_live {
@@ -20,6 +22,7 @@ struct lanes_live {
 	pthread_rwlock_t lock;
 	struct lane *lane;
 	size_t cap_lane, cap_chunks;
+	uint64_t dropped; /* bytes of lanes.map */
 };
 
 /* Everything that the build has, where it is looked for. */
@@ -27,13 +30,18 @@ static int show(struct lanes_live *l)
 {
 	struct lanes_fill *f = &l->b.fill;
 
+	lanes_build_tasks(&l->b, KEEP_TASKS);
 	lanes_build_now(&l->b); /* of a task that is new it makes a lane */
 	if (!VEC_ROOM(l->lane, f->nr, l->cap_lane) ||
 	    !VEC_ROOM(l->lanes.chunks_of, f->nr, l->cap_chunks))
 		return -ENOMEM;
 	for (size_t i = 0; i < f->nr && !f->err; i++) {
-		lanes_fill_show(f, f->v[i], &l->lane[i]);
-		l->lanes.chunks_of[i] = f->v[i]->chunks;
+		struct lane_fill *k = f->v[i].k;
+
+		l->lane[i] = (struct lane){.kind = LANE_KINDS};
+		if (k)
+			lanes_fill_show(f, k, &l->lane[i]);
+		l->lanes.chunks_of[i] = k ? k->chunks : NULL;
 	}
 	l->lanes.lane = l->lane;
 	l->lanes.nr_lanes = f->nr;
@@ -43,6 +51,15 @@ static int show(struct lanes_live *l)
 	return f->err;
 }
 
+/* What was looked at stays in the file: this process need not hold it. */
+static void drop_pages(struct lanes_live *l)
+{
+	if (l->b.fill.at - l->dropped < DROP_BYTES)
+		return;
+	l->dropped = l->b.fill.at;
+	madvise((void *)(uintptr_t)l->lanes.map, l->dropped, MADV_DONTNEED);
+}
+
 int lanes_live_step(struct lanes_live *l)
 {
 	const struct event *e = NULL;
@@ -50,6 +67,7 @@ int lanes_live_step(struct lanes_live *l)
 
 	do {
 		pthread_rwlock_wrlock(&l->lock);
+		l->b.fill.turn++;
 		err = follow_grow(l->f);
 		for (uint32_t i = 0; !err && i < STEP_TURNS && (e = follow_next(l->f)); i++)
 			lanes_build_event(&l->b, e, true);
@@ -57,6 +75,7 @@ int lanes_live_step(struct lanes_live *l)
 			err = show(l);
 		if (!err && model_failed(l->b.model))
 			err = -ENOMEM;
+		drop_pages(l);
 		pthread_rwlock_unlock(&l->lock);
 	} while (!err && e);
 	return err;
@@ -77,7 +96,7 @@ const struct lanes *lanes_live_lanes(const struct lanes_live *l)
 	return &l->lanes;
 }
 
-void lanes_live_names(const struct lanes_live *l, uint32_t first_name, FILE *out)
+void lanes_live_names(const struct lanes_live *l, uint32_t first_name, uint32_t turn, FILE *out)
 {
 	/* What was lost is counted with an account of its own: the build stays as it is. */
 	struct lanes_build *b = (struct lanes_build *)(uintptr_t)&l->b;
@@ -85,12 +104,17 @@ void lanes_live_names(const struct lanes_live *l, uint32_t first_name, FILE *out
 
 	if (lanes_build_lost(b, lost))
 		lost[0] = 0;
-	lanes_build_meta(b, lost, first_name, out);
+	lanes_build_meta(b, lost, first_name, turn, out);
 }
 
 static void put_meta(const struct lanes *l, FILE *out)
 {
-	lanes_live_names((const struct lanes_live *)(const void *)l, 0, out);
+	lanes_live_names((const struct lanes_live *)(const void *)l, 0, 0, out);
+}
+
+bool lanes_live_is_new(const struct lanes_live *l, uint64_t lane, uint32_t turn)
+{
+	return l->b.fill.v[lane].changed > turn;
 }
 
 bool lanes_live_changed(const struct lanes_live *l, uint64_t lane, uint64_t since)

@@ -21,18 +21,23 @@ bool lanes_fill_write(struct lanes_fill *l, const void *bytes, size_t n)
 
 /* ---- lanes ---- */
 
-struct lane_fill *lanes_fill_lane(struct lanes_fill *l, enum lane_kind kind, uint32_t id,
-				  uint32_t cpu, uint32_t depth)
+/* id: a number of a task, a CPU or a name, all below 2^24; calls of idle tasks: the CPU's */
+static uint64_t key_of(enum lane_kind kind, uint32_t id, uint32_t cpu, uint32_t depth)
 {
-	/* id: a number of a task, a CPU or a name, all below 2^24; calls of idle tasks: the CPU's */
-	uint64_t key = (uint64_t)kind << 60 | (uint64_t)(depth & 0xfff) << 48 |
-		       (uint64_t)(cpu & 0xffff) << 32 | id;
-	struct lane_fill *k;
-	void **at;
+	return (uint64_t)kind << 60 | (uint64_t)(depth & 0xfff) << 48 |
+	       (uint64_t)(cpu & 0xffff) << 32 | id;
+}
 
-	k = idmap_find(&l->by_key, key);
-	if (k)
-		return k;
+/* A place for a new lane; NULL: out of memory or too many. */
+static struct lane_place *take_place(struct lanes_fill *l)
+{
+	struct lane_place *p;
+
+	if (l->first_free) {
+		p = &l->v[l->first_free - 1];
+		l->first_free = p->next_free;
+		return p;
+	}
 	if (l->nr >= LANES_MAX) {
 		l->refused++;
 		return NULL;
@@ -41,6 +46,23 @@ struct lane_fill *lanes_fill_lane(struct lanes_fill *l, enum lane_kind kind, uin
 		l->err = -ENOMEM;
 		return NULL;
 	}
+	return &l->v[l->nr++];
+}
+
+struct lane_fill *lanes_fill_lane(struct lanes_fill *l, enum lane_kind kind, uint32_t id,
+				  uint32_t cpu, uint32_t depth)
+{
+	uint64_t key = key_of(kind, id, cpu, depth);
+	struct lane_fill *k = idmap_find(&l->by_key, key);
+	struct lane_place *p;
+	void **at;
+
+	if (k)
+		return k;
+	p = take_place(l);
+	if (!p)
+		return NULL;
+	*p = (struct lane_place){.changed = l->turn};
 	at = idmap_at(&l->by_key, key);
 	k = at ? calloc(1, sizeof(*k)) : NULL;
 	if (!k) {
@@ -49,8 +71,31 @@ struct lane_fill *lanes_fill_lane(struct lanes_fill *l, enum lane_kind kind, uin
 	}
 	k->k = (struct lane){.kind = kind, .id = id, .depth = depth, .cpu = cpu};
 	k->now.from = UINT64_MAX;
-	l->v[l->nr++] = *at = k;
+	p->k = *at = k;
 	return k;
+}
+
+static void free_lane(struct lane_fill *k)
+{
+	if (k) {
+		free(k->chunks);
+		free(k->item);
+	}
+	free(k);
+}
+
+void lanes_fill_forget(struct lanes_fill *l, const bool *over)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		struct lane_fill *k = l->v[i].k;
+
+		if (!k || k->k.kind < LANE_TASK || k->k.kind > LANE_CALLS || !over[k->k.id])
+			continue;
+		idmap_remove(&l->by_key, key_of(k->k.kind, k->k.id, k->k.cpu, k->k.depth));
+		free_lane(k);
+		l->v[i] = (struct lane_place){NULL, l->turn, l->first_free};
+		l->first_free = (uint32_t)i + 1;
+	}
 }
 
 /* ---- chunks ---- */
@@ -222,6 +267,18 @@ void lanes_fill_now(struct lane_fill *k, uint64_t from, uint64_t to, uint32_t wh
 		k->now = (struct lane_span){from, to, what};
 }
 
+void lanes_fill_now_depth(struct lanes_fill *l, enum lane_kind kind, uint32_t id, uint32_t cpu,
+			  uint32_t depth, struct lane_span s, uint32_t flags)
+{
+	struct lane_fill *k;
+
+	do
+		k = lanes_fill_lane(l, kind, id, cpu, depth);
+	while (k && (k->end > s.from || k->now.from != UINT64_MAX) && ++depth < DEPTH_MAX);
+	if (k)
+		lanes_fill_now(k, s.from, s.to, s.what, 0, flags);
+}
+
 bool lanes_fill_show(struct lanes_fill *l, struct lane_fill *k, struct lane *out)
 {
 	uint32_t class = k->k.kind == LANE_COUNTER ? 0 : lane_class(k->now.what);
@@ -251,8 +308,8 @@ bool lanes_fill_show(struct lanes_fill *l, struct lane_fill *k, struct lane *out
 
 static int by_place(const void *a, const void *b)
 {
-	const struct lane *x = &(*(struct lane_fill *const *)a)->k,
-			  *y = &(*(struct lane_fill *const *)b)->k;
+	const struct lane *x = &((const struct lane_place *)a)->k->k,
+			  *y = &((const struct lane_place *)b)->k->k;
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
@@ -268,13 +325,13 @@ int lanes_fill_end(struct lanes_fill *l, struct lanes_header *h)
 	static const char zeros[8];
 
 	for (size_t i = 0; i < l->nr; i++)
-		close_chunk(l, l->v[i]);
+		close_chunk(l, l->v[i].k);
 	if (l->nr)
-		qsort(l->v, l->nr, sizeof(struct lane_fill *), by_place);
+		qsort(l->v, l->nr, sizeof(*l->v), by_place);
 	lanes_fill_write(l, zeros, -l->at & 7);
 	h->chunks_at = l->at;
 	for (size_t i = 0; i < l->nr; i++) {
-		struct lane_fill *k = l->v[i];
+		struct lane_fill *k = l->v[i].k;
 
 		k->k.first_chunk = h->nr_chunks;
 		h->nr_chunks += k->k.nr_chunks;
@@ -283,17 +340,14 @@ int lanes_fill_end(struct lanes_fill *l, struct lanes_header *h)
 	h->lanes_at = l->at;
 	h->nr_lanes = l->nr;
 	for (size_t i = 0; i < l->nr; i++)
-		lanes_fill_write(l, &l->v[i]->k, sizeof(l->v[i]->k));
+		lanes_fill_write(l, &l->v[i].k->k, sizeof(struct lane));
 	return l->err;
 }
 
 void lanes_fill_free(struct lanes_fill *l)
 {
-	for (size_t i = 0; i < l->nr; i++) {
-		free(l->v[i]->chunks);
-		free(l->v[i]->item);
-		free(l->v[i]);
-	}
+	for (size_t i = 0; i < l->nr; i++)
+		free_lane(l->v[i].k);
 	free(l->v);
 	idmap_free(&l->by_key);
 }

@@ -28,11 +28,12 @@
 	}
 
 	function take(news) {
-		const m = page.meta, since = m.span, lanes = page.lanes.length;
-		for (const k of ["span", "events", "lost", "refused", "tasks", "types"]) m[k] = news[k];
+		const m = page.meta, since = m.span;
+		for (const k of ["span", "events", "lost", "refused", "forgotten", "turn", "types"]) m[k] = news[k];
+		for (const [pid, name, number] of news.tasks) m.tasks[number] = [pid, name];
 		m.names.push(...news.names);
 		for (const f of [page.task, page.name, page.type]) f.forget();
-		page.addLanes(news.lanes);
+		const fresh = page.addLanes(news.lanes);
 		for (const [i, nr, ...sum] of news.sums) {
 			page.lanes[i].nr = nr;
 			page.lanes[i].sum = sum;
@@ -42,13 +43,13 @@
 		live.cuts = news.cuts;
 		page.stale(since);
 		for (const r of page.rows) if (r.group === "task" && r.id < m.tasks.length) r.label = r.key[0] === "t" ? page.task(r.id) : r.label;
-		page.makeRows(lanes);
-		for (const l of page.lanes.slice(lanes)) l.row.last = m.span;
+		page.makeRows(fresh);
+		for (const l of fresh) l.row.last = m.span;
 		if (live.paused) page.redraw(); else follow();
 	}
 
 	async function ask() {
-		const news = await page.ask("news", { lanes: page.lanes.length, names: page.meta.names.length, since: page.meta.span });
+		const news = await page.ask("news", { turn: page.meta.turn, names: page.meta.names.length, since: page.meta.span });
 		if (!news.error) { page.lostServer = null; take(news); }
 		else page.about();
 		if (live.state !== "over" || news.error) setTimeout(ask, news.error ? 1000 : EVERY);

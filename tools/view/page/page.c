@@ -34,9 +34,10 @@ EMBED(js_input, "tools/view/page/input.js");
 
 /* ---- the first answer ---- */
 
-void page_lane(struct json *j, const struct lane *k)
+void page_lane(struct json *j, const struct lane *k, uint64_t number)
 {
 	json_open(j, NULL, '[');
+	json_u64(j, NULL, number);
 	json_u64(j, NULL, k->kind);
 	json_u64(j, NULL, k->id);
 	json_u64(j, NULL, k->depth);
@@ -67,7 +68,7 @@ char *page_meta(struct source *s, const struct lanes *l, const char *title, size
 	json_u64(&j, "events", l->nr_events);
 	json_open(&j, "lanes", '[');
 	for (uint64_t i = 0; i < l->nr_lanes; i++)
-		page_lane(&j, &l->lane[i]);
+		page_lane(&j, &l->lane[i], i);
 	json_close(&j, ']');
 	fputc(',', f);
 	if (l->put_meta)

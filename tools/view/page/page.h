@@ -23,9 +23,9 @@ struct page_result {
 
 /* What the page asks for first: names, lanes, times. As JSON; no NUL. NULL: out of memory. The caller frees it. */
 char *page_meta(struct source *s, const struct lanes *l, const char *title, size_t *bytes);
-/* A lane, as the page knows it: [kind, id, depth, cpu, items, sums...] */
+/* A lane, as the page knows it: [number, kind, id, depth, cpu, items, sums...]; of kind LANE_KINDS: there is none now */
 struct json;
-void page_lane(struct json *j, const struct lane *k);
+void page_lane(struct json *j, const struct lane *k, uint64_t number);
 /* The page itself, with its first answer; it asks its server for all the rest. */
 void page_shell(const char *title, const char *meta, size_t n, FILE *out);
 /* The page with the answers in it: the whole span, as fine as there is room for. 0 or a negative errno. */

@@ -22,10 +22,21 @@
 		return ["task", `t${(page.meta.tasks[l.id] || [0])[0]}`, page.task(l.id)];
 	}
 
-	/* Of the lanes from this one on; those before are in their rows. */
+	/* A lane that is no more; a row without lanes goes, too. */
+	page.leaveRow = (l) => {
+		const r = l.row;
+		if (!r || r.lanes[l.kind][l.depth] !== l) return;
+		delete r.lanes[l.kind][l.depth];
+		if (!r.lanes[l.kind].some(Boolean)) delete r.lanes[l.kind];
+		r.strips = [];
+		if (Object.keys(r.lanes).length) return;
+		byKey.delete(r.key);
+		rows.splice(rows.indexOf(r), 1);
+	};
+	/* Of lanes that are new; the others are in their rows. */
 	const byKey = new Map();
-	page.makeRows = (first = 0) => {
-		for (const l of page.lanes.slice(first)) {
+	page.makeRows = (lanes) => {
+		for (const l of lanes) {
 			const [group, key, label] = place(l);
 			let r = byKey.get(key);
 			if (!r) {
