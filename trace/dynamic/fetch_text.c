@@ -61,7 +61,7 @@ void fathom_fetch_print(const struct dynamic_event *d, struct fathom_print *p)
 	}
 }
 
-static void format_one(const struct dynamic_fetch *f, struct fathom_text *t)
+static void fetch_format_one(const struct dynamic_fetch *f, struct fathom_text *t)
 {
 	if (f->form == 's') {
 		fathom_text_str(t, "\\\"%s\\\"");
@@ -90,7 +90,7 @@ void fathom_fetch_formats(struct dynamic_event *d)
 		for (uint32_t k = 0; k < (f->count ? f->count : 1u); k++) {
 			if (f->count)
 				fathom_text_char(t, k ? ',' : '{');
-			format_one(f, t);
+			fetch_format_one(f, t);
 		}
 		if (f->count)
 			fathom_text_char(t, '}');

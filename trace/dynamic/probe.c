@@ -11,11 +11,11 @@
 #include "functions/tracers.h"
 
 /* In the order of the file. Handlers walk it inside fathom_pool_enter() and leave(). */
-static struct dynamic_probe *probes;
+static struct dynamic_probe *probe_list;
 
 struct dynamic_probe *fathom_dynamic_probes(void)
 {
-	return probes;
+	return probe_list;
 }
 
 static struct dynamic_probe *probe_next(struct dynamic_probe *const *at)
@@ -52,7 +52,7 @@ static void probe_enter(const struct fathom_call *call, uint32_t context)
 
 	(void)context;
 	fathom_pool_enter(cpu);
-	for (struct dynamic_probe *p = probe_next(&probes); p; p = probe_next(&p->next))
+	for (struct dynamic_probe *p = probe_next(&probe_list); p; p = probe_next(&p->next))
 		if (p->d->kind == DYNAMIC_ENTRY && p->site == call->site &&
 		    __atomic_load_n(&p->armed, __ATOMIC_RELAXED))
 			probe_fire(p, &from, call->ip, 0);
@@ -69,7 +69,7 @@ static void probe_leave(const struct fathom_left *left, uint32_t context)
 	if (left->slot)
 		from.has_retval = fathom_arch_retval(left->slot, left->replaced, &from.retval);
 	fathom_pool_enter(cpu);
-	for (struct dynamic_probe *p = probe_next(&probes); p; p = probe_next(&p->next))
+	for (struct dynamic_probe *p = probe_next(&probe_list); p; p = probe_next(&p->next))
 		if (p->d->kind == DYNAMIC_RETURN && (int)p->site == site &&
 		    __atomic_load_n(&p->armed, __ATOMIC_RELAXED))
 			probe_fire(p, &from, left->func, left->ret);
@@ -95,7 +95,7 @@ static uint32_t probe_wants(uint32_t site)
 {
 	uint32_t users = 0;
 
-	for (const struct dynamic_probe *p = probes; p; p = p->next)
+	for (const struct dynamic_probe *p = probe_list; p; p = p->next)
 		if (p->armed && p->d->kind != DYNAMIC_EVENT && p->site == site)
 			users |= p->d->kind == DYNAMIC_ENTRY ? SITE_PROGRAM : SITE_PROGRAM_RETURN;
 	return users;
@@ -107,7 +107,7 @@ static int probe_refresh(void)
 {
 	int returns = 0, armed = 0, err;
 
-	for (const struct dynamic_probe *p = probes; p; p = p->next) {
+	for (const struct dynamic_probe *p = probe_list; p; p = p->next) {
 		armed += p->armed && p->d->kind != DYNAMIC_EVENT;
 		returns += p->armed && p->d->kind == DYNAMIC_RETURN;
 	}
@@ -155,7 +155,7 @@ int fathom_dynamic_probes_turned(struct dynamic_event *d)
 	uint32_t on = d->ev.state != 0, changed = 0;
 	int err = 0;
 
-	for (struct dynamic_probe *p = probes; p; p = p->next)
+	for (struct dynamic_probe *p = probe_list; p; p = p->next)
 		if (p->d == d && p->armed != on) {
 			int one = probe_arm(p, on);
 
@@ -169,7 +169,7 @@ int fathom_dynamic_probes_turned(struct dynamic_event *d)
 
 uint32_t fathom_dynamic_probes_remove(struct dynamic_event *d, const struct dynamic_probe *only)
 {
-	struct dynamic_probe **at = &probes;
+	struct dynamic_probe **at = &probe_list;
 	uint32_t left = 0;
 
 	while (*at) {
@@ -188,7 +188,7 @@ uint32_t fathom_dynamic_probes_remove(struct dynamic_event *d, const struct dyna
 
 void fathom_dynamic_probes_forget(void)
 {
-	probes = 0;
+	probe_list = 0;
 	probe_watch.wants = 0;
 	probe_watch.returns = 0;
 }
@@ -480,7 +480,7 @@ static int probe_arguments(struct probe_parser *q, size_t at)
 /* At the end of the list; pairs with the acquire in probe_next(). */
 static void probe_link(struct dynamic_probe *p)
 {
-	struct dynamic_probe **at = &probes;
+	struct dynamic_probe **at = &probe_list;
 
 	while (*at)
 		at = &(*at)->next;
@@ -520,7 +520,7 @@ static int probe_append(struct probe_parser *q, struct dynamic_event *there)
 		what = "Probe type is different from existing probe";
 	else if ((at = probe_other_arg(q, there)))
 		what = "Argument type or name is different from existing probe";
-	for (const struct dynamic_probe *p = probes; p && !what; p = p->next)
+	for (const struct dynamic_probe *p = probe_list; p && !what; p = p->next)
 		if (p->d == there && p->site == q->p->site)
 			what = "There is already the exact same probe event";
 	if (what) {
@@ -534,7 +534,7 @@ static int probe_append(struct probe_parser *q, struct dynamic_event *there)
 	return fathom_dynamic_probes_turned(there);
 }
 
-static int probe_add(struct probe_parser *q)
+static int probe_make(struct probe_parser *q)
 {
 	struct dynamic_event *d = q->f.d, *there = fathom_dynamic_first();
 	int err;
@@ -564,7 +564,7 @@ static int probe_parse(struct probe_parser *q)
 		err = probe_names(q, q->f.s[0] == 'e' ? "eprobes" : "kprobes");
 	if (!err)
 		err = probe_arguments(q, q->place + q->place_len);
-	return err ? err : probe_add(q);
+	return err ? err : probe_make(q);
 }
 
 int fathom_probe_create(const char *s, size_t n)
