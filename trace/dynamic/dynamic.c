@@ -8,6 +8,7 @@
 
 static struct dynamic_event *dynamic_list;
 static uint32_t dynamic_count;
+static const struct fathom_object *dynamic_coming;
 /* Ids of events that went. They outlive fathom_exit(), as all ids do. */
 static uint16_t dynamic_ids[FATHOM_DYNAMIC_MAX];
 static uint32_t dynamic_nr_ids;
@@ -38,6 +39,12 @@ const char *fathom_dynamic_word(struct dynamic_event *d, const char *s, size_t n
 	return d->words.cut ? "" : d->text + at;
 }
 
+/* Libraries leave room for all that may still be made. */
+static uint32_t dynamic_kept(const struct fathom_object *o)
+{
+	return o == dynamic_coming ? 0 : FATHOM_DYNAMIC_MAX - dynamic_count;
+}
+
 int fathom_dynamic_add(struct dynamic_event *d)
 {
 	struct dynamic_event **at = &dynamic_list;
@@ -58,6 +65,7 @@ int fathom_dynamic_add(struct dynamic_event *d)
 	d->list[0] = &d->ev;
 	d->object.events = d->list;
 	d->object.events_end = d->list + 1;
+	dynamic_coming = &d->object;
 	err = fathom_object_add_locked(&d->object);
 	if (err) {
 		fathom_object_remove_locked(&d->object);
@@ -381,4 +389,5 @@ const struct fathom_dynamic fathom_dynamic = {.files = &dynamic_files,
 					      .turned = dynamic_turned,
 					      .action = fathom_match_parse,
 					      .make = fathom_match_make,
+					      .kept = dynamic_kept,
 					      .forget = dynamic_forget};

@@ -123,10 +123,14 @@ static inline uint64_t fetch_get(const uint8_t *at, uint32_t size)
 {
 	uint64_t v = 0;
 
-	for (uint32_t i = 0; i < size; i++)
-		v |= (uint64_t)at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i]
-		     << 8 * i;
+	for (uint32_t i = size; i--;)
+		v = v << 8 | at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i];
 	return v;
+}
+
+static inline int64_t fetch_signed(uint64_t v, uint32_t size)
+{
+	return size == 1 ? (int8_t)v : size == 2 ? (int16_t)v : size == 4 ? (int32_t)v : (int64_t)v;
 }
 
 /* What a probe sees; what is not there is 0. Any context. */

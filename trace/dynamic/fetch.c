@@ -5,6 +5,7 @@
 #include "control/str.h"
 #include "dynamic/dynamic.h"
 #include "wire/copy.h"
+#include "wire/div.h"
 
 #define FETCH_STRING_MAX 256u
 #define FETCH_TEXT_MAX	 63u   /* of one argument */
@@ -526,9 +527,8 @@ static uint32_t fetch_string(const struct dynamic_fetch *f, const struct fetch_s
 
 static void fetch_put(uint8_t *to, uint64_t v, uint32_t size)
 {
-	for (uint32_t i = 0; i < size; i++)
-		to[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i] =
-			(uint8_t)(v >> 8 * i);
+	for (uint32_t i = 0; i < size; i++, v >>= 8)
+		to[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i] = (uint8_t)v;
 }
 
 uint32_t fathom_fetch_bytes(const struct dynamic_event *d, const struct fetch_source *from)
@@ -562,7 +562,7 @@ static void fetch_number(const struct dynamic_fetch *f, const struct fetch_sourc
 		v = fetch_base(f, from);
 	}
 	if (f->bits)
-		v = v >> f->shift & (~(uint64_t)0 >> (64 - f->bits));
+		v = wire_shr(v, f->shift) & wire_shr(~(uint64_t)0, 64u - f->bits);
 	fetch_put(to, v, f->size);
 }
 

@@ -7,7 +7,6 @@
 static void print_number(const struct dynamic_fetch *f, const uint8_t *at, struct fathom_text *t)
 {
 	uint64_t v = fetch_get(at, f->size);
-	uint32_t unused = 64 - f->size * 8u;
 
 	if (f->form == 'x') {
 		fathom_text_str(t, "0x");
@@ -15,7 +14,7 @@ static void print_number(const struct dynamic_fetch *f, const uint8_t *at, struc
 	} else if (f->form == 'S') {
 		fathom_text_printf(t, "%pS", (void *)(uintptr_t)v);
 	} else if (f->is_signed) {
-		fathom_text_s64(t, (int64_t)(v << unused) >> unused, 0, ' ');
+		fathom_text_s64(t, fetch_signed(v, f->size), 0, ' ');
 	} else {
 		fathom_text_u64(t, v, 0, ' ');
 	}

@@ -75,16 +75,11 @@ static void synth_print_field(const struct fathom_field *f, struct fathom_print 
 		fathom_text_bytes(p->out, (const char *)at, n);
 		return;
 	}
-	v = 0;
-	for (uint32_t i = 0; i < f->size; i++)
-		v |= (uint64_t)at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : f->size - 1u - i]
-		     << 8 * i;
+	v = fetch_get(at, f->size);
 	if (format[1] == 'x')
 		fathom_text_hex(p->out, v, 0, ' ');
-	else if (f->is_signed && f->size == 4)
-		fathom_text_s64(p->out, (int32_t)v, 0, ' ');
-	else if (f->is_signed && f->size == 8)
-		fathom_text_s64(p->out, (int64_t)v, 0, ' ');
+	else if (f->is_signed)
+		fathom_text_s64(p->out, fetch_signed(v, f->size), 0, ' ');
 	else
 		fathom_text_u64(p->out, v, 0, ' ');
 }

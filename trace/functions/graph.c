@@ -258,15 +258,9 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t 
 static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context, int named)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
-	struct fathom_left left = {.func = e->func,
-				   .depth = i,
-				   .overrun = task->overrun,
-				   .calltime = e->calltime,
-				   .ret = e->ret,
-				   .slot = named ? 0 : (const uintptr_t *)e->slot,
-				   .replaced = e->ret != 0};
-	uintptr_t flags = e->flags;
-	uint64_t took = 0;
+	uintptr_t flags = e->flags, func = e->func, ret = e->ret, slot = e->slot;
+	uint64_t calltime = e->calltime;
+	uint64_t took = 0, rettime = 0;
 
 	if (task->inside > i)
 		task->inside = 0;
@@ -284,12 +278,19 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context, i
 	if (!(flags & GRAPH_RECORD) &&
 	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
 		fathom_shadow_pop(task, i);
-	else if (!(left.rettime = graph_record_exit(task, i, context)))
+	else if (!(rettime = graph_record_exit(task, i, context)))
 		fathom_counts()->cut++;
 	if (flags & GRAPH_PROGRAM) {
-		left.rettime = left.rettime ? left.rettime : fathom_port_clock();
-		if (left.slot && !left.ret)
-			left.ret = *left.slot;
+		struct fathom_left left;
+
+		left.func = func;
+		left.depth = i;
+		left.overrun = task->overrun;
+		left.calltime = calltime;
+		left.rettime = rettime ? rettime : fathom_port_clock();
+		left.slot = named ? 0 : (const uintptr_t *)slot;
+		left.ret = ret || !left.slot ? ret : *left.slot;
+		left.replaced = ret != 0;
 		for (uint32_t k = 0; k < FATHOM_WATCHERS; k++) {
 			const struct fathom_watch *w =
 				__atomic_load_n(&fathom_watch[k], __ATOMIC_ACQUIRE);
