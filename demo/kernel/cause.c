@@ -302,7 +302,7 @@ static void run_cause(uint32_t cause, uint32_t first)
 	if (cause == LOCK)
 		spawn(culprit, lock_culprit, 0, CULPRIT_PRIO, NULL);
 	if (cause == IRQSOFF)
-		spawn(culprit, irqsoff_culprit, 0, 0, NULL);
+		spawn(culprit, irqsoff_culprit, 0, CULPRIT_PRIO, NULL);
 	if (cause == LOCK)
 		spawn(holder, lock_holder, 0, 0, NULL);
 	if (cause == STORM)

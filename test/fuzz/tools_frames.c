@@ -39,11 +39,13 @@ static void use(struct link *l)
 	struct recording r;
 	struct capture c;
 	uint32_t events;
+	bool full;
 
 	capture_init(&c);
 	if (!recording_open(&r, "/dev/null")) {
 		if (!link_hello(l, &c, &events) && !link_formats(l, &c, events ? 1 : 0) &&
-		    !recording_begin(&r, &c) && link_pages(l, &r, 1) >= 0 && !link_stats(l, &c))
+		    !recording_begin(&r, &c) && link_pages(l, &r, 1, &full) >= 0 &&
+		    !link_stats(l, &c))
 			link_printks(l, &c);
 		r.begun = false;
 		recording_close(&r);

@@ -141,10 +141,11 @@ int link_formats(struct link *l, struct capture *c, uint32_t nr_events)
 	return 0;
 }
 
-int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus)
+int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus, bool *full)
 {
 	int came = 0;
 
+	*full = false;
 	for (uint32_t cpu = 0; cpu < nr_cpus; cpu++) {
 		struct wire_frame f;
 		int err = link_ask(l, WIRE_FRAME_PAGE, cpu, NULL, 0, &f);
@@ -156,6 +157,7 @@ int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus)
 		err = recording_page(r, cpu, f.payload, f.bytes);
 		if (err)
 			return err;
+		*full |= f.bytes > WIRE_PAGE_BYTES / 4 * 3;
 		came++;
 	}
 	return came;

@@ -30,8 +30,8 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 
 int link_hello(struct link *l, struct capture *c, uint32_t *nr_events);
 int link_formats(struct link *l, struct capture *c, uint32_t nr_events);
-/* The next page of each CPU that has one: how many came, or a negative errno value. */
-int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus);
+/* The next page of each CPU that has one: how many came, or a negative errno value. *full: one was, so there may be more. */
+int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus, bool *full);
 int link_stats(struct link *l, struct capture *c);
 /* Of the tasks that the recording has events of. */
 int link_names(struct link *l, struct capture *c, const struct recording *r);

@@ -18,6 +18,7 @@
 
 #define HURRY_MS \
 	2000 /* for the pages that are left when a signal ends the recording, and for the names after them */
+#define BETWEEN_PAGES_MS 20
 #define BETWEEN_MS \
 	1000 /* for the pages that one command left, before the next may clear the rings */
 
@@ -114,12 +115,13 @@ static int wait_prompt(struct session *s, size_t from, bool pull)
 			return fail(s, "the kernel's shell did not answer in time");
 		if (ask_again(s, from, &quiet))
 			return fail(s, "the kernel's shell cannot be reached any more");
-		int came = pull ? link_pages(&s->l, s->r, s->c->nr_cpus) : 0;
+		bool full = false;
+		int came = pull ? link_pages(&s->l, s->r, s->c->nr_cpus, &full) : 0;
 
 		if (came < 0)
 			return line_failed(s, came);
-		if (!came)
-			poll(pfd, 2, 20);
+		if (!full) /* to take pages as they begin would make the trace one of taking pages */
+			poll(pfd, 2, BETWEEN_PAGES_MS);
 		qemu_console(&s->q);
 	}
 	return 0;
@@ -181,10 +183,11 @@ static int take_memory(struct session *s)
 /* The rest of the rings, once nothing is written any more. */
 static int drain(struct session *s)
 {
+	bool full;
 	int came;
 
 	do {
-		came = link_pages(&s->l, s->r, s->c->nr_cpus);
+		came = link_pages(&s->l, s->r, s->c->nr_cpus, &full);
 		if (came > 0 && now_s() > s->end)
 			return -ETIMEDOUT;
 	} while (came > 0);
@@ -259,11 +262,12 @@ static int start(struct session *s)
 static int catch_up(struct session *s)
 {
 	int64_t end = io_now_ms() + BETWEEN_MS;
+	bool full;
 	int came;
 
 	do {
-		came = link_pages(&s->l, s->r, s->c->nr_cpus);
-	} while (came > 0 && io_now_ms() < end);
+		came = link_pages(&s->l, s->r, s->c->nr_cpus, &full);
+	} while (came > 0 && full && io_now_ms() < end);
 	return came < 0 ? line_failed(s, came) : 0;
 }
 
