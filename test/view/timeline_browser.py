@@ -141,7 +141,7 @@ with Browser(1200, 700) as b:
         check(f"key_{k}", b.eval(way), b.eval("page.view"))
     # A range: who used which CPU, to the nanosecond.
     b.drag(x(100000), x(400000), y("t8"))
-    b.until("page.tab === 'range' && document.querySelector('#range table')")
+    b.until("page.tab === 'range' && !!document.querySelector('#range table')")
     r = b.eval("({ range: page.range, tasks: page.rangeTasks, text: document.getElementById('range').textContent })")
     a, z = r["range"]["from"], r["range"]["to"]
     want = {7: (z - a, 0, 0) if z <= 400000 else (400000 - a, 0, z - 400000), 8: (z - 130000, 30000 - max(0, a - 100000), max(0, 100000 - a))}
@@ -197,7 +197,7 @@ with Browser(1200, 700) as b:
     # Flame graph of what is in view, from the calls on the page.
     b.open(f"file://{work}/graph.html")
     b.eval("page.open('stacks')")
-    b.until("page.flameTree")
+    b.until("!!page.flameTree")
     top = b.eval("page.flameTree && page.flameTree.children.map(c => c.name)")
     check("flame_graph_of_the_view", top and any("work-168" in n for n in top), top)
     b.eval("[...document.querySelectorAll('#stacks tr')].find(r => r.textContent.includes('vfs_statx')).click()")

@@ -130,7 +130,7 @@ with Server(trace) as s, Browser(1300, 800) as b:
                    f"return {{ x: c.left + page.xOf({(shown['from_ns'] + shown['to_ns']) // 2 - start}), y: c.top + r.y + r.strips[0].y + 8 - document.getElementById('main').scrollTop }}; }})()")
     b.click(place["x"], place["y"])
     check("it_was_ready", b.until("page.picked && (page.picked.what >>> 24 & 3) === 1"), b.eval("document.getElementById('told').textContent"))
-    b.until("page.why")
+    b.until("!!page.why")
     why = b.eval("page.why")
     want = json.loads(fathom("why", "--json", "--task", str(shown["pid"]), "--at", f"{(shown['from_ns'] + shown['to_ns']) // 2}ns", trace).stdout)
     mine = {(l["kind"], l["of"]["pid"], l.get("by", {}).get("pid"), l["from_ns"], l["time_ns"]) for l in why["links"] if l["leaf"]}
@@ -178,7 +178,7 @@ with Server(trace) as s, Browser(1300, 800) as b:
     check("next_and_previous", seen == [*times[:3], times[1]], (seen, times[:4]))
     want = len(fathom("query", "--type", "sched_wakeup", trace).stdout.splitlines())
     check("search_by_name", search("^sched_wakeup$", want), (want, b.eval("document.getElementById('found').textContent")))
-    search("", 0)
+    b.eval("(() => { const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
     check("nothing_went_wrong", [l for l in b.log if "400" not in l] == [], b.log)
     b.eval("page.open('details')")
 
@@ -187,7 +187,7 @@ trace = unzip("graph_v7_zstd")
 with Server(trace) as s, Browser(1300, 800) as b:
     b.open(s.url)
     b.eval("page.open('stacks')")
-    b.until("page.flameTree")
+    b.until("!!page.flameTree")
     folded = fathom("flame", "--format", "folded", "--by", "task", "-o", "-", trace).stdout.splitlines()
     leaves = b.eval("(() => { const out = []; const walk = (n, p) => { const q = p ? p + ';' + n.name : n.name; if (n.self > 0) out.push(q); n.children.forEach(c => walk(c, q)); }; page.flameTree.children.forEach(c => walk(c, '')); return out; })()")
     check("every_stack_as_flame", {l.rsplit(" ", 1)[0] for l in folded} == set(leaves), (len(folded), len(leaves), folded[:2], leaves[:2]))
