@@ -30,7 +30,7 @@ struct machine {
 	const char *args[10];
 };
 
-/* Its legacy interface is the one that a small kernel can drive in a hundred lines. */
+/* Its legacy interface is the one that a small kernel can drive in two hundred lines. */
 #define VIRTIO "virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2"
 
 static const struct machine machines[] = {
