@@ -57,6 +57,21 @@ TEST(longest_section_is_kept)
 	CHECK_EQ(fathom_tracer_set("nop"), 0);
 }
 
+/* tracing_on switches the rings one after the other: until its own is on, a CPU has nothing to show. */
+TEST(section_before_the_ring_is_on_is_not_kept)
+{
+	start(0);
+	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
+	fathom_ring_enable(fathom_core.ring[0], 0);
+	section(1000000);
+	CHECK_EQ(fathom_max_latency(), 0);
+	fathom_ring_enable(fathom_core.ring[0], 1);
+	section(1);
+	CHECK(fathom_max_latency() > 0);
+	CHECK(strstr(get("trace"), "latency trace v1.1.5"));
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
+}
+
 TEST(clock_rate_told_later)
 {
 	uint64_t most;
@@ -133,6 +148,21 @@ TEST(who_is_followed)
 	CHECK(!followed("wakeup_dl", 120, 50));
 	CHECK(followed("wakeup_dl", 120, -1));
 	CHECK(followed("wakeup_dl", -1, -1));
+}
+
+/* A wait whose beginning was not recorded has no trace to show. */
+TEST(wakeup_before_tracing_is_on_is_not_kept)
+{
+	struct fathom_sched_task c = task(1, 120), w = task(2, 50);
+
+	start(0);
+	CHECK_EQ(fathom_tracer_set("wakeup"), 0);
+	fathom_tracing_off();
+	fathom_note_wakeup(&c, &w, 0);
+	fathom_tracing_on();
+	fathom_task_switch(&c, &w);
+	CHECK_EQ(fathom_max_latency(), 0);
+	CHECK_EQ(fathom_tracer_set("nop"), 0);
 }
 
 TEST(class_of_the_woken)

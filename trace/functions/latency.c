@@ -124,11 +124,14 @@ static struct fathom_ring *latency_ring(const struct latency_family *f)
 	return cpu < fathom_core.nr_cpus ? fathom_load(&l->ring[cpu]) : 0;
 }
 
+/* Also of this CPU's ring: tracing_on turns them on one after the other, and a section of which none was written is no trace. */
 static int latency_is_recording(const struct latency_family *f)
 {
 	const struct fathom_listener *l = fathom_load(&f->in);
+	const struct fathom_ring *ring = latency_ring(f);
 
-	return l ? fathom_listener_is_recording(l) : fathom_tracing_is_on();
+	return ring && fathom_ring_is_enabled(ring) &&
+	       (l ? fathom_listener_is_recording(l) : fathom_tracing_is_on());
 }
 
 /* Exchange the rings with the spares: of one CPU, which is all that is kept then, or of all. */
@@ -478,7 +481,7 @@ void fathom_note_wakeup_slow(const struct fathom_sched_task *current,
 
 	if (!wakeup_follows(current, woken) || !wakeup_begins(&pin))
 		return;
-	if (wakeup_follows(current, woken)) {
+	if (wakeup_follows(current, woken) && latency_is_recording(&wakeups)) {
 		uint32_t context = fathom_port_context(pin);
 
 		waking.task = *woken;
