@@ -55,14 +55,28 @@ struct queue {
 };
 
 enum queue_number {
+	CONTROL_IN = 2,
 	CONTROL_OUT = 3,
 	LINE_IN = 4,
 	LINE_OUT = 5,
 };
 
-static struct queue control_out, line_in, line_out;
+static struct queue control_in, control_out, line_in, line_out;
+
+enum message_event {
+	DEVICE_READY = 0,
+	PORT_READY = 3,
+	PORT_OPEN = 6,
+};
+
+struct message {
+	uint32_t port;
+	uint16_t event, value;
+};
 
 #define IN_BUFFERS 16
+static struct message message_in[IN_BUFFERS], message_out;
+static uint16_t messages_seen;
 static uint8_t in[IN_BUFFERS][256], out[4096];
 static uint16_t in_seen; /* buffers that were read to their end */
 static uint32_t in_at;	 /* in the one after them */
@@ -100,27 +114,50 @@ static void give(enum queue_number n, struct queue *q, uint16_t buffer)
 	port_out(ports + QUEUE_NOTIFY, 2, n);
 }
 
+/* Has whoever listened to the line left since this was asked last? */
+static int listener_left(void)
+{
+	int left = 0;
+
+	while (__atomic_load_n(&control_in.used->count, __ATOMIC_ACQUIRE) != messages_seen) {
+		uint32_t i = control_in.used->which[messages_seen++ % control_in.size].buffer;
+
+		left |= message_in[i].port == 1 && message_in[i].event == PORT_OPEN &&
+			!message_in[i].value;
+		give(CONTROL_IN, &control_in, (uint16_t)i);
+	}
+	return left;
+}
+
+/* Waits until the device has taken it. QEMU never returns a buffer that it had begun to send to somebody who then left. */
 static void send(enum queue_number n, struct queue *q, const void *data, uint32_t bytes)
 {
+	uint16_t used = q->used->count;
+
 	q->given->flags = QUIET;
 	q->buffer[0].at = virt_to_phys(data);
 	q->buffer[0].bytes = bytes;
+	listener_left();
 	give(n, q, 0);
-	while (__atomic_load_n(&q->used->count, __ATOMIC_ACQUIRE) != q->given->count)
+	while (__atomic_load_n(&q->used->count, __ATOMIC_ACQUIRE) == used && !listener_left())
 		cpu_pause();
 }
 
-static void tell(uint32_t port, uint16_t event, uint16_t value)
+static void tell(uint32_t port, enum message_event event)
 {
-	static struct {
-		uint32_t port;
-		uint16_t event, value;
-	} message;
+	message_out = (struct message){.port = port, .event = event, .value = 1};
+	send(CONTROL_OUT, &control_out, &message_out, sizeof(message_out));
+}
 
-	message.port = port;
-	message.event = event;
-	message.value = value;
-	send(CONTROL_OUT, &control_out, &message, sizeof(message));
+/* Buffers for what the device sends. */
+static void give_all(enum queue_number n, struct queue *q, void *buffers, uint32_t bytes)
+{
+	for (uint16_t i = 0; i < IN_BUFFERS; i++) {
+		q->buffer[i].at = virt_to_phys(buffers) + i * bytes;
+		q->buffer[i].bytes = bytes;
+		q->buffer[i].flags = DEVICE_PUT;
+		give(n, q, i);
+	}
 }
 
 void virtio_init(void)
@@ -136,19 +173,16 @@ void virtio_init(void)
 	port_out(ports + STATUS, 1, 0);
 	port_out(ports + STATUS, 1, STATUS_FOUND);
 	port_out(ports + GUEST_FEATURES, 4, FEATURE_MULTIPORT);
-	if (!add_queue(CONTROL_OUT, &control_out) || !add_queue(LINE_IN, &line_in) ||
-	    !add_queue(LINE_OUT, &line_out))
+	if (!add_queue(CONTROL_IN, &control_in) || !add_queue(CONTROL_OUT, &control_out) ||
+	    !add_queue(LINE_IN, &line_in) || !add_queue(LINE_OUT, &line_out))
 		panic("the virtio console has no port 1, or its queues are too long");
 	port_out(ports + STATUS, 1, STATUS_READY);
-	for (uint16_t i = 0; i < IN_BUFFERS; i++) {
-		line_in.buffer[i].at = virt_to_phys(in[i]);
-		line_in.buffer[i].bytes = sizeof(in[i]);
-		line_in.buffer[i].flags = DEVICE_PUT;
-		give(LINE_IN, &line_in, i);
-	}
-	tell(0, 0, 1); /* the driver is ready */
-	tell(1, 3, 1); /* so is port 1 */
-	tell(1, 6, 1); /* and open */
+	control_in.given->flags = QUIET;
+	give_all(CONTROL_IN, &control_in, message_in, sizeof(message_in[0]));
+	give_all(LINE_IN, &line_in, in, sizeof(in[0]));
+	tell(0, DEVICE_READY);
+	tell(1, PORT_READY);
+	tell(1, PORT_OPEN);
 	irq = pci_config(slot, CONFIG_IRQ) & 0xff;
 }
 

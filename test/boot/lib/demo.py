@@ -25,11 +25,12 @@ class Machine:
         self.cross, self.ram, self.user_top, self.nmi, self.pc = cross, ram, user_top, nmi, pc
 
 
-# A UART: clients come and go on it, which the virtio console of fathom record --qemu has only one of.
-PCI_LINE = ["-device", "pci-serial,addr=1,chardev=trace"]
+VIRTIO = "virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2"
+PORT = ["-device", "virtserialport,chardev=trace"]
+PCI_LINE = ["-device", VIRTIO + ",addr=1", *PORT]
 MACHINES = {
     "x86_64": Machine("qemu-system-x86_64", "qemu-system-x86", ["-machine", "pc,accel=tcg", "-cpu", "qemu64", "-device",
-                      "isa-debug-exit,iobase=0xf4,iosize=4"], ["-serial", "chardev:trace"]),
+                      "isa-debug-exit,iobase=0xf4,iosize=4"], ["-device", VIRTIO, *PORT]),
     "riscv64": Machine("qemu-system-riscv64", "qemu-system-misc", ["-machine", "virt"], PCI_LINE, "riscv64-linux-gnu-",
                        0x80000000, 0x3ffffff000, False, r"\bpc +"),
     "aarch64": Machine("qemu-system-aarch64", "qemu-system-arm", ["-machine", "virt,gic-version=3,highmem=off", "-cpu", "cortex-a57",
