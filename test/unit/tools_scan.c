@@ -205,6 +205,34 @@ TEST(seek_and_skip)
 	source_close(s);
 }
 
+static uint32_t pages_left;
+
+static bool is_enough(void)
+{
+	return !pages_left--;
+}
+
+/* A scan that nobody waits for any more ends with the page it is in, in either order. */
+TEST(a_scan_is_stopped)
+{
+	struct source *s = opened();
+	struct scan_choice c = SCAN_ALL;
+
+	c.stop = is_enough;
+	for (int order = SCAN_BY_TIME; order <= SCAN_BY_STREAM; order++) {
+		struct scan *sc =
+			scan_open(s, &c, &(struct scan_options){.order = (enum scan_order)order});
+		uint32_t n = 0;
+
+		pages_left = 5;
+		while (scan_next(sc))
+			n++;
+		CHECK(n > 0 && n < NR / 10);
+		scan_close(sc);
+	}
+	source_close(s);
+}
+
 /* From the start and from the end of the trace; what was copied from a line includes the line. */
 TEST(times_as_people_write_them)
 {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "capture/io.h"
+#include "capture/stop.h"
 #include "wire/frame.h"
 #include "wire/p9.h"
 
@@ -358,13 +359,13 @@ static bool start(struct line *l)
 	uint32_t first = (uint32_t)io_now_ms() * 2654435761u + (uint32_t)getpid();
 
 	wire_p9_put(ask, l->piece, 2);
-	for (int i = 0; i < START_TRIES; i++) {
+	for (int i = 0; i < START_TRIES && !stop_signal(); i++) {
 		int64_t end = io_now_ms() + START_MS;
 
 		l->out_at = l->next = l->end = first += 0x10000000u;
 		if (!put_frame(l, WIRE_FRAME_START, first, first, ask, sizeof(ask)))
 			return false;
-		while (io_now_ms() < end) {
+		while (io_now_ms() < end && !stop_signal()) {
 			struct pollfd p = {l->fd, POLLIN, 0};
 
 			if (poll(&p, 1, 50) > 0 && !take_input(l))

@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "capture/io.h"
 #include "capture/line.h"
+#include "capture/stop.h"
 
 #define P9_POLL_MS	 50  /* how soon a waiting call sees that it was asked to stop */
 #define P9_MOMENT_MAX_MS 500 /* how much of a wait counts as the target's silence */
@@ -23,14 +24,19 @@
 	2000 /* a target that does not even answer Tflush for so long is not waited for */
 #define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
 
-/* All of it before `end`, or until p9_close(): a line that is silent for ever must not keep the thread. */
+static bool was_stopped(void)
+{
+	return stop_signal();
+}
+
+/* All of it before `end`, or until p9_close(): a line that is silent for ever must not keep the thread. A signal ends only a wait that has an end. */
 static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 {
 	while (n) {
 		struct pollfd p = {c->fd, POLLIN, 0};
 		ssize_t got;
 
-		if (c->stop || io_now_ms() > end)
+		if (c->stop || io_now_ms() > end || (end != INT64_MAX && was_stopped()))
 			return false;
 		if (poll(&p, 1, 100) <= 0)
 			continue;
@@ -263,7 +269,7 @@ static bool wait_answer(struct p9 *c, const struct p9_tag *t, bool patient, int6
 		heard = now;
 		if (t->state != P9_WAITS)
 			break;
-		if (c->told_to_stop && c->told_to_stop() && end == INT64_MAX)
+		if (c->told_to_stop && c->told_to_stop() && (end == INT64_MAX || stop_at_once()))
 			return true;
 		if (!patient)
 			give_up_if_silent(c, silent);
@@ -472,8 +478,11 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->out, NULL);
 	pthread_cond_init(&c->answered, NULL);
+	p9_stop_when(c, was_stopped);
 	err = negotiate(c);
-	if (err) {
+	if (err && was_stopped()) {
+		/* nobody waits for it any more */
+	} else if (err) {
 		diag_error(
 			"%s: no 9P answer (is the control tree served there? does another client "
 			"have the line?)",
@@ -481,10 +490,12 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	} else if ((err = -pthread_create(&c->thread, NULL, receiver, c))) {
 		diag_error("%s: no thread: %s", name, strerror(-err));
 	} else if ((err = attach_root(c))) {
-		diag_error("%s: 9P attach: %s", name, strerror(-err));
+		if (!was_stopped())
+			diag_error("%s: 9P attach: %s", name, strerror(-err));
 		p9_close(c);
 		return NULL;
 	}
+	p9_stop_when(c, NULL);
 	if (!err)
 		return c;
 	close(c->fd);

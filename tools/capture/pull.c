@@ -188,7 +188,7 @@ int pull_rest(struct pull *p)
 
 	do
 		came = pull_all(p, true);
-	while (came > 0 && !stop_at_once());
+	while (came > 0 && !stop_at_once() && io_now_ms() < p->rest_ms);
 	return came;
 }
 

@@ -20,6 +20,7 @@ struct pull {
 	int status;  /* of the child, as wait() tells it */
 	bool child_ended;
 	int64_t end_ms;	 /* INT64_MAX: none */
+	int64_t rest_ms; /* until then pull_rest() reads, INT64_MAX: all that there is */
 	bool unanswered; /* the last call was given up: the target may not answer any more */
 	unsigned empty;	 /* turns since a page came */
 	struct record_live

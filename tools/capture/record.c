@@ -97,7 +97,8 @@ int record_run(const struct record_options *o, struct capture *c, int *status)
 		__atomic_store_n(&o->live->whole, r.nr_pages ? r.at : 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&o->live->over, true, __ATOMIC_RELEASE);
 	}
-	if (r.begun && !r.err && !capture_count(c, recording_file(&r, file)))
+	if (r.begun && !r.err && (r.is_kept || !o->live) &&
+	    !capture_count(c, recording_file(&r, file)))
 		check_all_arrived(o, c);
 	if (r.begun) {
 		if (r.err)

@@ -25,7 +25,9 @@
 #define FINISH_MS  5000
 #define SUSPECT_MS 1000 /* ... and it left the last call unanswered */
 #define RESTORE_MS 10000
-#define AGAIN_MS   300 /* between two tries to reach a target that went away */
+#define WATCHED_MS \
+	2000	     /* who watched and has seen enough waits so long for the rest of the pages */
+#define AGAIN_MS 300 /* between two tries to reach a target that went away */
 
 struct session {
 	const struct record_options *o;
@@ -402,11 +404,16 @@ static void finish(struct session *s)
 		return;
 	}
 	tree_patience(s->steer.t, FINISH_MS, FLUSH_MS);
+	if (s->o->live && !s->r->is_kept)
+		return;
+	s->pull.rest_ms = s->o->live ? io_now_ms() + WATCHED_MS : INT64_MAX;
 	if (!s->r->err) {
-		int err = pull_rest(&s->pull);
+		int got = pull_rest(&s->pull);
 
-		if (err < 0)
-			broke(s, err);
+		if (got < 0)
+			broke(s, got);
+		else if (got)
+			diag_warn("%s: not all of its last pages were read in time", s->o->target);
 	}
 	take_stats(s);
 	take_text(s, "saved_cmdlines", &s->c->cmdlines);

@@ -16,6 +16,27 @@
 #include <termios.h>
 #include <unistd.h>
 #include "base/diag.h"
+#include "capture/stop.h"
+
+/*
+ * A signal ends it: a host that is not there is silent for minutes, a process that is stopped and whose queue is full for
+ * ever. connect() tells what became of the first call.
+ */
+static int connect_or_stop(int fd, const struct sockaddr *at, socklen_t len)
+{
+	while (connect(fd, at, len) && errno != EISCONN) {
+		struct pollfd p = {errno == EAGAIN ? -1 : fd, POLLOUT, 0};
+
+		if (errno != EAGAIN && errno != EINPROGRESS && errno != EALREADY && errno != EINTR)
+			return -1;
+		if (stop_signal()) {
+			errno = EINTR;
+			return -1;
+		}
+		poll(&p, 1, 50);
+	}
+	return 0;
+}
 
 static int connect_unix(const char *path)
 {
@@ -27,8 +48,8 @@ static int connect_unix(const char *path)
 		return -1;
 	}
 	strcpy(at.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at))) {
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && connect_or_stop(fd, (struct sockaddr *)&at, sizeof(at))) {
 		close(fd);
 		return -1;
 	}
@@ -53,8 +74,9 @@ static int connect_tcp(const char *where)
 		return -1;
 	}
 	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen)) {
+		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			    a->ai_protocol);
+		if (fd >= 0 && connect_or_stop(fd, a->ai_addr, a->ai_addrlen)) {
 			close(fd);
 			fd = -1;
 		}

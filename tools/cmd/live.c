@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FUSE_MAGIC 0x65735546 /* as `fathom mount` shows a tree */
@@ -96,6 +97,11 @@ bool live_wait(int ms)
 	return !stop_signal();
 }
 
+bool live_ends(void)
+{
+	return stop_signal();
+}
+
 /* As follow_file.look() says; pairs with the releases of the recorder. */
 static bool look(void *arg, uint64_t *whole, uint64_t *empty, uint32_t nr_cpus)
 {
@@ -123,13 +129,33 @@ struct follow *live_follow(struct live *l)
 	return err ? NULL : f;
 }
 
+/* The last calls of a target may take some seconds, or never be answered: a second signal ends the program as it is. */
+static void join(struct live *l)
+{
+	for (bool said = false;; said = true) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		if (!pthread_timedjoin_np(l->thread, NULL, &until))
+			return;
+		if (stop_at_once())
+			_exit(128 + stop_signal());
+		if (!said)
+			fprintf(stderr,
+				"fathom: waiting for %s, to leave it as it was; Ctrl-C again does "
+				"not wait\n",
+				l->record.target);
+	}
+}
+
 int live_stop(struct live *l)
 {
 	if (!l->running)
 		return -1;
 	if (!stop_signal())
 		raise(SIGINT);
-	pthread_join(l->thread, NULL);
+	join(l);
 	l->running = false;
 	free(l->state.empty);
 	capture_free(&l->c);

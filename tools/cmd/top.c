@@ -213,13 +213,13 @@ static int watch(struct screen *s, struct live *l, struct follow *f)
 	struct top *t = top_new(f);
 	int64_t next = now_ms() + (int64_t)interval * 1000;
 	uint64_t shown = 0;
-	int err = t ? 0 : -ENOMEM;
+	int got = t ? 0 : -ENOMEM; /* as top_step() says */
 
-	while (!err && !(times && shown >= times) && take_keys(s, STEP_MS)) {
-		bool over = follow_ended(f);
+	while (got >= 0 && !(times && shown >= times) && take_keys(s, got ? 0 : STEP_MS)) {
+		bool over = follow_ended(f) && !got;
 
 		if (!over)
-			err = top_step(t);
+			got = top_step(t);
 		if (now_ms() >= next && !over && !s->paused) {
 			top_turn(t);
 			next = now_ms() + (int64_t)interval * 1000;
@@ -232,10 +232,10 @@ static int watch(struct screen *s, struct live *l, struct follow *f)
 		else if (over)
 			break;
 	}
-	if (err)
-		diag_error("top: %s", strerror(-err));
+	if (got < 0)
+		diag_error("top: %s", strerror(-got));
 	top_free(t);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return got < 0 ? EXIT_FAIL : EXIT_OK;
 }
 
 static bool open_screen(struct screen *s)

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *title;
@@ -47,19 +46,23 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-/* A browser, where there is a screen for one. False: the address must be opened by hand. */
-static bool open_browser(const char *url)
+/* A browser, where there is a screen for one. It is not waited for: some stay as long as they are open. */
+static void open_browser(const char *url)
 {
 	char *const argv[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
 	extern char **environ;
+	posix_spawnattr_t attr;
+	sigset_t none;
 	pid_t child;
-	int status;
 
-	if (no_browser || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")))
-		return false;
-	if (posix_spawnp(&child, argv[0], NULL, NULL, argv, environ))
-		return false;
-	return waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status);
+	if (no_browser || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) ||
+	    posix_spawnattr_init(&attr))
+		return;
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attr, &none); /* here they may be blocked */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnp(&child, argv[0], NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
 }
 
 /* NULL with a message. */
@@ -79,9 +82,16 @@ static struct server *start(struct asks *a)
 		return NULL;
 	printf("%s\n", server_url(s));
 	fflush(stdout);
-	if (!open_browser(server_url(s)))
-		fprintf(stderr, "fathom: open this address in a browser; Ctrl-C ends it\n");
+	open_browser(server_url(s));
+	fprintf(stderr, "fathom: open this address in a browser; Ctrl-C ends it\n");
 	return s;
+}
+
+static bool ended; /* answers that are on their way are given up */
+
+static bool is_ended(void)
+{
+	return __atomic_load_n(&ended, __ATOMIC_RELAXED);
 }
 
 static int serve(struct asks *a)
@@ -99,6 +109,7 @@ static int serve(struct asks *a)
 	if (!s)
 		return EXIT_FAIL;
 	sigwait(&ends, &got);
+	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
 	server_stop(s);
 	return EXIT_OK;
 }
@@ -127,6 +138,7 @@ static int view_file(struct source *s, struct options *o)
 	pthread_mutex_init(&a.walking, NULL);
 	options_tell_missing(s);
 	diag_flush();
+	o->choice.stop = is_ended;
 	rc = serve(&a);
 	pthread_mutex_destroy(&a.walking);
 	lanes_close(l);
@@ -150,19 +162,19 @@ static void tell_state(void *arg, struct ask_state *out)
 static int watch(struct asks *a, struct follow *f)
 {
 	struct server *s = NULL;
-	int err = 0;
+	int got = 0; /* as lanes_live_step() says */
 
-	while (!err && live_wait(STEP_MS)) {
-		if (!follow_ended(f))
-			err = lanes_live_step(a->live);
-		if (!err && !s && a->lanes->nr_events && !(s = start(a)))
+	while (got >= 0 && live_wait(got ? 0 : STEP_MS)) {
+		if (got || !follow_ended(f))
+			got = lanes_live_step(a->live);
+		if (got >= 0 && !s && a->lanes->nr_events && !(s = start(a)))
 			return EXIT_FAIL;
 	}
-	if (err)
-		diag_error("view: %s", strerror(-err));
+	if (got < 0)
+		diag_error("view: %s", strerror(-got));
 	if (s)
 		server_stop(s);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return got < 0 ? EXIT_FAIL : EXIT_OK;
 }
 
 static int view_target(const char *target, const struct options *o)
@@ -208,6 +220,7 @@ int cmd_view(int argc, char **argv)
 	}
 	if (live_is_target(o.args[0])) {
 		o.choice = SCAN_ALL;
+		o.choice.stop = live_ends;
 		if (o.cpu_list || o.from_text || o.to_text || o.filter_text || o.buffer) {
 			diag_error(
 				"view: --cpu, --from, --to, --filter and --buffer are for a trace; "

@@ -263,10 +263,12 @@ void scan_rewind(struct scan *sc)
 
 /* ---- one by one ---- */
 
-static void show(struct scan *sc, const struct event *e)
+/* Once a page. False: the scan shall end. */
+static bool go_on(struct scan *sc)
 {
-	if (!e->at.skip && sc->o.progress)
+	if (sc->o.progress)
 		sc->o.progress(sc->o.arg, "searching", ++sc->done, sc->total);
+	return !sc->choice->stop || !sc->choice->stop();
 }
 
 /* Of the streams that are left, with SCAN_BY_STREAM; past the end of the window there is nothing more in any of them. */
@@ -277,7 +279,8 @@ static const struct event *next_in_window(struct scan *sc)
 
 	while (sc->merge) {
 		while ((e = merge_next(sc->merge)) && e->time <= c->to) {
-			show(sc, e);
+			if (!e->at.skip && !go_on(sc))
+				return NULL;
 			if (e->time >= c->from)
 				return e;
 		}

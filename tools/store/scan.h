@@ -38,6 +38,8 @@ struct scan_choice {
 	const uint32_t *types; /* schema ids; NULL: all */
 	size_t nr_types;
 	const struct filter *filter; /* NULL: none */
+	bool (*stop)(
+		void); /* asked at each page: true ends the scan, as if nothing came after it; NULL: never */
 };
 
 #define SCAN_ALL ((struct scan_choice){.to = UINT64_MAX})

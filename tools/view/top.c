@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEP_EVENTS 100000u /* neither keys nor a signal wait longer */
+
 /* What is counted of a task: time of each state, and how often it was switched to. */
 enum sum {
 	RUNNING,
@@ -109,10 +111,10 @@ static void take_span(void *arg, const struct span *s)
 
 int top_step(struct top *t)
 {
-	const struct event *e;
+	const struct event *e = NULL;
 	int err = follow_grow(t->f);
 
-	while (!err && (e = follow_next(t->f))) {
+	for (uint32_t i = 0; !err && i < STEP_EVENTS && (e = follow_next(t->f)); i++) {
 		t->total[EVENTS]++;
 		if (e->lost == LOST_UNKNOWN)
 			t->lost_unknown = true;
@@ -120,7 +122,7 @@ int top_step(struct top *t)
 			t->total[LOST] += e->lost;
 		model_event(t->model, e, MODEL_NO_EVENT, true);
 	}
-	return err ? err : t->failed || model_failed(t->model) ? -ENOMEM : 0;
+	return err ? err : t->failed || model_failed(t->model) ? -ENOMEM : e != NULL;
 }
 
 void top_turn(struct top *t)

@@ -20,7 +20,7 @@ struct top;
 /* NULL: out of memory. What is followed must outlive it. */
 struct top *top_new(struct follow *f);
 void top_free(struct top *t);
-/* Take in what came. 0 or a negative errno. */
+/* Take in what came, up to some 100,000 events. 1: there is more of it; 0, or a negative errno. */
 int top_step(struct top *t);
 /* From now on the figures are of the time since here; until then of the time between the last two calls. */
 void top_turn(struct top *t);

@@ -12,8 +12,9 @@
 #define SCALE	   50u /* of 2^50 ns, 13 days */
 #define ROOM	   (1ull << 40)
 #define DROP_BYTES (8u << 20)
-#define KEEP_TASKS 1024u   /* that are over */
-#define STEP_TURNS 100000u /* events in one step: those that look are not kept waiting */
+#define KEEP_TASKS 1024u /* that are over */
+#define STEP_TURNS \
+	100000u /* events in one step: neither those that look nor a signal is kept waiting */
 
 struct lanes_live {
 	struct lanes lanes; /* as it is shown */
@@ -65,20 +66,18 @@ int lanes_live_step(struct lanes_live *l)
 	const struct event *e = NULL;
 	int err;
 
-	do {
-		pthread_rwlock_wrlock(&l->lock);
-		l->b.fill.turn++;
-		err = follow_grow(l->f);
-		for (uint32_t i = 0; !err && i < STEP_TURNS && (e = follow_next(l->f)); i++)
-			lanes_build_event(&l->b, e, true);
-		if (!err && l->b.started)
-			err = show(l);
-		if (!err && model_failed(l->b.model))
-			err = -ENOMEM;
-		drop_pages(l);
-		pthread_rwlock_unlock(&l->lock);
-	} while (!err && e);
-	return err;
+	pthread_rwlock_wrlock(&l->lock);
+	l->b.fill.turn++;
+	err = follow_grow(l->f);
+	for (uint32_t i = 0; !err && i < STEP_TURNS && (e = follow_next(l->f)); i++)
+		lanes_build_event(&l->b, e, true);
+	if (!err && l->b.started)
+		err = show(l);
+	if (!err && model_failed(l->b.model))
+		err = -ENOMEM;
+	drop_pages(l);
+	pthread_rwlock_unlock(&l->lock);
+	return err ? err : e != NULL;
 }
 
 void lanes_live_share(struct lanes_live *l)

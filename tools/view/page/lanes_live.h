@@ -22,7 +22,7 @@ struct lanes_live;
 int lanes_live_open(struct follow *f, const struct scan_choice *choice, struct lanes_live **out);
 void lanes_live_close(struct lanes_live *l);
 const struct lanes *lanes_live_lanes(const struct lanes_live *l);
-/* Take in what came. 0 or a negative errno. */
+/* Take in what came, up to some 100,000 events. 1: there is more of it; 0, or a negative errno. */
 int lanes_live_step(struct lanes_live *l);
 void lanes_live_share(struct lanes_live *l);
 void lanes_live_done(struct lanes_live *l);
