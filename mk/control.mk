@@ -63,9 +63,9 @@ $(B)/user-fuzz/%.o: %.S
 	clang $(USER_CFLAGS) -c $< -o $@
 # It works out where a call's entry would be before it looks whether there is one.
 $(B)/user-fuzz/trace/functions/graph.o: USER_CFLAGS += -fno-sanitize=bounds,pointer-overflow
-$(FUZZ_TRACE:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(patsubst %,$(B)/user-fuzz/%.o,$(basename $(FUZZ_TRACE_SRC)))
+$(FUZZ_TRACE:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(B)/fuzz/limit.o $(patsubst %,$(B)/user-fuzz/%.o,$(basename $(FUZZ_TRACE_SRC)))
 	@mkdir -p $(@D)
-	clang $(USER_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -no-pie -Itest $^ -o $@
+	clang $(USER_CFLAGS) $(FUZZ_ONE) -no-pie $^ -o $@
 
 CONTROL_FUZZ := $(FUZZ_TRACE:trace_%=fuzz-trace-%)
 .PHONY: $(CONTROL_FUZZ)

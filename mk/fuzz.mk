@@ -6,7 +6,13 @@
 FUZZ_TOOLS   := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/tools_*.c))
 FUZZ_SECONDS ?= 60
 # Inputs as long as a hostile file; libFuzzer's own default is the longest of the corpus.
-FUZZ_LIMITS  := -max_len=1000000 -rss_limit_mb=1024 -timeout=1
+# A second of processor time is test/lib/fuzz_limit.c's; -timeout is of real time, against what does not end.
+FUZZ_LIMITS  := -max_len=1000000 -rss_limit_mb=1024 -timeout=60
+FUZZ_ONE     := -DLLVMFuzzerTestOneInput=fuzz_one -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Itest
+
+$(B)/fuzz/limit.o: test/lib/fuzz_limit.c
+	@mkdir -p $(@D)
+	clang $(CSTD) -O2 $(WARN) -c $< -o $@
 
 $(FUZZ_TOOLS:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/lib/fuzz_replay.c $(TOOLS_SAN)
 	@mkdir -p $(@D)
@@ -15,11 +21,11 @@ $(FUZZ_TOOLS:%=$(B)/test/fuzz/%): $(B)/test/fuzz/%: test/fuzz/%.c test/lib/fuzz_
 
 $(B)/host-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(TOOLS_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined $(DEPFLAGS) -c $< -o $@
+	clang $(TOOLS_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(DEPFLAGS) -c $< -o $@
 
-$(FUZZ_TOOLS:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-fuzz/%)
+$(FUZZ_TOOLS:%=$(B)/fuzz/%): $(B)/fuzz/%: test/fuzz/%.c $(B)/fuzz/limit.o $(TOOLS_LIBOBJ:$(B)/host/%=$(B)/host-fuzz/%)
 	@mkdir -p $(@D)
-	clang $(TOOLS_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -Itest $^ $(TOOLS_LIBS) -o $@
+	clang $(TOOLS_CFLAGS) $(FUZZ_ONE) $^ $(TOOLS_LIBS) -o $@
 
 .PHONY: $(FUZZ_TOOLS:tools_%=fuzz-%)
 $(FUZZ_TOOLS:tools_%=fuzz-%): fuzz-%: $(B)/fuzz/tools_%
@@ -28,7 +34,7 @@ $(FUZZ_TOOLS:tools_%=fuzz-%): fuzz-%: $(B)/fuzz/tools_%
 
 CHECK_FAST_DEPS += $(FUZZ_TOOLS:%=$(B)/test/fuzz/%)
 
-# Every target so many times. `make fuzz-all N=20000 FUZZ_FLAGS=-timeout=5` on a machine that is busy.
+# Every target so many times, JOBS of them at once.
 FUZZ_N = $(if $(filter command,$(firstword $(origin N))),$(N),1000000)
 .PHONY: fuzz-all
 fuzz-all: $(FUZZ_TOOLS:%=$(B)/fuzz/%) $(patsubst test/fuzz/%.c,$(B)/fuzz/%,$(wildcard test/fuzz/trace_*.c)) ## every fuzz target N=1000000 times: no crash, no run over 1 s or 1 GiB

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* machine.c -- the helpers of a program that runs on the host, and its actions. */
 #include "program/machine.h"
+#include "base/bytes.h"
 #include "base/vec.h"
 #include "wire/bpf_string.h"
 
@@ -91,18 +92,9 @@ static uint64_t stack_id(struct machine *m, bool user)
 	*t = (struct stack_trace){.user = user};
 	for (i = 0; i < nr; i++) {
 		const uint8_t *at = e->data + caller->offset + i * size;
-		uint64_t v = 0;
+		bool big = m->source->big_endian;
+		uint64_t v = size == 8 ? get_u64(at, big) : get_u32(at, big);
 
-		if (size == 8)
-			v = m->source->big_endian
-				    ? __builtin_bswap64(
-					      *(const uint64_t __attribute__((aligned(1))) *)at)
-				    : *(const uint64_t __attribute__((aligned(1))) *)at;
-		else
-			v = m->source->big_endian
-				    ? __builtin_bswap32(
-					      *(const uint32_t __attribute__((aligned(1))) *)at)
-				    : *(const uint32_t __attribute__((aligned(1))) *)at;
 		if (!v || v == UINT64_MAX)
 			break; /* the end of the stack, and what fills the record */
 		t->frames[t->nr++] = v;

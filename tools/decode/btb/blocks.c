@@ -20,6 +20,8 @@
  */
 #define SETTLE_BLOCKS 1024u
 #define ID_JUMP	      4096u /* blocks lost in a row; an id further off is itself damaged */
+#define LOST_PER_SEEN \
+	4u /* and so is what says that more were lost than this many times those that were seen */
 
 void btb_blocks_init(struct btb_blocks *b, btb_section_fn fn, void *arg, struct btb_loss *loss)
 {
@@ -34,6 +36,15 @@ static bool grow(struct btb_blocks *b, void *array, size_t n, size_t *cap, size_
 {
 	b->failed = b->failed || !vec_room(array, n, cap, size);
 	return !b->failed;
+}
+
+/* Is it believable that so many blocks are missing here? Each of them takes room, of which a damaged number may not take more. */
+static bool believe_lost(struct btb_blocks *b, uint64_t blocks)
+{
+	if (blocks > ID_JUMP || b->nr_lost + blocks > ID_JUMP + LOST_PER_SEEN * b->nr_seen)
+		return false;
+	b->nr_lost += blocks;
+	return true;
 }
 
 static struct btb_block *add_block(struct btb_blocks *b, uint64_t id, bool redundancy)
@@ -79,7 +90,8 @@ static void begin_data(struct btb_blocks *b, uint64_t id)
 {
 	struct btb_section *s = current(b);
 
-	if ((s || b->next) && id <= last_id(b) && (!b->open || b->announced)) {
+	if ((s || b->next) && id <= last_id(b) &&
+	    (!b->open || b->announced || (s && id < s->first))) {
 		bool announced = b->announced; /* belongs to the run that begins (B3) */
 		uint32_t words = b->announced_words;
 
@@ -97,7 +109,9 @@ static void begin_data(struct btb_blocks *b, uint64_t id)
 			return;
 		s = current(b);
 	}
-	s->last = id;
+	b->nr_seen++;
+	if (id > s->last)
+		s->last = id;
 	s->seen++;
 	add_block(b, id, false);
 }
@@ -148,7 +162,8 @@ void btb_blocks_place(struct btb_blocks *b, uint64_t id, uint32_t offset, const 
 		      uint32_t mask)
 {
 	struct btb_block *k = b->nr_block ? &b->block[b->nr_block - 1] : NULL;
-	if ((b->nr_section || b->next) && id > last_id(b) + ID_JUMP) {
+	if ((b->nr_section || b->next) && id > last_id(b) + 1 &&
+	    !believe_lost(b, id - last_id(b) - 1)) {
 		/* The id is damaged; if the line continues the open block, that is where it belongs. */
 		if (!k || offset != b->last_offset + WIRE_BTB_LINE_WORDS)
 			return;
@@ -218,7 +233,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The id after the last data block: what was seen, or what parity lines say there was. */
-static uint64_t data_end(const struct btb_blocks *b)
+static uint64_t data_end(struct btb_blocks *b)
 {
 	uint64_t end = b->section[b->nr_section - 1].last + 1;
 
@@ -227,8 +242,8 @@ static uint64_t data_end(const struct btb_blocks *b)
 		uint64_t stop =
 			p->start + (p->lines + WIRE_BTB_BLOCK_LINES - 1) / WIRE_BTB_BLOCK_LINES;
 
-		if (stop > end && stop - end <= ID_JUMP)
-			end = stop;
+		if (stop > end && (stop == b->believed_end || believe_lost(b, stop - end)))
+			end = b->believed_end = stop;
 	}
 	return end;
 }
@@ -247,8 +262,14 @@ static uint32_t section_blocks(struct btb_blocks *b, size_t i)
 		if (w <= n * WIRE_BTB_BLOCK_DATA + ID_JUMP)
 			s->words = (uint32_t)w;
 	}
-	if (s->words)
-		return (s->words + WIRE_BTB_BLOCK_DATA - 1) / WIRE_BTB_BLOCK_DATA;
+	if (s->words) {
+		uint64_t told =
+			((uint64_t)s->words + WIRE_BTB_BLOCK_DATA - 1) / WIRE_BTB_BLOCK_DATA;
+
+		if (told <= n || believe_lost(b, told - n))
+			return (uint32_t)told;
+		s->words = 0;
+	}
 	if (i + 1 < b->nr_section && s[1].first > s->first && s[1].first - s->first <= ID_JUMP)
 		n = s[1].first - s->first;
 	else if (i + 1 == b->nr_section && !s->xor_at)
@@ -520,11 +541,12 @@ int btb_blocks_finish(struct btb_blocks *b)
 	free(b->parity);
 	b->loss->runs += any;
 
-	bool failed = b->failed;
-	uint32_t run = b->run + any;
+	struct btb_blocks before = *b;
 
 	btb_blocks_init(b, b->fn, b->arg, b->loss);
-	b->run = run;
-	b->failed = failed;
-	return failed ? -ENOMEM : run ? 0 : -ENODATA;
+	b->run = before.run + any;
+	b->failed = before.failed;
+	b->nr_seen = before.nr_seen;
+	b->nr_lost = before.nr_lost;
+	return b->failed ? -ENOMEM : b->run ? 0 : -ENODATA;
 }

@@ -46,6 +46,8 @@ struct btb_blocks {
 	size_t nr_section, cap_section;
 	struct btb_parity *parity;
 	size_t nr_parity, cap_parity;
+	uint64_t nr_seen, nr_lost; /* in all runs: begun by a line, and believed to be missing */
+	uint64_t believed_end;	   /* parity lines were believed that data went so far */
 	uint64_t next; /* id after the last block that was settled; 0: none was in this run */
 	uint32_t last_offset; /* of the block that is being filled */
 	bool open;	      /* the current section has no redundancy block yet */

@@ -21,6 +21,8 @@ static bool expand(const uint8_t *p, size_t bytes, const uint64_t *dict, size_t 
 	size_t i = 0;
 	uint64_t *to;
 
+	if (!bytes)
+		return true;
 	if (btb_words_room(out, bytes)) /* at most one word a byte */
 		return false;
 	to = out->w + out->n;
@@ -45,7 +47,7 @@ static bool expand(const uint8_t *p, size_t bytes, const uint64_t *dict, size_t 
 		}
 	}
 	out->n = (size_t)(to - out->w);
-	return bytes == 0;
+	return false;
 }
 
 size_t btb_section_decode(const uint64_t *w, size_t n, size_t good, struct btb_words *out,
