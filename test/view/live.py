@@ -216,6 +216,18 @@ if CHROMIUM:
         b.key(" ")
         at = b.eval("page.view.to")
         check("a_flood_is_paused", b.until(f"page.meta.span > {at} + 1e8", 120) and b.eval("page.view.to") == at, at)
+    with Browser(1200, 700) as b:
+        # Answers come late, and not in the order in which they were asked for.
+        b.call("Page.addScriptToEvaluateOnNewDocument", source="const real = window.fetch; let wait = 0; window.fetch = (what, ...more) => real(what, ...more).then((r) => "
+               "String(what).startsWith('tiles') ? new Promise((go) => setTimeout(() => go(r), (wait = 2000 - wait))) : r);")
+        b.open(v.url)
+        span = b.eval("page.meta.span")
+        b.until(f"page.meta.span > {span} + 6e9 && page.view.to === page.meta.span", 120)
+        b.key(" ")
+        b.settled()
+        holes = b.eval("(() => { const n = Math.round(page.plotWidth()), c = page.columns(page.lanes.find((l) => l.kind === page.KIND.CPU).index, page.view.from, page.view.to, n); "
+                       "return Array.from({ length: n }, (_, i) => c.share[4 * i] + c.share[4 * i + 1]).filter((x) => x < 0.9).length; })()")
+        check("late_answers_leave_no_holes", holes == 0, f"{holes} columns")
 written, shown, lost = drained(flood, v)
 check("nothing_of_a_flood_is_missing", written == shown and written > 50000, (written, shown, lost))
 n = v.news()

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -32,6 +33,16 @@ static bool add_event(const char *value)
 }
 
 struct option_call live_add_event = {add_event};
+
+const char *live_this_linux(void)
+{
+	if (!access(LIVE_TRACEFS "/per_cpu", F_OK))
+		return LIVE_TRACEFS;
+	if (!access("/sys/kernel/debug/tracing/per_cpu", F_OK))
+		return "/sys/kernel/debug/tracing";
+	(void)!mount("tracefs", LIVE_TRACEFS, "tracefs", 0, NULL);
+	return LIVE_TRACEFS;
+}
 
 static bool is_tree(const char *name)
 {

@@ -37,6 +37,9 @@ extern struct option_call live_add_event;
 			&live_asked.output, NULL                                                  \
 	}
 
+#define LIVE_TRACEFS "/sys/kernel/tracing"
+/* This Linux. tracefs is mounted if it is not there yet, as trace-cmd does; where that is not allowed, opening it says so. */
+const char *live_this_linux(void);
 /* Is it a target, as `record --target` takes them, and not a trace? */
 bool live_is_target(const char *name);
 /* Start to record. 0, or -1 with a message. From here on signals end the recording: stop_signal(). */

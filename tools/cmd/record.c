@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "capture/record.h"
 #include "cmd/cmd.h"
+#include "cmd/live.h"
 #include "cmd/options.h"
 
 #include <errno.h>
@@ -11,10 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
-
-#define TRACEFS "/sys/kernel/tracing"
 
 static struct record_options o;
 static bool events_are_off; /* -v: those that follow */
@@ -235,16 +233,6 @@ static const char *demo_kernel(const char *name)
 	return path;
 }
 
-/* This Linux. tracefs is mounted if it is not there yet, as trace-cmd does; where that is not allowed, opening it says so. */
-static const char *local_target(void)
-{
-	if (access(TRACEFS "/per_cpu", F_OK) && !access("/sys/kernel/debug/tracing/per_cpu", F_OK))
-		return "/sys/kernel/debug/tracing";
-	if (access(TRACEFS "/per_cpu", F_OK) && mount("tracefs", TRACEFS, "tracefs", 0, NULL))
-		return TRACEFS;
-	return TRACEFS;
-}
-
 /* One object per CPU: what the ring counted, what is in the file, and what the file says is missing. */
 static void print_json(const struct capture *c)
 {
@@ -334,7 +322,7 @@ static int record_alone(const struct preload *p)
 {
 	int status;
 
-	diag_warn(TRACEFS ": may not be used; only %s itself is recorded", o.command[0]);
+	diag_warn(LIVE_TRACEFS ": may not be used; only %s itself is recorded", o.command[0]);
 	status = preload_run(p, o.command, o.seconds);
 	return status == 127 ? status : merge_program(p, true) && !status ? EXIT_FAIL : status;
 }
@@ -364,7 +352,7 @@ static int record_local(void)
 	char switch_file[64];
 	int rc;
 
-	o.target = local_target();
+	o.target = live_this_linux();
 	snprintf(switch_file, sizeof(switch_file), "%s/tracing_on", o.target);
 	rc = traced && access(switch_file, W_OK) ? record_alone(&p)
 						 : record_both(traced ? &p : NULL);

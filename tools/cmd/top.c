@@ -34,20 +34,21 @@ static const struct option_spec own[] = {
 
 static const struct command_spec spec = {
 	.name = "top",
-	.args = "TARGET",
+	.args = "[TARGET]",
 	.about = "Show what a live target does at the moment: tasks by CPU and wait, switches, "
 		 "interrupts, events a\nsecond, loss. TARGET is what `fathom record --target` "
-		 "takes, "
-		 "or this Linux's /sys/kernel/tracing.",
+		 "takes; without it, this Linux, of\nwhich the events of sched and irq are "
+		 "recorded.",
 	.more = "keys: c CPU, r ready, b blocked, s switches, p pid: what is on top; space pauses; "
 		"q "
 		"ends\n\n"
 		"examples:\n"
+		"  fathom top\n"
 		"  fathom top 4711\n"
-		"  fathom top /sys/kernel/tracing -e sched -e irq",
+		"  fathom top tcp:board:4711 -i 5",
 	.own = own,
 	.shared = OPTIONS_NONE,
-	.min_args = 1,
+	.min_args = 0,
 	.max_args = 1,
 };
 
@@ -290,6 +291,16 @@ static int top_target(const char *target, enum top_order order)
 	return live_stop(&l) ? EXIT_FAIL : rc;
 }
 
+/* All its events would be many, and the figures are made of these. */
+static int top_this_linux(enum top_order order)
+{
+	if (!live_asked.nr_events && !live_asked.tracer) {
+		live_add_event.fn("sched");
+		live_add_event.fn("irq");
+	}
+	return top_target(live_this_linux(), order);
+}
+
 int cmd_top(int argc, char **argv)
 {
 	struct options o;
@@ -304,6 +315,8 @@ int cmd_top(int argc, char **argv)
 		diag_error(i == ORDERS ? "top: --sort is cpu, ready, blocked, switches or pid"
 				       : "top: --interval takes 1 to 86400 seconds");
 		rc = EXIT_USAGE;
+	} else if (!o.nr_args) {
+		rc = top_this_linux(orders[i].order);
 	} else if (!live_is_target(o.args[0])) {
 		diag_error(
 			"top: %s is not a live target (a pid, unix:PATH, tcp:HOST:PORT, a serial "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* asks_search.c -- where names and filters occur: how many, how dense, the next and the previous one. */
+/* asks_search.c -- where names and filters occur: how many, how dense, a list, the next and the previous one. */
 #include "base/json.h"
 #include "base/vec.h"
+#include "view/eventline.h"
 #include "view/page/asks.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
  * The page knows the names, and finds those that it searches by itself: it asks for numbers of names, tasks and types
  * ("3,5-9"), or by a filter. Spans of tasks and names are looked for in lanes, events in the trace.
  */
-#define DENSITY 512u
+#define DENSITY	 512u
+#define LIST_MAX 1000u
 
 struct bits {
 	uint64_t *v;
@@ -293,6 +295,125 @@ static void put_found(struct search *s, uint64_t t, bool before, FILE *out)
 	json_close(&j, '}');
 }
 
+/* ---- a list ---- */
+
+/* The next one of a lane, and where to look for the one after it. */
+struct lane_hit {
+	struct lane_span span;
+	uint64_t chunk;
+	uint32_t item;
+	bool any;
+};
+
+static void next_in_lane(const struct search *s, uint64_t lane, uint64_t from, struct lane_hit *h)
+{
+	const struct lanes *l = s->a->lanes;
+	const struct lane *k = &l->lane[lane];
+	const struct lane_chunk *c = lane_chunks(l, k);
+	const struct bits *b = set_of(s, k->kind);
+
+	for (h->any = false; b && h->chunk < k->nr_chunks; h->chunk++, h->item = 0)
+		while (c[h->chunk].to >= from && h->item < c[h->chunk].nr) {
+			h->span = lane_item(l, &c[h->chunk], h->item++);
+			h->any = h->span.from >= from && is_meant(b, h->span.what);
+			if (h->any)
+				return;
+		}
+}
+
+struct list {
+	struct search *s;
+	uint64_t from; /* the first time */
+	uint64_t skip, max;
+	struct lane_hit *lane; /* of each lane */
+	struct scan *scan;     /* NULL: no events are meant */
+	const struct event *event;
+	struct eventline *line;
+	struct json j;
+};
+
+static void put_hit(struct list *l, uint64_t lane, const struct event *e)
+{
+	const struct lane_span *x = e ? NULL : &l->lane[lane].span;
+	uint64_t start = l->s->a->lanes->start;
+
+	json_open(&l->j, NULL, '{');
+	json_u64(&l->j, "t", x ? x->from : e->time > start ? e->time - start : 0);
+	if (x) {
+		json_u64(&l->j, "lane", lane);
+		json_u64(&l->j, "what", x->what);
+		json_u64(&l->j, "len", x->to - x->from);
+	} else {
+		eventline_json(l->line, e, UINT64_MAX, &l->j);
+	}
+	json_close(&l->j, '}');
+}
+
+/* The next one of all, spans before events of the same time. False: there is none. */
+static bool step_list(struct list *l, bool put)
+{
+	uint64_t nr = l->s->a->lanes->nr_lanes, best = nr, start = l->s->a->lanes->start;
+
+	for (uint64_t i = 0; i < nr; i++)
+		if (l->lane[i].any &&
+		    (best == nr || l->lane[i].span.from < l->lane[best].span.from))
+			best = i;
+	if (best < nr && (!l->event || start + l->lane[best].span.from <= l->event->time)) {
+		if (put)
+			put_hit(l, best, NULL);
+		next_in_lane(l->s, best, l->from, &l->lane[best]);
+		return true;
+	}
+	if (!l->event)
+		return false;
+	if (put)
+		put_hit(l, 0, l->event);
+	l->event = scan_next(l->scan);
+	return true;
+}
+
+static void fill_list(struct list *l)
+{
+	for (uint64_t i = 0; i < l->s->a->lanes->nr_lanes; i++)
+		next_in_lane(l->s, i, l->from, &l->lane[i]);
+	l->event = l->scan ? scan_next(l->scan) : NULL;
+	for (uint64_t i = 0; i < l->skip; i++)
+		step_list(l, false);
+	json_open(&l->j, NULL, '{');
+	json_open(&l->j, "hits", '[');
+	for (uint64_t i = 0; i < l->max && step_list(l, true); i++)
+		;
+	json_close(&l->j, ']');
+	json_bool(&l->j, "more", step_list(l, false));
+	json_close(&l->j, '}');
+}
+
+static int put_list(struct search *s, struct list *l, FILE *out)
+{
+	struct scan_choice c = *s->a->choice;
+	bool events = s->filter || s->nr_types;
+	int err = -ENOMEM;
+
+	if (s->a->lanes->start + l->from > c.from)
+		c.from = s->a->lanes->start + l->from;
+	c.types = s->filter ? NULL : s->types;
+	c.nr_types = s->filter ? 0 : s->nr_types;
+	c.filter = s->filter;
+	l->s = s;
+	l->lane = calloc(s->a->lanes->nr_lanes + 1, sizeof(*l->lane));
+	l->scan = events ? scan_open(s->a->s, &c, NULL) : NULL;
+	l->line = events ? eventline_new(s->a->s) : NULL;
+	json_init(&l->j, out, false);
+	if (l->lane && (!events || (l->scan && l->line))) {
+		fill_list(l);
+		err = 0;
+	}
+	eventline_free(l->line);
+	scan_close(l->scan);
+	free(l->lane);
+	return err;
+}
+
 static int put_counts(struct search *s, FILE *out)
 {
 	struct json j;
@@ -317,6 +438,7 @@ int ask_search(struct asks *a, const struct asked *q, FILE *out, char why[256])
 	const char *text = q->get(q->arg, "filter");
 	struct search s = {.a = a};
 	struct expr_error wrong;
+	struct list list = {0};
 	uint64_t t;
 	int err = 0;
 
@@ -332,7 +454,11 @@ int ask_search(struct asks *a, const struct asked *q, FILE *out, char why[256])
 		snprintf(why, 256, "filter, at %zu: %s", wrong.offset + 1, wrong.what);
 		err = -EINVAL;
 	}
-	if (!err && ask_number(q, "after", UINT64_MAX / 2, &t))
+	if (!err && ask_number(q, "list", LIST_MAX, &list.max)) {
+		ask_number(q, "from", UINT64_MAX / 2, &list.from);
+		ask_number(q, "skip", UINT32_MAX, &list.skip);
+		err = put_list(&s, &list, out);
+	} else if (!err && ask_number(q, "after", UINT64_MAX / 2, &t))
 		put_found(&s, t, false, out);
 	else if (!err && ask_number(q, "before", UINT64_MAX / 2, &t))
 		put_found(&s, t, true, out);

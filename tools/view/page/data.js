@@ -29,15 +29,15 @@
 	/* An instant of an answer, from the trace's start on. */
 	page.since = (v) => Number(BigInt(v) - BigInt(page.meta.start));
 
-	/* The bytes of tiles.h: level, index, how many, the index's upper half; then the lanes. */
-	function take(buffer) {
+	/* The bytes of tiles.h: level, index, how many, the index's upper half; then the lanes. `number` of the request, and how long the trace was then. */
+	function take(buffer, number = 0, span = 0) {
 		const v = new DataView(buffer);
 		let at = 0;
 		while (at + 16 <= buffer.byteLength) {
 			const level = v.getUint32(at, true), index = v.getUint32(at + 4, true) + v.getUint32(at + 12, true) * 2 ** 32, end = at + 16 + v.getUint32(at + 8, true);
 			for (at += 16; at < end;) {
 				const lane = v.getUint32(at, true), head = v.getUint32(at + 4, true), nr = head >>> 8, mode = head & 255;
-				const tile = { mode, nr, level, index, used: turn };
+				const tile = { mode, nr, level, index, number, used: turn };
 				at += 8;
 				if (mode === SPANS) {
 					tile.from = new Float64Array(buffer, at, nr);
@@ -51,8 +51,13 @@
 					at += nr * 8;
 				}
 				const of = tiles[lane] = tiles[lane] || new Map(), key = place(level, index);
+				if (of.has(key) && of.get(key).number > number) continue; /* a later answer came earlier */
 				if (!of.has(key)) kept++;
 				of.set(key, tile);
+				if (page.meta.span > span && (index + 1) * page.tileWidth(level) > span && !page.alone) { /* it has grown since it was asked for */
+					tile.stale = true;
+					asked.delete(`${lane}/${level}/${index}`);
+				}
 			}
 		}
 	}
@@ -164,12 +169,13 @@
 		return out.join(",");
 	}
 
-	let pending = 0;
+	let pending = 0, requests = 0;
 	async function fetchTiles(level, first, n, lanes) {
+		const number = ++requests, span = page.meta.span;
 		pending++;
 		try {
 			const r = await fetch(`tiles?level=${level}&first=${first}&n=${n}&lanes=${lanes}`);
-			if (r.ok) take(await r.arrayBuffer());
+			if (r.ok) take(await r.arrayBuffer(), number, span);
 			else page.gone(r.status);
 		} catch (x) {
 			page.gone(0);
@@ -198,7 +204,7 @@
 
 	/* The spans of a lane that reach into a time, from what is here; null if only sums are. A page for itself has no more than is here. */
 	page.spans = (lane, from, to) => {
-		const out = [], seen = new Set(), level = page.levelFor((to - from) / 1024);
+		const out = [], seen = new Map(), level = page.levelFor((to - from) / 1024); /* by where it begins, the length of the last: a span that reaches into the next tile is there again */
 		const each = (level, f) => {
 			const w = page.tileWidth(level), last = Math.min(2 ** level - 1, Math.floor(to / w));
 			for (let i = Math.max(0, Math.floor(from / w)); i <= last; i++) if (!f(i, w)) return false;
@@ -207,8 +213,8 @@
 		const take = (t) => {
 			for (let k = 0; k < t.nr && t.from[k] <= to; k++) {
 				const f = t.from[k];
-				if (f + t.len[k] < from || seen.has(f)) continue;
-				seen.add(f);
+				if (f + t.len[k] < from || seen.get(f) === t.len[k]) continue;
+				seen.set(f, t.len[k]);
 				out.push({ from: f, len: t.len[k], what: t.what[k] });
 			}
 			return true;

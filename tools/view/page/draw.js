@@ -53,7 +53,7 @@
 		let s = text;
 		if (textWidth(s) > w - 6) {
 			const n = Math.floor((w - 12) / Math.max(4, textWidth(text) / text.length));
-			if (n < 2) return;
+			if (n < 3) return;
 			s = text.slice(0, n) + "\u2026";
 		}
 		g.fillStyle = ink;
@@ -114,8 +114,8 @@
 			g.fillRect(x0, y + 0.5, w, h - 1);
 			g.globalAlpha = 1;
 		}
-		if (h >= 12 && w > 18 && !(l.kind === K.TASK && klass))
-			label(l.kind === K.TASK ? `CPU ${what & page.WHAT}` : page.nameOf(l, what), x0, y + h / 2 + 0.5, w, "#111");
+		const text = l.kind === K.TASK ? `CPU ${what & page.WHAT}` : null;
+		if (h >= 12 && w > 18 && !(l.kind === K.TASK && klass) && !(text && textWidth(text) > w - 6)) label(text || page.nameOf(l, what), x0, y + h / 2 + 0.5, w, "#111");
 	}
 
 	/* Pixels of all strips, for what differs from column to column: one picture a drawing instead of a rectangle for each. What lies over it waits. */
@@ -262,7 +262,7 @@
 			const x = xOf(e.t);
 			g.fillStyle = theme["--mark"];
 			g.fillRect(x - 0.75, y, 1.5, h - 2);
-			const text = page.plain(e.text, 80), w = textWidth(text) + 8, low = x < free && x >= lower;
+			const text = page.plain(e.text.replace(/^tracing_mark_write: /, ""), 80), w = textWidth(text) + 8, low = x < free && x >= lower;
 			if (x < free && !low) continue;
 			const top = low ? y + 14 : y;
 			g.globalAlpha = 0.16;
@@ -424,6 +424,19 @@
 		if (!page.completeAt && !page.coarse && !page.pending()) page.completeAt = performance.now(); /* the first picture of all that is asked for */
 	};
 
+	/* On paper the picture is as wide as the paper: names beside it would not be where their rows are. */
+	page.paper = matchMedia("print");
+	function drawNames() {
+		for (const r of page.shown) {
+			const y = r.y - main.scrollTop;
+			if (y < AXIS || y > height) continue;
+			g.fillStyle = theme["--ink"];
+			g.font = `${r.heading ? "bold " : ""}11px system-ui, sans-serif`;
+			g.fillText(r.label, r.heading ? 4 : 12, y + 10, left - 16);
+		}
+		g.font = "11px system-ui, sans-serif";
+	}
+
 	function drawAll(rows) {
 		const want = [], plot = Math.max(1, Math.ceil(width - left - RIGHT));
 		clearTimeout(late);
@@ -452,6 +465,7 @@
 			if (page.picked && page.picked.row === r && r.lanes[k]) for (const l of r.lanes[k]) if (l) page.spans(l.index, page.view.from, page.view.to);
 		g.fillStyle = theme["--paper"];
 		g.fillRect(0, 0, left, height);
+		if (page.paper.matches) drawNames();
 		drawAxis();
 		drawOver();
 		page.want(want);

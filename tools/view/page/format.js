@@ -58,10 +58,10 @@ const page = {};
 	page.type = kept((number) => page.plain((page.meta.types[number] || ["?"])[0]));
 
 	/*
-	 * Hues that colour-blind eyes keep apart (after Okabe and Ito), each in three lightnesses: 24 that differ. Name and pid
-	 * choose, so two tasks of one name differ, and a task keeps its colour from trace to trace.
+	 * Hues that colour-blind eyes keep apart (after Okabe and Ito), each in three lightnesses: 21 that differ. Orange is not one of
+	 * them: it says ready. Name and pid choose, so two tasks of one name differ, and a task keeps its colour from trace to trace.
 	 */
-	const hues = [[212, 60], [32, 85], [162, 55], [52, 80], [265, 45], [14, 75], [192, 65], [322, 50]];
+	const hues = [[212, 60], [162, 55], [52, 80], [265, 45], [14, 75], [192, 65], [322, 50]];
 	const known = new Map();
 	page.colour = (text) => {
 		if (!known.has(text)) {

@@ -8,7 +8,7 @@
 
 	let frame = null;
 	page.redraw = () => { if (!frame) frame = requestAnimationFrame(() => { frame = null; page.draw(); }); };
-	page.arrived = () => { page.draw(); page.connect(); };
+	page.arrived = () => { page.draw(); pickAgain(); page.connect(); };
 
 	/* ---- the view ---- */
 
@@ -36,7 +36,7 @@
 
 	/* The address says what is shown, so that it can be kept and sent. */
 	let saving = null;
-	function save() {
+	const save = page.save = () => {
 		clearTimeout(saving);
 		saving = setTimeout(() => {
 			const s = new URLSearchParams();
@@ -48,9 +48,12 @@
 			if (page.rowFilter) s.set("rows", page.rowFilter);
 			if (page.tab !== "details") s.set("tab", page.tab);
 			if ($("search").value) s.set("search", $("search").value);
+			if (page.listFilter) s.set("filter", page.listFilter);
+			const p = page.picked;
+			if (p && p.strip && !p.event && !p.sums) s.set("pick", [p.row.key, p.lane.kind, p.lane.depth, p.from]);
 			try { history.replaceState(null, "", `#${s}`); } catch (x) { location.replace(`#${s}`); }
 		}, 200);
-	}
+	};
 	function restore() {
 		const s = new URLSearchParams(location.hash.slice(1));
 		const pair = (k) => { const v = (s.get(k) || "").split(",").map(Number); return v.length === 2 && v.every(Number.isFinite) && v[1] >= v[0] ? { from: v[0], to: v[1] } : null; };
@@ -61,7 +64,19 @@
 		if (["cpu", "ready", "name", "pid"].includes(s.get("sort"))) page.order = $("sort").value = s.get("sort");
 		page.rowFilter = $("rowfilter").value = s.get("rows") || "";
 		$("search").value = s.get("search") || "";
+		page.listFilter = s.get("filter") || "";
+		toPick = (s.get("pick") || "").split(",");
 		return s.get("tab");
+	}
+	/* What was picked is picked again once its span is here. */
+	let toPick = [];
+	function pickAgain() {
+		const [key, kind, depth] = toPick, from = +toPick[3], row = page.rows.find((r) => r.key === key), lane = row && (row.lanes[kind] || [])[depth];
+		const strip = lane && row.strips.find((s) => s.lane === lane), spans = strip && page.spans(lane.index, from, from);
+		if (!spans) return;
+		toPick = [];
+		const span = spans.find((s) => s.from === from);
+		if (span) page.pick({ row, strip, lane, ...span });
 	}
 
 	/* ---- what is at a place ---- */
@@ -127,7 +142,8 @@
 			for (const s of page.spans(l.index, p.from - 1, p.from + p.len + 1) || []) {
 				if (kind === K.WAKES && Math.abs(s.from + s.len - p.from) <= 1) { p.waited = s.len; p.waker = page.task(s.what & page.WHAT); }
 				const from = page.rowOfTask(s.what & page.WHAT);
-				if (from) page.arrows.push({ fromRow: from, toRow: row, from: s.from, to: kind === K.IPC ? s.from + s.len : s.from });
+				const there = (a) => a.fromRow === from && a.toRow === row && Math.abs(a.to - s.from) <= 1; /* the chain behind a wait has it */
+				if (from && !page.arrows.some(there)) page.arrows.push({ fromRow: from, toRow: row, from: s.from, to: kind === K.IPC ? s.from + s.len : s.from });
 			}
 		}
 		page.status(page.tell(p));
@@ -137,12 +153,13 @@
 		page.picked = hit;
 		page.whyArrows = null;
 		page.arrows = [];
-		$("cause").replaceChildren();
+		$("cause").replaceChildren(...(hit ? [] : [legend()]));
 		page.status(hit ? page.tell(hit) : "");
 		if (hit && hit.event) page.chooseEvent(hit.event);
 		page.connect();
 		if (hit && page.explain) page.explain(hit);
 		page.redraw();
+		save();
 	};
 
 	page.tip = (text, e) => {
@@ -261,9 +278,10 @@
 		$("marks").textContent = (A !== null ? `A ${page.stamp(A)}` : "") + (B !== null ? `   B ${page.stamp(B)}` : "") + (A !== null && B !== null ? `   distance ${page.amount(Math.abs(B - A))}` : "");
 		save();
 	};
+	const TABS = ["details", "range", "list", "stacks", "hits"];
 	page.open = (name) => {
 		page.tab = name;
-		for (const t of ["details", "range", "list", "stacks"]) {
+		for (const t of TABS) {
 			$(t).hidden = t !== name;
 			$(`tab-${t}`).setAttribute("aria-selected", t === name);
 			$(`tab-${t}`).tabIndex = t === name ? 0 : -1;
@@ -271,14 +289,15 @@
 		if (name === "range") page.showRange();
 		if (name === "list") page.showList(true);
 		if (name === "stacks") page.showStacks();
+		if (name === "hits") page.showHits();
 		save();
 	};
-	for (const t of ["details", "range", "list", "stacks"]) $(`tab-${t}`).addEventListener("click", () => page.open(t));
+	for (const t of TABS) $(`tab-${t}`).addEventListener("click", () => page.open(t));
 	$("tabs").addEventListener("keydown", (e) => {
-		const all = ["details", "range", "list", "stacks"], way = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+		const way = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
 		if (!way) return;
 		e.stopPropagation();
-		page.open(all[(all.indexOf(page.tab) + way + 4) % 4]);
+		page.open(TABS[(TABS.indexOf(page.tab) + way + TABS.length) % TABS.length]);
 		$(`tab-${page.tab}`).focus();
 	});
 
@@ -353,7 +372,7 @@
 		["/", "search", (e) => { e.preventDefault(); $("search").focus(); }], ["n", "the next one found", () => page.step(1)], ["p", "the previous one", () => page.step(-1)],
 		["r", "show only some rows", (e) => { e.preventDefault(); $("rowfilter").focus(); }],
 		[" ", "live: pause, and go on", (e) => { e.preventDefault(); page.live.toggle(); }],
-		["e", "the list of events", () => page.open("list")],
+		["e", "the list of events", () => page.open("list")], ["l", "the list of what was found", () => page.open("hits")],
 		["Backspace", "back to the view before", (e) => { e.preventDefault(); back(); }],
 		["Escape", "forget what is picked and selected", () => { page.pick(null); page.choose(null); }],
 		["?", "this list", () => showKeys()],
@@ -364,22 +383,25 @@
 			if (e.key === "Escape") { if (e.target.value && e.target.type === "search") { e.target.value = ""; e.target.dispatchEvent(new Event("input")); } e.target.blur(); }
 			return;
 		}
+		if ($("keys").open && e.key === "Escape") return $("keys").close();
 		if (e.ctrlKey || e.metaKey || $("keys").open && e.key !== "?") return;
 		if (e.altKey) { if (e.key === "ArrowLeft") { e.preventDefault(); back(); } return; }
 		const k = keys.find((x) => x[0] === (same[e.key] || e.key));
 		if (k && !(e.target.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) k[2](e);
 	});
+	const COLOURS = [["background:var(--run)", "a task runs (its own colour)"], ["background:var(--ready)", "it is ready and waits for a CPU"], ["background:var(--blocked)", "it is blocked"],
+			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events of this CPU were lost"],
+			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"], ["background:linear-gradient(var(--run),var(--run)) 0/70% 100% no-repeat;clip-path:polygon(0 0,60% 0,75% 50%,60% 100%,0 100%)", "it goes on: its end is not in the trace"]];
+	const swatch = (style) => make("span", { class: "key", style });
+	const legend = () => make("div", { class: "legend" }, ...COLOURS.map(([style, text]) => make("span", {}, swatch(style), text)));
+	const KEYS = { " ": "Space", ArrowDown: "\u2193", ArrowUp: "\u2191" };
 	function showKeys() {
 		const d = $("keys");
 		if (d.open) return d.close();
-		const swatch = (style) => make("span", { class: "key", style });
-		const legend = [["background:var(--run)", "a task runs (its own colour)"], ["background:var(--ready)", "it is ready and waits for a CPU"], ["background:var(--blocked)", "it is blocked"],
-			["background:repeating-linear-gradient(135deg,var(--lost) 0 2px,transparent 2px 6px)", "events of this CPU were lost"],
-			["background:radial-gradient(var(--not) 30%,transparent 32%) 0 0/6px 6px", "not recorded, or not known of the task"], ["", "idle"], ["background:linear-gradient(var(--run),var(--run)) 0/70% 100% no-repeat;clip-path:polygon(0 0,60% 0,75% 50%,60% 100%,0 100%)", "it goes on: its end is not in the trace"]];
-		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, k[0] === " " ? "Space" : k[0])), make("td", {}, k[1]))),
+		d.replaceChildren(make("table", {}, make("caption", {}, "Keys"), ...keys.map((k) => make("tr", {}, make("td", {}, make("kbd", {}, KEYS[k[0]] || k[0])), make("td", {}, k[1]))),
 			...[["wheel", "scroll; with Ctrl: zoom, with Shift: move (zooms where all rows are in view)"], ["drag", "select a range; with Shift or the middle button: move"], ["two fingers", "zoom"], ["double click", "zoom to it"]]
 				.map((k) => make("tr", {}, make("td", {}, k[0]), make("td", {}, k[1])))),
-			make("table", {}, make("caption", {}, "Colours"), ...legend.map(([s, t]) => make("tr", {}, make("td", {}, swatch(s)), make("td", {}, t)))),
+			make("table", {}, make("caption", {}, "Colours"), ...COLOURS.map(([s, t]) => make("tr", {}, make("td", {}, swatch(s)), make("td", {}, t)))),
 			make("form", { method: "dialog" }, make("button", {}, "close")));
 		d.showModal();
 	}
@@ -390,7 +412,7 @@
 	addEventListener("resize", () => page.redraw());
 	addEventListener("hashchange", () => { if (page.meta) { restore(); page.arrange(); page.draw(); } });
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.rethemed());
-	addEventListener("beforeprint", () => page.draw());
+	page.paper.addEventListener("change", () => page.rethemed());
 	page.ready = page.load().then(async () => {
 		$("title").textContent = $("title").title = page.plain(page.meta.title, 120);
 		const tab = restore();
@@ -401,10 +423,12 @@
 		page.live.begin(location.hash.includes("view="));
 		page.tellMarks();
 		page.status("drag: select a range    click: pick    wheel with Ctrl, w and s: zoom    a and d: move    /: search    ?: all keys and colours");
+		$("cause").replaceChildren(legend());
 		document.body.dataset.ready = "drawn";
 		await page.loadRest();
 		if ($("search").value) page.seek();
 		if (tab && $(`tab-${tab}`)) page.open(tab);
+		pickAgain();
 		document.body.dataset.ready = "true";
 		page.readAt = performance.now();
 	});

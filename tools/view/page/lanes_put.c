@@ -197,6 +197,12 @@ static uint32_t chunk_limit(const struct lane_fill *k)
 						      : LANE_CHUNK_COUNTS;
 }
 
+/* Nor is a chunk of them a large part of the time so far: bursts would be drawn as if their events were spread over it. */
+static bool is_long(const struct lane_fill *k, uint64_t from)
+{
+	return lane_counts(k->k.kind) && from - k->base > from / 128;
+}
+
 static void add_sum(struct lane_fill *k, uint32_t what, uint32_t class, uint64_t time)
 {
 	if (lane_counts(k->k.kind))
@@ -221,8 +227,8 @@ void lanes_fill_put(struct lanes_fill *l, struct lane_fill *k, uint64_t from, ui
 	if (counts || to < from)
 		to = from;
 	len = to - from;
-	if (k->nr && (k->nr >= chunk_limit(k) || from - k->base > UINT32_MAX || len > UINT32_MAX ||
-		      k->item[0].len == UINT32_MAX))
+	if (k->nr && (k->nr >= chunk_limit(k) || is_long(k, from) || from - k->base > UINT32_MAX ||
+		      len > UINT32_MAX || k->item[0].len == UINT32_MAX))
 		close_chunk(l, k);
 	if (l->err)
 		return;

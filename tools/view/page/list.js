@@ -2,7 +2,8 @@
 (function () {
 	const K = page.KIND, make = page.make, box = page.$("list"), MANY = 400, PAGE = 200;
 	const MARKERS = ["print", "bprint", "bputs", "raw_data"], SAMPLES = ["kernel_stack", "user_stack"];
-	let filter = "", shown = [], chosen = null, body, detail, note, asked = 0, endless = false;
+	page.listFilter = "";
+	let shown = [], chosen = null, body, detail, note, asked = 0, endless = false;
 
 	const inWindow = (from, to) => {
 		const v = page.embedded.events;
@@ -23,7 +24,7 @@
 	/* ---- marks and flags of the picture ---- */
 
 	const near = { marks: null, markers: null };
-	let timer = null;
+	const timers = {};
 	const covers = (k) => near[k] && near[k].from <= page.view.from && near[k].to >= page.view.to && near[k].events;
 	function load(kind) {
 		const { from, to } = page.view, w = to - from, want = { from: Math.max(0, from - w / 2), to: to + w / 2 };
@@ -48,8 +49,8 @@
 		if (near[kind] && near[kind].none && near[kind].from <= page.view.from && near[kind].to >= page.view.to &&
 			near[kind].to - near[kind].from < 4 * (page.view.to - page.view.from)) return null;
 		if (countIn(kind, lanes) > limit) return null;
-		clearTimeout(timer);
-		timer = setTimeout(() => load(kind), page.alone ? 0 : 60);
+		clearTimeout(timers[kind]);
+		timers[kind] = setTimeout(() => load(kind), page.alone ? 0 : 60);
 		return null;
 	}
 	page.flags = (l) => few("markers", [l], 200);
@@ -104,7 +105,7 @@
 	async function grow(fresh) {
 		const mine = ++asked, last = shown[shown.length - 1];
 		const from = fresh ? page.view.from : last.t, skip = fresh ? 0 : shown.filter((e) => e.t === last.t).length;
-		const a = await page.events(from, page.view.to, Object.assign({ max: PAGE, skip }, filter ? { filter } : {}));
+		const a = await page.events(from, page.view.to, Object.assign({ max: PAGE, skip }, page.listFilter ? { filter: page.listFilter } : {}));
 		if (mine !== asked) return;
 		if (fresh) { shown = []; body.replaceChildren(); }
 		if (a.error) { note.textContent = a.error; note.className = "warn"; return; }
@@ -112,17 +113,18 @@
 		a.events.forEach(add);
 		endless = a.more;
 		note.className = "note";
-		note.textContent = `${page.count(shown.length)} events${a.more ? ", and more: scroll" : ""} of what is in view${filter ? ", filtered" : ""}`;
+		note.textContent = `${page.count(shown.length)} events${a.more ? ", and more: scroll" : ""} of what is in view${page.listFilter ? ", filtered" : ""}`;
 		page.listed = shown;
 	}
 
 	function build() {
-		const input = make("input", { type: "search", placeholder: "filter, as fathom query takes: sched_switch && next_pid == 7", style: "width:min(420px,60vw)", "aria-label": "filter of the list", value: filter });
-		input.addEventListener("change", () => { filter = input.value.trim(); grow(true); });
+		const input = make("input", { type: "search", placeholder: "filter, as fathom query takes: sched_switch && next_pid == 7", style: "width:min(420px,60vw)", "aria-label": "filter of the list", value: page.listFilter });
+		const choose = () => { page.listFilter = input.value.trim(); page.save(); grow(true); };
+		input.addEventListener("change", choose);
 		body = make("tbody");
 		detail = make("div");
 		note = make("span", { class: "note", role: "status" });
-		const scroll = make("div", {}, make("form", { onsubmit: (e) => { e.preventDefault(); filter = input.value.trim(); grow(true); } }, input, note),
+		const scroll = make("div", {}, make("form", { onsubmit: (e) => { e.preventDefault(); choose(); } }, input, note),
 			make("table", {}, make("thead", {}, make("tr", {}, ...["time", "CPU", "task", "event", ""].map((h) => make("th", { class: "text" }, h)))), body));
 		scroll.addEventListener("scroll", () => { if (endless && scroll.scrollTop + scroll.clientHeight > scroll.scrollHeight - 200) { endless = false; grow(false); } });
 		box.replaceChildren(make("div", { id: "listbox" }, scroll, detail));

@@ -109,15 +109,15 @@
 			if (!list) continue;
 			for (let d = 0; d < list.length; d++) {
 				if (!list[d]) continue;
-				const many = kind === K.CALLS || kind === K.SPANS || kind === K.IPC || kind === K.IRQ;
+				const many = kind === K.CALLS || kind === K.SPANS || kind === K.IPC || kind === K.IRQ, high = Math.round(HEIGHT[kind] * scale);
 				if (many && (d || r.group === "task") && visible) {
 					const has = content(list[d]);
 					if (has !== undefined) r.deep[kind * 4096 + d] = has;
 				}
-				if (many && d && r.deep[kind * 4096 + d] === false) continue;
+				if (many && r.deep[kind * 4096 + d] === false && (d || out.length)) continue;
 				if (closed && out.length) continue;
-				const at = kind === K.CALLS && !closed ? y + d * HEIGHT[kind] - skipped(list, d) * HEIGHT[kind] : y;
-				out.push({ lane: list[d], kind, y: kind === K.CALLS ? at : y, h: closed ? Math.min(14, HEIGHT[kind]) : HEIGHT[kind] });
+				const at = kind === K.CALLS && !closed ? y + d * high - skipped(list, d) * high : y;
+				out.push({ lane: list[d], kind, y: kind === K.CALLS ? at : y, h: closed ? Math.min(14, high) : high });
 				if (kind !== K.CALLS) y += out[out.length - 1].h;
 			}
 			if (kind === K.CALLS && out.length) y = Math.max(y, ...out.map((s) => s.y + s.h));
@@ -127,7 +127,18 @@
 	}
 	const skipped = (list, d) => { let n = 0; for (let i = 0; i < d; i++) if (!list[i]) n++; return n; };
 
+	/* Few rows in much room are higher. */
+	const SCALES = [2.5, 2, 1.5];
+	let scale = 1;
 	page.layout = () => {
+		stack();
+		const fits = SCALES.find((s) => (page.height - page.AXIS) / scale * s + page.AXIS < page.stageHeight) || 1;
+		if (fits === scale) return;
+		scale = fits;
+		for (const r of page.shown) r.strips = [];
+		stack();
+	};
+	function stack() {
 		const top = page.scrollTop || 0, bottom = top + (page.stageHeight || 800);
 		let y = page.AXIS;
 		for (const r of page.shown) {
@@ -140,7 +151,7 @@
 			y += r.height;
 		}
 		page.height = y + 4;
-	};
+	}
 
 	page.rowAt = (y) => page.shown.find((r) => y >= r.y && y < r.y + r.height) || null;
 	page.rowOfTask = (number) => rows.find((r) => r.group === "task" && r.lanes[K.TASK] && r.lanes[K.TASK][0].id === number) || null;

@@ -1,4 +1,4 @@
-/* search.js -- names and filters: how many, where over the whole span, the next and the previous one. */
+/* search.js -- names and filters: how many, where over the whole span, a list, the next and the previous one. */
 (function () {
 	const K = page.KIND, $ = page.$, input = $("search");
 	let pattern = null, asked = 0, text = "", isFilter = false;
@@ -28,14 +28,14 @@
 	function alone() {
 		let count = 0, whole = true;
 		const density = new Array(512).fill(0), hits = [], span = Math.max(1, page.meta.span);
-		const hit = (t, row) => { count++; density[Math.min(511, Math.floor(t / span * 512))]++; hits.push({ t, row }); };
+		const hit = (t, more) => { count++; density[Math.min(511, Math.floor(t / span * 512))]++; hits.push({ t, ...more }); };
 		for (const l of page.lanes) {
 			if (l.kind === K.TASK || l.kind === K.WAKES || l.kind === K.LOST || page.counts(l.kind)) continue;
 			const spans = page.spans(l.index, 0, span);
 			if (!spans) { whole = false; continue; }
-			for (const s of spans) if (!(l.kind === K.CPU && s.what >>> 24 & 3) && page.wanted(l, s.what)) hit(s.from, l.row);
+			for (const s of spans) if (!(l.kind === K.CPU && s.what >>> 24 & 3) && page.wanted(l, s.what)) hit(s.from, { lane: l.index, ...s });
 		}
-		for (const e of page.embedded ? page.embedded.events : []) if (page.wantedEvent(e)) hit(e.t, null);
+		for (const e of page.embedded ? page.embedded.events : []) if (page.wantedEvent(e)) hit(e.t, e);
 		hits.sort((a, b) => a.t - b.t);
 		return { count, density, whole: whole && !!page.embedded, hits };
 	}
@@ -70,6 +70,7 @@
 			local = alone();
 			page.density = local.density;
 			found.textContent = `${local.whole ? "" : "at least "}${page.count(local.count)} found`;
+			page.showHits();
 			return page.redraw();
 		}
 		found.textContent = "\u2026";
@@ -78,6 +79,7 @@
 		found.textContent = a.error ? page.plain(a.error, 160) : `${page.count(a.count)} found`;
 		page.density = a.density || null;
 		page.found = a;
+		page.showHits();
 		page.redraw();
 	};
 
@@ -89,17 +91,55 @@
 		if (local) hit = way > 0 ? local.hits.find((h) => h.t > at) : local.hits.filter((h) => h.t < at).pop();
 		else if (!page.alone) {
 			const a = await page.ask("search", { ...question(), [way > 0 ? "after" : "before"]: Math.round(at) });
-			if (a && !a.error && a.t !== undefined) hit = { t: a.t, row: a.lane !== undefined && page.lanes[a.lane] ? page.lanes[a.lane].row : null };
+			if (a && !a.error && a.t !== undefined) hit = a;
 		}
 		if (!hit) { $("found").textContent = way > 0 ? "no later one" : "no earlier one"; return; }
+		go(hit);
+	};
+
+	const laneOf = (hit) => hit.lane === undefined ? null : page.lanes[hit.lane] || null;
+	function go(hit) {
+		const half = (page.view.to - page.view.from) / 2, lane = laneOf(hit);
 		page.cursor = hit.t;
-		const half = (page.view.to - page.view.from) / 2;
 		if (hit.t < page.view.from || hit.t > page.view.to) page.show(hit.t - half, hit.t + half);
 		page.mark.A = hit.t;
 		page.tellMarks();
-		if (hit.row) page.showRow(hit.row);
+		if (lane) page.showRow(lane.row);
 		page.redraw();
+	}
+
+	/* ---- the list ---- */
+
+	const PAGE = 200, box = $("hits");
+	let listed = [], more = false;
+	async function nextHits() {
+		if (local) return { hits: local.hits.slice(listed.length, listed.length + PAGE), more: local.hits.length > listed.length + PAGE };
+		const last = listed.length ? listed[listed.length - 1].t : 0;
+		return page.ask("search", { ...question(), list: PAGE, from: last, skip: listed.filter((h) => h.t === last).length });
+	}
+	function cells(h) {
+		const l = laneOf(h);
+		return l ? [page.stamp(h.t), l.row.label, page.nameOf(l, h.what), page.amount(h.len)] : [page.stamp(h.t), `CPU ${h.cpu}`, `${page.plain(h.comm, 40)}-${h.pid}  ${page.plain(h.event, 60)}`, page.plain(h.text, 200)];
+	}
+	async function growHits() {
+		const mine = asked, a = await nextHits();
+		if (mine !== asked || page.tab !== "hits") return;
+		if (!a || a.error) return box.replaceChildren(page.make("p", { class: "warn" }, a ? page.plain(a.error, 160) : ""));
+		const at = box.scrollTop;
+		listed.push(...a.hits);
+		more = a.more;
+		box.replaceChildren(page.table(`${page.count(listed.length)}${more ? ", and more: scroll" : ""}`, ["time", "where", "what", ""], listed.map((h) => ({ hit: h, text: [1, 2, 3], cells: cells(h) })), (r) => go(r.hit), Infinity));
+		box.scrollTop = at;
+		page.hits = listed;
+	}
+	page.showHits = () => {
+		if (page.tab !== "hits") return;
+		listed = [];
+		page.hits = null;
+		if (!text || !page.wanted && !isFilter) return box.replaceChildren(page.make("p", { class: "note" }, "What the search box finds is listed here, over the whole trace."));
+		growHits();
 	};
+	box.addEventListener("scroll", () => { if (more && box.scrollTop + box.clientHeight > box.scrollHeight - 200) { more = false; growHits(); } });
 
 	let later = null;
 	input.addEventListener("input", () => { clearTimeout(later); later = setTimeout(page.seek, page.alone ? 0 : 250); });

@@ -85,7 +85,7 @@
 			n.children.forEach((c) => walk(c, inside || is));
 		};
 		walk(tree.top, false);
-		const table = (caption, m) => page.table(caption, ["", ""], [...m].sort((a, b) => b[1] - a[1]).map(([k, v]) => ({ name: k, cells: [page.plain(k, 60), share(v)] })), (r) => sandwich(r.name), 30);
+		const table = (caption, m) => !m.size ? make("p", { class: "note" }, `no ${caption}`) : page.table(caption, ["", ""], [...m].sort((a, b) => b[1] - a[1]).map(([k, v]) => ({ name: k, cells: [page.plain(k, 60), share(v)] })), (r) => sandwich(r.name), 30);
 		side.replaceChildren(make("p", { class: "note" }, `${page.plain(name, 80)}: self ${share(self)}, total ${share(total)}`),
 			make("div", { class: "tables" }, table("callers", callers), table("callees", callees)));
 		page.sandwich = { name, self, total, callers, callees };

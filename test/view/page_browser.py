@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""page_browser.py -- the page as a person meets it: what states look like, tips and arrows, keys alone, ears, paper, addresses that restore a view."""
+# slow
+# live
+import collections
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from browser import CHROMIUM, Browser  # noqa: E402
+from checks import FATHOM, TOP, check, done  # noqa: E402
+from maketrace import Maker, entry, exit_, irq, page, switch, tick, wakeup  # noqa: E402
+from pageserver import Server  # noqa: E402
+
+os.chdir(TOP)
+if not CHROMIUM:
+    print("skip page_browser: package chromium missing")
+    sys.exit(0)
+work = tempfile.mkdtemp()
+US = 1000
+
+
+class Page(Browser):
+    """Places of the picture by row and time, and its pixels."""
+
+    def row(self, key, kind="s.kind"):
+        """Top and height of a strip."""
+        return self.eval(f"(() => {{ const r = page.shown.find((r) => r.key === '{key}'), s = r.strips.find((s) => s.kind === {kind}); "
+                         "return [r.y + s.y - document.getElementById('main').scrollTop, s.h]; })()")
+
+    def at(self, t, key, kind="s.kind"):
+        y, h = self.row(key, kind)
+        left, top, x = self.eval(f"(() => {{ const c = document.getElementById('lanes').getBoundingClientRect(); return [c.left, c.top, page.xOf({t})]; }})()")
+        return left + x, top + y + h / 2
+
+    def tip(self, t, key, kind="s.kind"):
+        self.mouse("mouseMoved", *self.at(t, key, kind), button="none")
+        return self.eval("document.getElementById('tip').textContent")
+
+    def text(self, element):
+        return self.eval(f"document.getElementById('{element}').textContent")
+
+    def colours(self, x, y, w=1, h=1):
+        """How often each colour occurs in a part of the picture."""
+        data = self.eval(f"Array.from(document.getElementById('lanes').getContext('2d').getImageData({round(x)}, {round(y)}, {round(w)}, {round(h)}).data)")
+        return collections.Counter(tuple(data[i:i + 3]) for i in range(0, len(data), 4))
+
+    def part(self, t0, t1, key, kind="s.kind"):
+        y, h = self.row(key, kind)
+        x0, x1 = self.eval(f"[page.xOf({t0}), page.xOf({t1})]")
+        return self.colours(x0 + 2, y + 1, x1 - x0 - 4, h - 2)
+
+    def css(self, name):
+        v = self.eval(f"page.css('{name}')").lstrip("#")
+        v = "".join(2 * c for c in v) if len(v) == 3 else v
+        return tuple(int(v[i:i + 2], 16) for i in (0, 2, 4))
+
+    def near(self, colours, colour):
+        """How many pixels have about the colour."""
+        return sum(n for c, n in colours.items() if max(abs(a - b) for a, b in zip(c, colour)) < 40)
+
+    def type(self, text):
+        for c in text:
+            self.key(c)
+
+
+# Two CPUs and two tasks: a wakeup, calls, an interrupt and a call that are open at the end, 5 events lost between 400 and 600 us.
+made = Maker(os.path.join(work, "made"))
+states = made.trace(
+    [page([(1000 * US, switch(0, 0, 7, b"swapper/0", b"seven")), (1100 * US, entry(7, 0x1000, 0)), (1150 * US, entry(7, 0x2000, 1)),
+           (1180 * US, exit_(7, 0x2000, 1, 1150 * US, 1180 * US)), (1200 * US, wakeup(7, 8, b"eight", 1)), (1300 * US, exit_(7, 0x1000, 0, 1100 * US, 1300 * US)),
+           (1400 * US, switch(7, 1, 0, b"seven", b"swapper/0"))]),
+     page([(1600 * US, switch(0, 0, 7, b"swapper/0", b"seven")), (1700 * US, entry(7, 0x3000, 0)), (1800 * US, irq(7, 4, b"disk")), (2000 * US, tick(7))], lost=5)],
+    [page([(1250 * US, switch(0, 0, 8, b"swapper/1", b"eight")), (1500 * US, tick(8)), (1900 * US, switch(8, 1, 0, b"eight", b"swapper/1"))])],
+    comms=b"7 seven\n8 eight\n")
+with Server(states) as s, Page(1000, 700) as b:
+    b.open(s.url)
+    b.settled()
+    # Lost, not known, idle and blocked look different, and say themselves.
+    lost, lane = b.css("--lost"), b.css("--lane")
+    hatched = b.part(420 * US, 580 * US, "c0", 0)
+    check("lost_is_hatched_in_red", b.near(hatched, lost) > 50 and len(hatched) > 10, hatched.most_common(4))
+    idle = b.part(50 * US, 190 * US, "c1", 0)
+    check("idle_is_empty", b.near(idle, lane) == sum(idle.values()), idle.most_common(4))
+    unknown = b.part(420 * US, 580 * US, "t7", 4)
+    check("not_known_is_dotted_in_grey", b.near(unknown, lost) == 0 and len(unknown) >= 2 and max(unknown.values()) < sum(unknown.values()), unknown.most_common(4))
+    check("lost_says_how_many", "5 lost" in b.tip(500 * US, "c0", 0), b.tip(500 * US, "c0", 0))
+    check("not_known_says_so", "not known" in b.tip(500 * US, "t7", 4), b.tip(500 * US, "t7", 4))
+    check("idle_says_so", b.tip(100 * US, "c1", 0).startswith("idle"), b.tip(100 * US, "c1", 0))
+    check("a_span_beside_one_of_no_length_says_itself", b.tip(200 * US, "c0", 0).startswith("seven-7"), b.tip(200 * US, "c0", 0))
+    check("no_span_crosses_a_loss", "400 \u00b5s" in b.tip(200 * US, "c0", 0), b.tip(200 * US, "c0", 0))
+    check("the_head_says_what_was_lost", "lost: at least 5" in b.text("about"), b.text("about"))
+    # What is open at the end has a tip, what ended has not.
+    for name, key, kind, end, is_open in (("a_call", "t7", 8, 1000, True), ("an_interrupt", "c0", 1, 1000, True), ("a_running_task", "c0", 0, 1000, True),
+                                          ("a_call_that_returned", "t7", 8, 300, False), ("a_task_that_left", "c1", 0, 900, False)):
+        y, h = b.row(key, kind)
+        x = b.eval(f"page.xOf({end * US})")
+        corner, middle = (b.colours(x - 3, y + dy).most_common(1)[0][0] for dy in (2, h // 2))
+        check(f"{name}_{'has_a_tip' if is_open else 'has_none'}", (max(abs(p - q) for p, q in zip(corner, middle)) > 25) == is_open, (corner, middle))
+        said = b.tip((end - 20) * US, key, kind)
+        check(f"{name}_{'goes_on' if is_open else 'is_over'}", ("it was going on when the trace ended" in said) == is_open, said)
+    # Picking a task that was woken: an arrow from the waker's row to its own.
+    pick, ready = b.css("--pick"), b.css("--ready")
+    b.click(*b.at(500 * US, "t8", 4))
+    check("the_waker_is_said", b.until("document.getElementById('told').textContent.includes('woken by seven-7')"), b.text("told"))
+    b.settled()
+    y7, y8, x = *(b.row(k, 4)[0] for k in ("t7", "t8")), b.eval(f"page.xOf({200 * US})")
+    check("an_arrow_is_drawn", b.near(b.colours(x - 30, y7 + 40, 60, y8 - y7 - 40), pick) > 20, "")
+    # And the chain behind its wait: the wait for its wakeup, in the colour of waits.
+    b.click(*b.at(100 * US, "t8", 4))
+    check("the_chain_is_asked_for", b.until("page.why && page.arrows.some((a) => a.colour === '--ready')"), b.text("cause"))
+    b.eval("page.draw()")
+    check("the_critical_path_is_drawn", b.near(b.colours(x - 30, y7 + 40, 60, y8 - y7 - 40), ready) > 20, "")
+    check("and_told", "the links add up" in b.text("cause") and "seven-7" in b.text("cause"), b.text("cause"))
+    b.key("Escape")
+    check("forgotten", b.eval("page.arrows.length") == 0 and "it is blocked" in b.text("cause"), b.text("cause"))
+    # Rows: as high as the room lets them be; what is not in view takes none.
+    tall = b.row("c0", 0)[1]
+    b.eval("document.getElementById('panel').style.height = '420px'; page.draw()")
+    check("rows_fill_the_room", tall > 25 and b.row("c0", 0)[1] < tall, (tall, b.row("c0", 0)))
+    both = b.eval("page.shown.find((r) => r.key === 't7').strips.length")
+    b.eval(f"page.show({320 * US}, {390 * US})")
+    b.settled()
+    b.eval("page.draw()")
+    check("a_row_without_calls_in_view_is_low", b.eval("page.shown.find((r) => r.key === 't7').strips.length") < both, both)
+    # Paper is white, whatever the screen is; names are in the picture.
+    b.eval("page.show(0, page.meta.span)")
+    b.call("Emulation.setEmulatedMedia", media="screen", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    check("dark", b.until("page.css('--paper') === '#15171c'") and b.until("page.drawTime >= 0") and b.settled() and b.near(b.colours(300, 2, 20, 3), (0x15, 0x17, 0x1c)) == 60, b.colours(300, 2, 20, 3))
+    b.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    b.settled()
+    y = b.eval("page.shown.find((r) => r.key === 't8').y")
+    names = b.colours(4, y + 2, 80, 16)
+    check("paper_is_white_and_has_names", b.near(b.colours(300, 2, 20, 3), (255, 255, 255)) == 60 and b.near(names, (0x1c, 0x1f, 0x24)) > 10, names.most_common(3))
+    check("nothing_went_wrong", not b.log, b.log)
+
+with gzip.open("test/data/tracedat/events_v6.dat.gz") as f, open(f"{work}/events.dat", "wb") as out:
+    out.write(f.read())
+trace = f"{work}/events.dat"
+with Server(trace) as s, Page(1300, 800) as b:
+    b.open(s.url)
+    b.settled()
+    start = int(b.eval("page.meta.start"))
+    # Keys alone: everything that has a use can be reached by Tab, and says what it is.
+    seen = []
+    for _ in range(200):
+        b.key("Tab")
+        seen.append(b.eval("(() => { const e = document.activeElement; return [e.id || e.className || e.tagName, e.getAttribute('aria-label') || e.textContent || e.title || '', "
+                           "getComputedStyle(e).outlineStyle]; })()"))
+        if seen[-1][0] == "tab-details":
+            break
+    ids = [i for i, _, _ in seen]
+    check("tab_reaches_everything", all(i in ids for i in ("search", "prev", "next", "rowfilter", "sort", "help", "main", "name", "tool pin", "tool hide", "sizer", "tab-details")), ids)
+    check("what_has_the_focus_has_a_name_and_a_frame", all(name and frame != "none" for _, name, frame in seen), [x for x in seen if not x[1] or x[2] == "none"])
+    for want in ("range", "list", "stacks", "hits", "details"):
+        b.key("ArrowRight")
+        check(f"arrow_to_{want}", b.eval(f"document.activeElement.id === 'tab-{want}' && document.activeElement.getAttribute('aria-selected') === 'true' && !document.getElementById('{want}').hidden"), "")
+    b.eval("document.activeElement.blur()")
+    b.key("ArrowDown")
+    check("a_key_picks", b.eval("!!page.picked && page.picked.row.key") == "c0" and "CPU 0" in b.text("told"), b.text("told"))
+    said = b.text("told")
+    b.key("]")
+    check("the_next_span", b.text("told") != said, said)
+    for _ in range(2):
+        b.key("ArrowDown")
+    check("the_row_below", b.eval("page.picked.row.key[0]") == "t", b.eval("page.picked.row.key"))
+    b.key("f")
+    b.settled()
+    check("f_goes_there", b.eval("Math.abs((page.view.to - page.view.from) / page.picked.len - 1.2) < 0.01"), b.eval("[page.view, page.picked.len]"))
+    b.key("m")
+    b.key("]")
+    b.key("m")
+    b.key("x")
+    check("a_range_by_keys", b.until("page.tab === 'range' && page.summary && !page.summary.error"), b.eval("page.range"))
+    check("its_distance_is_said", "distance" in b.text("marks"), b.text("marks"))
+    b.key("e")
+    b.until("page.listed && page.listed.length > 1")
+    b.eval("document.querySelector('#list tbody tr').focus()")
+    b.key("ArrowDown")
+    check("the_list_by_keys", b.eval("document.querySelector('#list tr.at') === document.querySelectorAll('#list tbody tr')[1]") and "fields" in b.text("list"), b.text("list")[:300])
+    b.key("?")
+    check("all_keys_are_listed", b.eval("document.getElementById('keys').open"), "")
+    b.key("Escape")
+    check("and_go_away", not b.eval("document.getElementById('keys').open"), "")
+    # Ears: what changes is said, what is shown has a role.
+    live = b.eval("[...document.querySelectorAll('[aria-live], [role=status]')].map((e) => e.id)")
+    check("changes_are_read_out", "told" in live and "found" in live, live)
+    nodes = [(n.get("role", {}).get("value"), n.get("name", {}).get("value", "")) for n in b.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]
+    check("roles_have_names", not [r for r, name in nodes if r in ("button", "tab", "tabpanel", "img", "application", "list", "searchbox", "combobox", "dialog") and not name],
+          [r for r, name in nodes if not name])
+
+    # Search: the list is what query finds, in both languages; one is gone to.
+    def search(text):
+        b.eval(f"(() => {{ page.hits = page.found = null; const s = document.getElementById('search'); s.value = {json.dumps(text)}; s.dispatchEvent(new Event('input')); }})()")
+        return b.until("page.hits && page.found && !page.found.error")
+    b.eval("page.open('hits')")
+    check("found_is_listed", search("next_pid == 15"), b.text("hits"))
+    want = [json.loads(x)["time"] for x in subprocess.run([FATHOM, "query", "--json", "--filter", "next_pid == 15", trace], capture_output=True, text=True).stdout.splitlines()]
+    check("as_query_finds_them", [t + start for t in b.eval("page.hits.map((h) => h.t)")] == want and len(want) > 2, (want[:3], b.eval("page.hits.length")))
+    b.eval("document.querySelectorAll('#hits tbody tr')[2].click()")
+    check("one_is_gone_to", b.eval("page.mark.A") == want[2] - start and b.eval(f"page.view.from <= {want[2] - start} && page.view.to >= {want[2] - start}"), b.eval("page.view"))
+    check("found_by_name", search("sched_wakeup$|^ping"), b.text("hits"))
+    b.eval("document.getElementById('hits').scrollTop = 1e6")
+    check("more_of_them_on_scrolling", b.until("page.hits.length > 200"), b.eval("page.hits.length"))
+    while (n := b.eval("page.hits.length")) < b.eval("page.found.count"):
+        b.eval("document.getElementById('hits').scrollTop = 1e9")
+        if not b.until(f"page.hits.length > {n}"):
+            break
+    times = b.eval("page.hits.map((h) => h.t)")
+    check("all_of_them_in_order", len(times) == b.eval("page.found.count") and times == sorted(times), (len(times), b.eval("page.found.count")))
+    kinds = {bool(h) for h in b.eval("page.hits.map((h) => h.lane !== undefined)")}
+    check("spans_and_events", kinds == {True, False}, kinds)
+
+    # An address restores all of it.
+    b.eval("page.rowFilter = ''; document.getElementById('sort').value = 'name'; document.getElementById('sort').dispatchEvent(new Event('change'))")
+    b.eval("(() => { const l = page.rows.find((r) => r.key === 't138').lanes[page.KIND.TASK][0], s = page.spans(l.index, 0, page.meta.span)[0]; page.show(0, page.meta.span / 2); })()")
+    b.settled()
+    b.eval("page.open('list')")
+    b.eval("(() => { const i = document.querySelector('#list input'); i.value = 'sched_switch: next_pid == 138'; i.dispatchEvent(new Event('change')); })()")
+    b.click(*b.at(b.eval("page.meta.span / 40"), "t138", 4))
+    picked = b.eval("[page.picked.row.key, page.picked.from, page.picked.len]")
+    whole = "JSON.stringify([page.view, page.range, page.mark, page.order, page.tab, page.listFilter, document.getElementById('search').value, page.picked && [page.picked.row.key, page.picked.from]])"
+    b.until("location.hash.includes('pick=t138') && location.hash.includes('filter=')")
+    before, url = b.eval(whole), b.eval("location.href")
+    b.call("Page.navigate", url="about:blank")
+    b.open(url)
+    check("an_address_restores_everything", b.until(f"{whole} === {json.dumps(before)}", 20), (before, b.eval(whole), picked))
+    check("the_list_is_filtered_again", b.until("page.listed && page.listed.length && page.listed.every((e) => e.event === 'sched_switch' && e.fields.next_pid === 138)"), b.eval("page.listed && page.listed.length"))
+    check("no_error_there", not [x for x in b.log if "400" not in x], b.log)
+
+# The flame graph is of the range, with every frame; a frame that is clicked on has its callers and callees.
+with gzip.open("test/data/tracedat/graph_v7_zstd.dat.gz") as f, open(f"{work}/graph.dat", "wb") as out:
+    out.write(f.read())
+with Server(f"{work}/graph.dat") as s, Page(1300, 900) as b:
+    b.open(s.url)
+    b.settled()
+    start, span = int(b.eval("page.meta.start")), b.eval("page.meta.span")
+    first, last = start + span // 4, start + span // 2
+    b.eval(f"page.open('stacks'); page.choose({{ from: {first - start}, to: {last - start} }})")
+    b.until(f"page.flameTree && document.getElementById('stacks').textContent.includes('from ' + page.stamp({first - start}))")
+    folded = subprocess.run([FATHOM, "flame", "--format", "folded", "--by", "task", "--from", f"{first}ns", "--to", f"{last}ns", "-o", "-", f"{work}/graph.dat"],
+                            capture_output=True, text=True).stdout.splitlines()
+    want = {k: int(v) for k, v in (line.rsplit(" ", 1) for line in folded)}
+    got = dict(b.eval("(() => { const out = []; const walk = (n, p) => { const q = p ? p + ';' + n.name : n.name; if (n.self > 0) out.push([q, n.self]); n.children.forEach((c) => walk(c, q)); }; "
+                      "page.flameTree.children.forEach((c) => walk(c, '')); return out; })()"))
+    check("flame_graph_of_the_range_as_flame", got == want and len(want) > 10, (len(got), len(want), list(got.items())[:2], list(want.items())[:2]))
+    name = max((n for line in want for n in line.split(";")[2:-1]), key=lambda n: sum(v for k, v in want.items() if n in k.split(";")))
+    callers, callees = collections.Counter(), collections.Counter()
+    for line, n in want.items():
+        frames = line.split(";")
+        for i, f in enumerate(frames):
+            if f == name:
+                callers[frames[i - 1]] += n
+                if i + 1 < len(frames):
+                    callees[frames[i + 1]] += n
+    b.eval(f"(() => {{ const r = [...document.querySelectorAll('#stacks tbody tr')].find((r) => r.textContent.startsWith({json.dumps(name)})); if (r) r.click(); }})()")
+    check("callers_and_callees", b.eval("page.sandwich && [page.sandwich.name, Object.fromEntries(page.sandwich.callers), Object.fromEntries(page.sandwich.callees)]") ==
+          [name, dict(callers), dict(callees)], (name, callers, callees, b.eval("page.sandwich && Object.fromEntries(page.sandwich.callers)")))
+    check("tables_of_both", all(w in b.text("stacks") for w in ("callers", "callees", *callers, *callees)), b.text("stacks")[:300])
+    b.click(*b.eval("(() => { const c = document.getElementById('flame').getBoundingClientRect(); return [c.left + 5, c.top + 17 * 1.5]; })()"))
+    check("a_frame_that_is_clicked_on", b.eval("page.sandwich.name === page.flameTree.children[0].name"), b.eval("page.sandwich.name"))
+    check("no_error_of_stacks", not b.log, b.log)
+subprocess.run(["rm", "-rf", work], check=True)
+done()
