@@ -180,12 +180,12 @@
 		});
 	}
 
-	/* f(left, right, number) for the spans of a tile in view; what reaches in from the tile before has been drawn with that one. */
+	/* f(left, right, number) for the spans of a tile in view; what reaches in from the tile before has been drawn with that one, or is in its sums, which would cover a name there. */
 	function eachSpan(t, before, f) {
 		const { from, to } = page.view, t0 = t.index * page.tileWidth(t.level);
 		const again = before && before.mode === 0 && (before.index + 1) * page.tileWidth(before.level) === t0;
 		for (let k = 0; k < t.nr && t.from[k] <= to; k++)
-			if (t.from[k] + t.len[k] >= from && !(again && t.from[k] < t0)) f(Math.max(left, xOf(t.from[k])), Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), k);
+			if (t.from[k] + t.len[k] >= from && !(again && t.from[k] < t0)) f(Math.max(left, xOf(Math.max(t0, t.from[k]))), Math.min(width - RIGHT, xOf(t.from[k] + t.len[k])), k);
 	}
 	/* More spans than can be told apart: their sums are drawn. */
 	function isDense(t) {
@@ -218,7 +218,7 @@
 			if (got.tile.mode !== 0 || isDense(got.tile)) {
 				if (page.alone && !got.fine) page.thinned = true;
 				if (sums === null) sums = i * w;
-				if (got.tile.mode === 0 && got.tile !== done) eachSpan(got.tile, null, (x0, x1, k) => { if (x1 - x0 > 18) wide.push([x0, x1, got.tile.what[k]]); });
+				if (got.tile.mode === 0 && got.tile !== done) eachSpan(got.tile, done, (x0, x1, k) => { if (x1 - x0 > 18) wide.push([x0, x1, got.tile.what[k]]); });
 				done = got.tile;
 			} else if (got.tile !== done) {
 				const t = got.tile, drawn = [-1, -1, -1, -1]; /* by class, the last pixel that had a span smaller than itself: more in it are not seen */
