@@ -26,7 +26,8 @@ include trace/files.mk
 TOOLS_STAGES := base decode query store model program sql view rules capture cmd
 TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
-TOOLS_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -DWIRE_HOST=1 -I. -Itools -pthread
+# -fPIC: the same objects make the extension for sqlite3 (mk/sql.mk), which shows no name of ours.
+TOOLS_CFLAGS := $(CSTD) -O2 -g -fPIC -fvisibility=hidden $(WARN) -D_GNU_SOURCE -DWIRE_HOST=1 -I. -Itools -pthread
 TOOLS_LIBS   := -lsqlite3 -ldw -lelf -lzstd -lz -llz4 -lfuse3 -lm -pthread
 # Loading eight libraries takes as long as starting the process twice over, which a query feels. Where the archives are
 # there, only libc stays shared.

@@ -80,7 +80,7 @@ TRACED_riscv64 := -fpatchable-function-entry=4 -fno-ipa-ra -falign-functions=4
 define TRACERS_FOR
 $(B)/user-$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(CROSS_$(1))gcc $$(USER_CFLAGS) $$(DEPFLAGS) -c $$< -o $$@
+	$$(CROSS_$(1))gcc $$(USER_CFLAGS) -O1 -g1 $$(DEPFLAGS) -c $$< -o $$@
 $(B)/user-$(1)/%.o: %.S
 	@mkdir -p $$(@D)
 	$$(CROSS_$(1))gcc $$(USER_CFLAGS) $$(DEPFLAGS) -c $$< -o $$@
