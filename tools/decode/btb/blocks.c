@@ -110,8 +110,7 @@ static void begin_data(struct btb_blocks *b, uint64_t id)
 		s = current(b);
 	}
 	b->nr_seen++;
-	if (id > s->last)
-		s->last = id;
+	s->last = id;
 	s->seen++;
 	add_block(b, id, false);
 }
