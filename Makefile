@@ -37,7 +37,7 @@ FATHOM_LIBS  := $(if $(HAVE_STATIC),-Wl$(comma)-Bstatic $(STATIC_LIBS:%=-l%) -Wl
 TOOLS_OBJ    := $(TOOLS_SRC:%.c=$(B)/host/%.o) $(WIRE_SRC:%.c=$(B)/host/%.o)
 TOOLS_LIBOBJ := $(filter-out $(B)/host/tools/cmd/main.o,$(TOOLS_OBJ))
 
-$(B)/host/%.o: %.c
+$(B)/host/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(DEPFLAGS) -c $< -o $@
 
