@@ -1,8 +1,8 @@
 # The host program's own tests and benchmarks.
 
-# Damaged traces: 8 mutations of each trace in check-fast, 250 in check.
+# Damaged traces: 8 mutations of each trace in check-fast, 120 in check.
 $(B)/test/unit/tools_damage: DAMAGE := -DMUTATIONS=8
-$(B)/test/torture/tools_damage: DAMAGE := -DMUTATIONS=250
+$(B)/test/torture/tools_damage: DAMAGE := -DMUTATIONS=120
 $(B)/test/unit/tools_damage $(B)/test/torture/tools_damage: test/torture/tools_damage.c test/harness.h $(TOOLS_SAN)
 	@mkdir -p $(@D)
 	$(CC) $(TOOLS_CFLAGS) $(SAN) -Itest $(DAMAGE) $(DEPFLAGS) -MF $@.d $< $(TOOLS_SAN) $(TOOLS_LIBS) -o $@
