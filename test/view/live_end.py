@@ -98,7 +98,7 @@ with Flood(10000) as flood:
     flood.signal(signal.SIGSTOP)
     v.p.send_signal(signal.SIGINT)
     said = v.p.stderr.readline() + v.p.stderr.readline()
-    check("it_says_what_it_waits_for", "to leave it as it was" in said, said)
+    check("it_says_what_it_waits_for", "ending the recording" in said, said)
     ends("a_second_time_at_once", v, lambda rc, err: rc == 128 + signal.SIGINT or rc == 0)
     v = View(flood.target, wait=False)
     until(lambda: asleep_in(f"{v.p.pid}", POLL))

@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from browser import CHROMIUM, Browser  # noqa: E402
-from checks import FATHOM, TOP, check, done  # noqa: E402
+from checks import FATHOM, TOP, check, done, until  # noqa: E402
 from maketrace import Maker, entry, exit_, irq, page, switch, tick, wakeup  # noqa: E402
 from pageserver import Server  # noqa: E402
 
@@ -229,6 +229,10 @@ with Server(trace) as s, Page(1300, 800) as b:
     b.call("Page.navigate", url="about:blank")
     b.open(url)
     check("an_address_restores_everything", b.until(f"{whole} === {json.dumps(before)}", 20), (before, b.eval(whole), picked))
+    b.eval("location.hash = 'view=1000,2000&A=1500&tab=range&sort=pid'")
+    check("an_address_that_is_typed_too", b.until("page.view.from === 1000 && page.view.to === 2000 && page.mark.A === 1500 && page.tab === 'range' && page.order === 'pid'"), b.eval(whole))
+    b.call("Page.navigate", url="about:blank")
+    b.open(url)
     check("the_list_is_filtered_again", b.until("page.listed && page.listed.length && page.listed.every((e) => e.event === 'sched_switch' && e.fields.next_pid === 138)"), b.eval("page.listed && page.listed.length"))
     check("no_error_there", not [x for x in b.log if "400" not in x], b.log)
 
@@ -264,5 +268,78 @@ with Server(f"{work}/graph.dat") as s, Page(1300, 900) as b:
     b.click(*b.eval("(() => { const c = document.getElementById('flame').getBoundingClientRect(); return [c.left + 5, c.top + 17 * 1.5]; })()"))
     check("a_frame_that_is_clicked_on", b.eval("page.sandwich.name === page.flameTree.children[0].name"), b.eval("page.sandwich.name"))
     check("no_error_of_stacks", not b.log, b.log)
+
+# A kernel's own trace: rows are grouped, sorted, filtered, closed; IPC is an arrow; tasks of one name differ in colour.
+demo = f"{work}/demo.dat"
+r = subprocess.run([FATHOM, "record", "--qemu", "demo", "--run", "run ipc", "--run", "run load", "-o", demo], capture_output=True, text=True)
+with Server(demo) as s, Page(1300, 900) as b:
+    b.open(s.url)
+    b.settled()
+    labels = "page.shown.filter((r) => r.group === 'task' && !r.heading).map((r) => r.label)"
+    tasks = b.eval(labels)
+    check("tasks_of_the_demo", len(tasks) > 10 and sum(t.startswith("ipc_client-") for t in tasks) > 3, (r, tasks))
+    check("tasks_of_one_name_differ_in_colour", b.eval("new Set(page.shown.filter((r) => r.label.startsWith('ipc_client-')).map((r) => page.colour(r.label))).size") > 2, "")
+
+    def choose(order):
+        b.eval(f"(() => {{ const s = document.getElementById('sort'); s.value = '{order}'; s.dispatchEvent(new Event('change')); }})()")
+        return b.eval(labels)
+
+    def press(key):
+        """The name of a row, which is scrolled to."""
+        b.eval(f"document.getElementById('main').scrollTop = Math.max(0, page.shown.find((r) => r.key === {json.dumps(key)}).y - 100)")
+        b.until(f"!!document.querySelector('[data-of={json.dumps(key)}]')")
+        b.eval(f"document.querySelector('[data-of={json.dumps(key)}]').click()")
+    pids = [int(t.rsplit("-", 1)[1]) for t in choose("pid") if not t.startswith("idle")]
+    check("sorted_by_pid", pids == sorted(pids), pids)
+    names = [t.rsplit("-", 1) for t in choose("name") if not t.startswith("idle")]
+    check("sorted_by_name", names == sorted(names, key=lambda n: (n[0], int(n[1]))), names)
+    choose("group")
+    heads = b.eval("page.shown.filter((r) => r.heading).map((r) => r.label)")
+    family = next((h for h in heads if h.startswith("ipc_client (")), "")
+    check("grouped_by_name", family and int(family[12:-1]) == sum(t.startswith("ipc_client-") for t in tasks), heads)
+    press(b.eval(f"page.shown.find((r) => r.label === {json.dumps(family)}).key"))
+    check("a_group_closes", not [t for t in b.eval(labels) if t.startswith("ipc_client-")] and family in b.eval("page.shown.filter((r) => r.heading).map((r) => r.label)"), b.eval(labels))
+    b.eval("page.showRow(page.rows.find((r) => r.label.startsWith('ipc_client-')))")
+    check("what_is_gone_to_is_opened", [t for t in b.eval(labels) if t.startswith("ipc_client-")], b.eval(labels))
+    choose("cpu")
+    press("g-cpu")
+    check("cpus_close", not b.eval("page.shown.some((r) => r.group === 'cpu' && !r.heading)"), "")
+    b.key("r")
+    b.type("ipc-")
+    check("rows_are_filtered", b.until("page.shown.filter((r) => !r.heading).length") and all("ipc-" in t for t in b.eval(labels)), b.eval(labels))
+    b.key("Escape")
+    check("and_come_back", b.until(f"{labels}.length === {len(tasks)}"), b.eval(labels))
+    # A message that was received: from the row of its sender.
+    key, lane = b.eval("(() => { const l = page.lanes.filter((l) => l.kind === page.KIND.IPC).sort((a, b) => b.nr - a.nr)[0]; return [l.row.key, l.index]; })()")
+    b.eval(f"page.showRow(page.rows.find((r) => r.key === '{key}'))")
+    message = None
+    for _ in range(20):  # where most of them are, ever nearer, until they are told apart
+        b.settled()
+        message = b.eval(f"(page.spans({lane}, page.view.from, page.view.to) || []).find((s) => s.from > page.view.from && s.from + s.len < page.view.to && s.len > 0)")
+        if message:
+            break
+        b.eval(f"(() => {{ const n = Math.round(page.plotWidth()), c = page.columns({lane}, page.view.from, page.view.to, n).share, w = (page.view.to - page.view.from) / n; let best = 0; "
+               "for (let i = 1; i < n; i++) if (c[4 * i] > c[4 * best]) best = i; const t = page.view.from + (best + 0.5) * w; page.show(t - n * w / 8, t + n * w / 8); })()")
+    b.eval(f"page.show({message['from'] - 2 * message['len']}, {message['from'] + 3 * message['len']})")
+    b.settled()
+    b.click(*b.at(message["from"] + message["len"] / 2, key, "page.KIND.TASK"))
+    check("ipc_is_an_arrow", b.until("page.arrows.some((a) => a.to > a.from)"), (message, b.eval("page.arrows.length"), b.text("told")))
+    check("no_error_of_the_demo", not [x for x in b.log if "400" not in x], b.log)
+
+# Text that programs wrote stands in the picture; samples and counters have their strips.
+with gzip.open("test/data/tracedat/marker_v6.dat.gz") as f, open(f"{work}/marker.dat", "wb") as out:
+    out.write(f.read())
+with Server(f"{work}/marker.dat") as s, Page(1300, 800) as b:
+    b.call("Page.addScriptToEvaluateOnNewDocument", source="window.texts = new Set(); const put = CanvasRenderingContext2D.prototype.fillText; "
+           "CanvasRenderingContext2D.prototype.fillText = function (text, ...more) { window.texts.add(text); return put.call(this, text, ...more); };")
+    b.open(s.url)
+    b.settled()
+    lines = subprocess.run([FATHOM, "query", "--json", "--type", "print", f"{work}/marker.dat"], capture_output=True, text=True).stdout.splitlines()
+    first = json.loads(lines[0])
+    text = first["text"].removeprefix("tracing_mark_write: ")
+    b.eval(f"page.show({first['time']} - page.meta.start - 1e6, {first['time']} - page.meta.start + 1e6)")
+    check("markers_have_their_text", b.until(f"[...window.texts].some((t) => t.startsWith({json.dumps(text[:12])}))"), (text, b.eval("[...window.texts].slice(-20)")))
+    at = first["time"] - int(b.eval("page.meta.start"))
+    check("and_say_it", until(lambda: text in b.tip(at, "m")), b.tip(at, "m"))
 subprocess.run(["rm", "-rf", work], check=True)
 done()

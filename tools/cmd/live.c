@@ -154,8 +154,7 @@ static void join(struct live *l)
 			_exit(128 + stop_signal());
 		if (!said)
 			fprintf(stderr,
-				"fathom: waiting for %s, to leave it as it was; Ctrl-C again does "
-				"not wait\n",
+				"fathom: ending the recording of %s; Ctrl-C again does not wait\n",
 				l->record.target);
 	}
 }

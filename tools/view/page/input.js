@@ -54,14 +54,17 @@
 			try { history.replaceState(null, "", `#${s}`); } catch (x) { location.replace(`#${s}`); }
 		}, 200);
 	};
-	function restore() {
-		const s = new URLSearchParams(location.hash.slice(1));
+	function restore(hash) {
+		const s = new URLSearchParams(hash.slice(1));
 		const pair = (k) => { const v = (s.get(k) || "").split(",").map(Number); return v.length === 2 && v.every(Number.isFinite) && v[1] >= v[0] ? { from: v[0], to: v[1] } : null; };
 		page.view = pair("view") || { from: 0, to: Math.max(1, page.meta.span) };
 		page.range = pair("range");
-		for (const n of ["A", "B"]) if (s.has(n) && Number.isFinite(+s.get(n))) page.mark[n] = +s.get(n);
-		for (const [k, v] of [["closed", page.closed], ["hidden", page.hidden], ["pinned", page.pinned]]) (s.get(k) || "").split(",").filter(Boolean).forEach((x) => v.add(x));
-		if (["cpu", "ready", "name", "pid"].includes(s.get("sort"))) page.order = $("sort").value = s.get("sort");
+		for (const n of ["A", "B"]) page.mark[n] = s.has(n) && Number.isFinite(+s.get(n)) ? +s.get(n) : null;
+		for (const [k, v] of [["closed", page.closed], ["hidden", page.hidden], ["pinned", page.pinned]]) {
+			v.clear();
+			(s.get(k) || "").split(",").filter(Boolean).forEach((x) => v.add(x));
+		}
+		if (["cpu", "ready", "name", "pid", "group"].includes(s.get("sort"))) page.order = $("sort").value = s.get("sort");
 		page.rowFilter = $("rowfilter").value = s.get("rows") || "";
 		$("search").value = s.get("search") || "";
 		page.listFilter = s.get("filter") || "";
@@ -173,6 +176,7 @@
 	page.showRow = (row) => {
 		if (!row) return;
 		page.closed.delete(`g-${page.pinned.has(row.key) ? "pinned" : row.group}`);
+		page.closed.delete(page.familyOf(row));
 		page.hidden.delete(row.key);
 		page.arrange();
 		if (row.y < main.scrollTop + page.AXIS || row.y + row.height > main.scrollTop + main.clientHeight) main.scrollTop = Math.max(0, row.y - main.clientHeight / 3);
@@ -410,12 +414,21 @@
 	/* ---- begin ---- */
 
 	addEventListener("resize", () => page.redraw());
-	addEventListener("hashchange", () => { if (page.meta) { restore(); page.arrange(); page.draw(); } });
+	addEventListener("hashchange", (e) => {
+		if (!page.meta) return;
+		const tab = restore(new URL(e.newURL).hash); /* what was to be saved may stand in the address by now */
+		page.arrange();
+		page.draw();
+		page.tellMarks();
+		page.open(tab && $(`tab-${tab}`) ? tab : "details");
+		page.seek();
+		pickAgain();
+	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.rethemed());
 	page.paper.addEventListener("change", () => page.rethemed());
 	page.ready = page.load().then(async () => {
 		$("title").textContent = $("title").title = page.plain(page.meta.title, 120);
-		const tab = restore();
+		const tab = restore(location.hash);
 		page.makeRows(page.fresh);
 		const room = main.clientWidth;
 		page.draw();

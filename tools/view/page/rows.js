@@ -56,13 +56,29 @@
 	/* Of a live target only tasks that did something in view: others are over, or were not there yet. */
 	const isOver = (r) => page.live.on && r.group === "task" && r.last !== undefined && r.last < page.view.from;
 
+	const base = (r) => r.label.replace(/-\d+$/, "");
 	const pid = (r) => r.key[0] === "t" ? +r.key.slice(1) : -1;
 	const idle = (r) => r.key[0] === "i" ? 1 : 0;
 	const byId = (a, b) => a.id - b.id;
 	const sorts = {
 		cpu: (a, b) => time(b, 0) - time(a, 0) || pid(a) - pid(b), ready: (a, b) => time(b, 1) - time(a, 1) || pid(a) - pid(b),
-		name: (a, b) => a.label.localeCompare(b.label), pid: (a, b) => pid(a) - pid(b),
+		name: (a, b) => base(a).localeCompare(base(b)) || pid(a) - pid(b), pid: (a, b) => pid(a) - pid(b),
 	};
+
+	/* Tasks of one name under a heading of their own, those with most CPU time first; a name that one task has needs none. */
+	const family = (r) => `g-task/${encodeURIComponent(base(r))}`;
+	page.familyOf = (r) => r.group === "task" ? family(r) : null;
+	const heading = (key, group, label) => ({ key, group, heading: true, label, strips: [], height: SMALL + 2 });
+	function families(of) {
+		const by = new Map(), out = [];
+		for (const r of of) by.set(family(r), [...by.get(family(r)) || [], r]);
+		const total = (list) => list.reduce((t, r) => t + time(r, 0), 0);
+		for (const [key, list] of [...by].sort((a, b) => idle(a[1][0]) - idle(b[1][0]) || total(b[1]) - total(a[1]))) {
+			if (list.length > 1) out.push(heading(key, "task", `${base(list[0])} (${list.length})`));
+			if (list.length === 1 || !page.closed.has(key)) out.push(...list);
+		}
+		return out;
+	}
 
 	/* The rows that are shown, from the top. Heights follow in layout(). */
 	page.arrange = () => {
@@ -71,10 +87,10 @@
 			const of = rows.filter((r) => (group === "pinned" ? page.pinned.has(r.key) : r.group === group && !page.pinned.has(r.key) && !isOver(r)) &&
 				!page.hidden.has(r.key) && (!text || r.label.toLowerCase().includes(text)));
 			if (!of.length) continue;
-			of.sort(group === "task" ? (a, b) => idle(a) - idle(b) || sorts[page.order](a, b) : group === "cpu" ? byId : () => 0);
+			of.sort(group === "task" ? (a, b) => idle(a) - idle(b) || (sorts[page.order] || sorts.cpu)(a, b) : group === "cpu" ? byId : () => 0);
 			const tell = group === "task" || group === "cpu" ? ` (${of.length})` : "";
-			shown.push({ key: `g-${group}`, group, heading: true, label: title + tell, strips: [], height: SMALL + 2 });
-			if (!page.closed.has(`g-${group}`)) shown.push(...of);
+			shown.push(heading(`g-${group}`, group, title + tell));
+			if (!page.closed.has(`g-${group}`)) shown.push(...(group === "task" && page.order === "group" ? families(of) : of));
 		}
 		page.$("showall").hidden = !page.hidden.size;
 		page.layout();
