@@ -173,6 +173,17 @@ def open_and_gone(d):
     check("gone_others_live", error_of(lambda: os.stat(d + "/current_tracer")) == 0)
 
 
+def made_and_gone(d):
+    """The folder of an event that was just made is there, and that of one that was just removed is not."""
+    seen = []
+    for _ in range(5):
+        for how, text in (("w", "brief u64 n\n"), ("a", "!brief u64 n\n")):
+            with open(d + "/synthetic_events", how) as f:
+                f.write(text)
+            seen.append(os.path.isdir(d + "/events/synthetic/brief"))
+    check("made_and_gone", seen == [True, False] * 5, seen)
+
+
 def target_dies():
     victim = Process()
     m = Mount(victim.target)
@@ -267,6 +278,7 @@ def main():
             waiting(d)
             closed_is_done(d)
             open_and_gone(d)
+            made_and_gone(d)
             privacy(machine, d)
             r = subprocess.run([FATHOM, "mount", machine.target, d], capture_output=True, text=True, timeout=100)
             check("same_dir", r.returncode == 1 and "already" in r.stderr, r.stderr)

@@ -137,6 +137,19 @@ static void file_free(struct open_file *f)
 	free(f);
 }
 
+/* For how long the kernel may know a name without asking for it. */
+#define NAMES_MS 200
+
+/* Folders went away, maybe: whoever looks for one from now on has to find none. */
+static void forget_names(const struct open_file *f)
+{
+	static const char dynamic[] = "_events";
+	size_t n = strlen(f->path), tail = sizeof(dynamic) - 1;
+
+	if (n > tail && !strcmp(f->path + n - tail, dynamic))
+		nanosleep(&(struct timespec){.tv_nsec = NAMES_MS * 1000000}, NULL);
+}
+
 static int mount_open(const char *path, struct fuse_file_info *fi)
 {
 	struct open_file *f = calloc(1, sizeof(*f));
@@ -162,6 +175,8 @@ static int mount_open(const char *path, struct fuse_file_info *fi)
 		file_free(f);
 		return ret;
 	}
+	if (fi->flags & O_TRUNC)
+		forget_names(f);
 	f->stream = st.is_stream;
 	fi->fh = (uintptr_t)f;
 	fi->direct_io = 1;
@@ -282,6 +297,8 @@ static int mount_write(const char *path, const char *buf, size_t size, off_t off
 	} while (mount_refused_again(ret, &p, mount_interrupted));
 	f->written = true;
 	pthread_mutex_unlock(&f->io);
+	if (ret > 0)
+		forget_names(f);
 	return ret;
 }
 
@@ -425,8 +442,7 @@ static void *mount_init(struct fuse_conn_info *conn, struct fuse_config *cfg)
 	/* Else the word of a last close waits for the rmdir that waits for it. */
 	cfg->nullpath_ok = 1;
 	cfg->use_ino = 1;
-	cfg->entry_timeout = 0; /* a write to dynamic_events makes folders, or takes them away */
-	cfg->attr_timeout = 1;
+	cfg->entry_timeout = cfg->attr_timeout = NAMES_MS / 1000.0;
 	cfg->negative_timeout = 0;
 	return fuse_get_context()->private_data;
 }
