@@ -1,7 +1,7 @@
 /* stacks.js -- the flame graph of the selected range, with the callers and callees of the frame that is chosen. */
 (function () {
 	const K = page.KIND, make = page.make, box = page.$("stacks"), H = 17;
-	let tree = null, root = null, canvas, side, places = [];
+	let tree = null, root = null, canvas, side, places = [], asked = 0;
 
 	/* [name, self, total, [children]] as the server sends it; here: objects with parents. */
 	function link(v, parent) {
@@ -100,9 +100,10 @@
 
 	page.showStacks = async () => {
 		if (page.tab !== "stacks") return;
-		const range = page.range || page.view;
+		const range = page.range || page.view, mine = ++asked;
 		box.replaceChildren(make("p", { class: "note" }, "\u2026"));
 		const a = page.alone ? null : await page.ask("flame", { from: Math.floor(range.from), to: Math.ceil(range.to) });
+		if (mine !== asked) return; /* another range was chosen meanwhile */
 		const top = a && !a.error ? link(a.tree, null) : page.alone ? alone(range.from, range.to) : null;
 		page.flameTree = top;
 		if (!top || !top.total) {
