@@ -137,8 +137,9 @@ static void file_free(struct open_file *f)
 	free(f);
 }
 
-/* For how long the kernel may know a name without asking for it. */
-#define NAMES_MS 200
+/* For how long the kernel may know a name without asking for it. It rounds up, to the ticks of its clock. */
+#define NAMES_MS  200
+#define FORGET_MS 250
 
 /* Folders went away, maybe: whoever looks for one from now on has to find none. */
 static void forget_names(const struct open_file *f)
@@ -147,7 +148,7 @@ static void forget_names(const struct open_file *f)
 	size_t n = strlen(f->path), tail = sizeof(dynamic) - 1;
 
 	if (n > tail && !strcmp(f->path + n - tail, dynamic))
-		nanosleep(&(struct timespec){.tv_nsec = NAMES_MS * 1000000}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = FORGET_MS * 1000000}, NULL);
 }
 
 static int mount_open(const char *path, struct fuse_file_info *fi)
