@@ -21,12 +21,16 @@ static void *keep(struct tracedat *t, void *p)
 }
 
 /* May so many bytes more be unpacked? The sizes in a file cost it nothing. */
-static bool afford(struct source *s, uint64_t bytes)
+static bool afford(struct source *s, uint64_t offset, uint64_t bytes)
 {
 	struct tracedat *t = s->priv;
 
-	if (bytes > TRACEDAT_META_MAX - t->unpacked)
+	if (bytes > TRACEDAT_META_MAX - t->unpacked) {
+		source_damage(s, offset, bytes,
+			      "what is not events unpacks to more than %u MiB in all",
+			      TRACEDAT_META_MAX >> 20);
 		return false;
+	}
 	t->unpacked += bytes;
 	return true;
 }
@@ -37,8 +41,11 @@ static bool unpack(struct source *s, struct reader *r, uint64_t offset, uint16_t
 	struct tracedat *t = s->priv;
 	uint32_t in = reader_u32(r), out = reader_u32(r);
 	const void *data = reader_bytes(r, in);
-	void *p = data && afford(s, out) ? memory_large((size_t)out + 1) : NULL;
+	void *p;
 
+	if (data && !afford(s, offset, out))
+		return false;
+	p = data ? memory_large((size_t)out + 1) : NULL;
 	if (!p || decompress(t->ring.compression, data, in, p, out)) {
 		source_damage(s, offset, out, "section %u does not decompress: %u to %u bytes", id,
 			      in, out);
@@ -75,8 +82,11 @@ static bool unpack_text(struct source *s, struct reader *r, uint64_t offset)
 {
 	struct tracedat *t = s->priv;
 	uint64_t bytes = chunks_of(s, *r, NULL);
-	uint8_t *p = bytes && afford(s, bytes) ? memory_large(bytes + 1) : NULL;
+	uint8_t *p;
 
+	if (bytes && !afford(s, offset, bytes))
+		return false;
+	p = bytes ? memory_large(bytes + 1) : NULL;
 	if (!p || !chunks_of(s, *r, p)) {
 		source_damage(s, offset, r->size, "the text of a buffer does not decompress");
 		t->unpacked -= p ? bytes : 0;
