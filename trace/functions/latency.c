@@ -346,15 +346,21 @@ static void critical_close(uint32_t cpu, uintptr_t ip, uintptr_t parent_ip, uint
 static void critical_change(uint32_t cpu, uint32_t cause, int off, uintptr_t ip,
 			    uintptr_t parent_ip, uint32_t context)
 {
-	uint32_t before = critical[cpu].causes;
+	uint32_t before = critical[cpu].causes, after = off ? before | cause : before & ~cause;
 
-	critical[cpu].causes = off ? before | cause : before & ~cause;
+	/* From before it is open until after it is closed, what an interrupt turns off and on is part of this section. */
+	if (after)
+		fathom_store(&critical[cpu].causes, after);
+	fathom_local_barrier();
 	if (!latency_is_recording(&criticals)) /* a section that is not recorded is not reported */
 		critical[cpu].open = 0;
-	else if (!before && critical[cpu].causes)
+	else if (!before && after)
 		critical_open(cpu, ip, parent_ip, context);
-	else if (before && !critical[cpu].causes && critical[cpu].open)
+	else if (before && !after && critical[cpu].open)
 		critical_close(cpu, ip, parent_ip, context);
+	fathom_local_barrier();
+	if (!after)
+		fathom_store(&critical[cpu].causes, 0);
 }
 
 static void critical_note(uint32_t cause, int off, uintptr_t ip, uintptr_t parent_ip)
