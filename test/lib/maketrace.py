@@ -6,7 +6,7 @@ import subprocess
 from rawtrace import format_head
 from tracedata import FATHOM
 
-ENTRY, EXIT, SWITCH, WAKEUP, TICK, EXEC, MIGRATE, IRQ_IN, IRQ_OUT, OFF, ON, NEW = 11, 10, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309
+ENTRY, EXIT, SWITCH, WAKEUP, TICK, EXEC, MIGRATE, IRQ_IN, IRQ_OUT, OFF, ON, NEW, FREQUENCY, IDLE = 11, 10, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311
 
 
 def field(kind, name, offset, size, signed=0):
@@ -33,6 +33,8 @@ FORMATS = {
     "irq/irq_handler_exit": (IRQ_OUT, field("int", "irq", 8, 4, 1), '"%d", REC->irq'),
     "preemptirq/irq_disable": (OFF, field("u32", "caller_offs", 8, 4), '"%u", REC->caller_offs'),
     "preemptirq/irq_enable": (ON, field("u32", "caller_offs", 8, 4), '"%u", REC->caller_offs'),
+    **{f"power/{name}": (ident, field("u32", "state", 8, 4) + field("u32", "cpu_id", 12, 4), '"state=%lu cpu_id=%lu", (unsigned long)REC->state, (unsigned long)REC->cpu_id')
+       for name, ident in (("cpu_frequency", FREQUENCY), ("cpu_idle", IDLE))},
     "my/tick": (TICK, field("u64", "n", 8, 8), '"%llu", REC->n'),
 }
 
@@ -68,6 +70,11 @@ def irq(pid, number, name=None):
 
 def irqs(pid, on):
     return common(ON if on else OFF, pid) + struct.pack("<I", 0)
+
+
+def power(kind, cpu, value):
+    """From now on the FREQUENCY in kHz or the IDLE state of a CPU."""
+    return common(kind, 0) + struct.pack("<II", value, cpu)
 
 
 def tick(pid, n=0):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""page_browser.py -- the page as a person meets it: what states look like, tips and arrows, keys alone, ears, paper, addresses that restore a view."""
+"""page_browser.py -- the page as a person meets it: what states look like, tips and arrows, counters and samples, keys alone, ears, paper, addresses that restore a view."""
 # slow
 # live
 import collections
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from browser import CHROMIUM, Browser  # noqa: E402
 from checks import FATHOM, TOP, check, done, until  # noqa: E402
-from maketrace import Maker, entry, exit_, irq, page, switch, tick, wakeup  # noqa: E402
+from maketrace import FREQUENCY, IDLE, Maker, entry, exit_, irq, page, power, switch, tick, wakeup  # noqa: E402
 from pageserver import Server  # noqa: E402
 
 os.chdir(TOP)
@@ -53,6 +54,12 @@ class Page(Browser):
         y, h = self.row(key, kind)
         x0, x1 = self.eval(f"[page.xOf({t0}), page.xOf({t1})]")
         return self.colours(x0 + 2, y + 1, x1 - x0 - 4, h - 2)
+
+    def height(self, t, key, kind):
+        """How high it is drawn at a time, as a part of the strip."""
+        y, h = self.row(key, kind)
+        x = self.eval(f"Math.round(page.xOf({t}))")
+        return 1 - self.near(self.colours(x, y, 1, h), self.css("--lane")) / h
 
     def css(self, name):
         v = self.eval(f"page.css('{name}')").lstrip("#")
@@ -333,7 +340,7 @@ with Server(demo) as s, Page(1300, 900) as b:
     check("ipc_is_an_arrow", b.until("page.arrows.some((a) => a.to > a.from)"), (message, b.eval("page.arrows.length"), b.text("told")))
     check("no_error_of_the_demo", not [x for x in b.log if "400" not in x], b.log)
 
-# Text that programs wrote stands in the picture; samples and counters have their strips.
+# Text that programs wrote stands in the picture.
 with gzip.open("test/data/tracedat/marker_v6.dat.gz") as f, open(f"{work}/marker.dat", "wb") as out:
     out.write(f.read())
 with Server(f"{work}/marker.dat") as s, Page(1300, 800) as b:
@@ -348,5 +355,104 @@ with Server(f"{work}/marker.dat") as s, Page(1300, 800) as b:
     check("markers_have_their_text", b.until(f"[...window.texts].some((t) => t.startsWith({json.dumps(text[:12])}))"), (text, b.eval("[...window.texts].slice(-20)")))
     at = first["time"] - int(b.eval("page.meta.start"))
     check("and_say_it", until(lambda: text in b.tip(at, "m")), b.tip(at, "m"))
+
+# Counters: a row each with its whole name, as high as the value, with the value in it.
+few = made.trace([page([(1000 * US, tick(7)), (1100 * US, power(FREQUENCY, 0, 800000)), (1150 * US, power(IDLE, 0, 2)), (1300 * US, power(FREQUENCY, 0, 2400000)),
+                        (1400 * US, power(IDLE, 0, 0xffffffff)), (1600 * US, power(FREQUENCY, 0, 1600000)), (1800 * US, power(IDLE, 0, 1)), (2000 * US, tick(7))])])
+COUNTER, SAMPLES = "page.KIND.COUNTER", "page.KIND.SAMPLES"
+with Server(few) as s, Page(1200, 600, dark=True) as b:
+    b.open(s.url)
+    b.settled()
+    keys = dict(b.eval("page.shown.filter((r) => r.group === 'counter' && !r.heading).map((r) => [r.label, r.key])"))
+    check("counters_are_rows", list(keys) == ["CPU 0, kHz", "CPU 0 idle state"], keys)
+    cut = b.eval("[...document.querySelectorAll('#labels .name')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)")
+    check("their_names_are_not_cut", b.eval("document.querySelectorAll('#labels .name').length") >= 4 and not cut, cut)
+    khz, idle = keys.get("CPU 0, kHz"), keys.get("CPU 0 idle state")
+    heights = {t: b.height(t * US, khz, COUNTER) for t in (50, 290, 590, 990)}
+    check("a_counter_is_as_high_as_its_value", heights[50] == 0 and heights[590] > 0.8 and abs(heights[290] / heights[590] - 1 / 3) < 0.06 and abs(heights[990] / heights[590] - 2 / 3) < 0.06, heights)
+    bars = [b.part(a * US, z * US, khz, COUNTER) for a, z in ((200, 300), (500, 600), (800, 1000))]
+    colours = [[c for c, _ in part.most_common(2) if not b.near({c: 1}, b.css("--lane"))] for part in bars]
+    check("in_one_colour", len({tuple(c) for c in colours}) == 1 and len(colours[0]) == 1, colours)
+    none = b.part(400 * US, 500 * US, idle, COUNTER)
+    check("a_value_of_0_stands_in_its_row", b.near(none, b.css("--ink")) > 3, none.most_common(4))
+    said = b.tip(450 * US, khz, COUNTER)
+    check("the_tip_has_value_and_time", "CPU 0, kHz: 2,400,000" in said and "0.001300000 to 0.001600000" in said, said)
+    check("of_each_value", "800,000" in b.tip(200 * US, khz, COUNTER) and "idle state: 2" in b.tip(300 * US, idle, COUNTER) and "idle state: 0" in b.tip(600 * US, idle, COUNTER), b.tip(600 * US, idle, COUNTER))
+    check("nothing_before_the_first", "kHz" not in b.tip(50 * US, khz, COUNTER), b.tip(50 * US, khz, COUNTER))
+    check("no_error_of_counters", not b.log, b.log)
+
+# More values than pixels: the highest of each, so that one peak among thousands is seen; every second one is low.
+PEAK, MANY = 15001, 20000
+
+
+def value(i):
+    return 3000000 if i == PEAK else 500000 + 75 * i if i % 2 else 100000
+
+
+many = made.trace([page([((1000 + i) * US, power(FREQUENCY, 0, value(i))) for i in range(p, min(MANY, p + 150))]) for p in range(0, MANY, 150)])
+alone = os.path.join(work, "many.html")
+subprocess.run([FATHOM, "timeline", "-o", alone, many], check=True, capture_output=True)
+with Server(many) as s, Page(1200, 600) as b:
+    for name, url in (("view", s.url), ("timeline", f"file://{alone}")):
+        b.open(url)
+        b.settled()
+        key = b.eval("page.shown.find((r) => r.group === 'counter' && !r.heading).key")
+        at = [(i, b.height(i * US, key, COUNTER)) for i in (1000, 6000, 12000, 19000)]
+        top = max(b.height((PEAK + d) * US, key, COUNTER) for d in (-20, 0, 20))
+        check(f"many_values_have_their_height_in_{name}", top > 0.8 and all(abs(h / top - value(i - 1) / 3e6) < 0.04 for i, h in at), (at, top))
+        y, h = b.row("c0", "page.KIND.MARKS")
+        foot = b.colours(b.eval("page.left()") + 2, y + h - 3, 1000, 1)
+        check(f"events_of_one_type_have_one_colour_in_{name}", len(foot) == 1, foot)
+        said = b.tip(12000 * US, key, COUNTER)
+        most = re.search(r"kHz: at most ([0-9,]+) here", said)
+        if name == "view":  # the other has each of them
+            check("the_tip_has_the_highest", most and abs(int(most[1].replace(",", "")) - value(11999)) < 20000, said)
+        b.eval(f"page.show({(PEAK - 10) * US}, {(PEAK + 10) * US})")
+        b.settled()
+        check(f"one_by_one_when_near_in_{name}", until(lambda: "3,000,000" in b.tip((PEAK + 0.5) * US, key, COUNTER)) and "100,000" in b.tip((PEAK + 1.5) * US, key, COUNTER), b.tip((PEAK + 0.5) * US, key, COUNTER))
+    check("no_error_of_many", not b.log, b.log)
+
+# Samples of stacks: each where it was taken, by its function; the flame graph has those of the range.
+sampled = f"{work}/sampled.dat"
+r = subprocess.run([FATHOM, "record", "--qemu", "demo", "--run", "sample start 1000", "--run", "run load", "--run", "sample stop", "-o", sampled], capture_output=True, text=True)
+stacks = [json.loads(x) for x in subprocess.run([FATHOM, "query", "--json", "--filter", "kernel_stack,user_stack", sampled], capture_output=True, text=True).stdout.splitlines()]
+with Server(sampled) as s, Page(1300, 900) as b:
+    b.open(s.url)
+    b.settled()
+    start = int(b.eval("page.meta.start"))
+    for e in stacks:
+        e["t"] = e["time"] - start
+    # About a hundred of them, among thousands of other events.
+    stacks.sort(key=lambda e: e["t"])
+    del stacks[100:]
+    last = stacks[-1]["t"]
+    b.eval(f"page.show(0, {last})")
+    b.settled()
+    check("samples_are_drawn_one_by_one", b.until(f"!!page.exactEvents(page.lanes.find((l) => l.kind === {SAMPLES}))"), (r, len(stacks)))
+    b.eval("page.draw()")
+    lane = b.css("--lane")
+    for cpu in sorted({e["cpu"] for e in stacks}):
+        y, h = b.row(f"c{cpu}", SAMPLES)
+        left, right = b.eval("[page.left(), Math.floor(page.xOf(page.view.to))]")
+        data = b.eval(f"Array.from(document.getElementById('lanes').getContext('2d').getImageData({left}, {round(y + h / 2)}, {right - left}, 1).data)")
+        inked = {x for x in range(right - left) if max(abs(p - q) for p, q in zip(data[4 * x:4 * x + 3], lane)) > 8}
+        want = [x - left for x in b.eval(f"{json.dumps([e['t'] for e in stacks if e['cpu'] == cpu])}.map(page.xOf)")]
+        check(f"samples_of_cpu_{cpu}_are_where_they_were_taken", want and all({int(x - 1), int(x), int(x + 1)} & inked for x in want) and
+              all(any(abs(x + 0.5 - w) < 2 for w in want) for x in inked), (want[:5], sorted(inked)[:9]))
+    for e in stacks:
+        e["top"] = e["text"].split("\n")[0].strip().removeprefix("=> ")
+    lone = [e for e in stacks if not [o for o in stacks if o is not e and o["cpu"] == e["cpu"] and abs(o["t"] - e["t"]) < last / 100]]
+    said = [(e["top"], b.tip(e["t"], f"c{e['cpu']}", SAMPLES)) for e in lone[:-1]]
+    check("the_tip_names_the_function", len({top for top, _ in said}) > 1 and all(text.split("\n")[0] in (f"kernel_stack: {top}", f"user_stack: {top}") and "\\u00" not in text and "0x0" not in text for top, text in said), said)
+    first, end = stacks[20]["time"], stacks[60]["time"]
+    b.eval(f"page.open('stacks'); page.choose({{ from: {first - start}, to: {end - start} }})")
+    b.until(f"page.flameTree && document.getElementById('stacks').textContent.includes('from ' + page.stamp({first - start}))")
+    want = collections.Counter()
+    for line in subprocess.run([FATHOM, "flame", "--format", "folded", "--by", "task", "--samples", "--from", f"{first}ns", "--to", f"{end}ns", "-o", "-", sampled], capture_output=True, text=True).stdout.splitlines():
+        want[line.rsplit(" ", 1)[0].split(";")[-1]] += int(line.rsplit(" ", 1)[1])
+    rows = dict(b.eval("[...document.querySelectorAll('#stacks tbody tr')].map((r) => [...r.children].map((c) => c.textContent)).filter((r) => r.length === 2)"))
+    got = {k: int(v.split(" ")[0]) for k, v in rows.items() if not v.startswith("0 ")}
+    check("the_flame_graph_has_the_samples_of_the_range", got == dict(want) and sum(want.values()) > 10 and f"{sum(want.values())} samples" in b.text("stacks"), (got, want, b.text("stacks")[:80]))
+    check("no_error_of_samples", not b.log, b.log)
 subprocess.run(["rm", "-rf", work], check=True)
 done()

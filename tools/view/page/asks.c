@@ -96,13 +96,19 @@ static int ask_tiles(const struct asks *a, const struct asked *q, FILE *out)
 
 /* ---- events ---- */
 
-/* The types that are shown as markers. */
-static size_t marker_types(const struct source *s, uint32_t types[4])
+#define ONLY_MAX 4
+/* Types that have a lane of their own. */
+static const struct {
+	const char *name, *types[ONLY_MAX];
+} only[] = {{"markers", {"print", "bprint", "bputs", "raw_data"}},
+	    {"samples", {"kernel_stack", "user_stack"}}};
+
+static size_t types_of(const struct source *s, const char *const names[ONLY_MAX],
+		       uint32_t types[ONLY_MAX])
 {
-	static const char *const names[] = {"print", "bprint", "bputs", "raw_data"};
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ONLY_MAX && names[i]; i++) {
 		const struct schema *k = source_schema_named(s, names[i]);
 
 		if (k)
@@ -118,7 +124,7 @@ static int ask_events(const struct asks *a, const struct asked *q, FILE *out, ch
 	struct expr_error wrong;
 	struct filter *filter = NULL;
 	struct ask_window w;
-	uint32_t types[4];
+	uint32_t types[ONLY_MAX];
 	uint64_t nr;
 	int err;
 
@@ -127,10 +133,11 @@ static int ask_events(const struct asks *a, const struct asked *q, FILE *out, ch
 	ask_number(q, "max", EVENTS_MAX, &o.max);
 	ask_number(q, "skip", UINT32_MAX, &o.skip);
 	o.choice = &w.choice;
-	if (q->get(q->arg, "markers")) {
-		w.choice.types = types;
-		w.choice.nr_types = marker_types(a->s, types);
-	}
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (q->get(q->arg, only[i].name)) {
+			w.choice.types = types;
+			w.choice.nr_types = types_of(a->s, only[i].types, types);
+		}
 	if (text) {
 		filter = filter_new(text, &wrong);
 		if (!filter) {

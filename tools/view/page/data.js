@@ -231,18 +231,19 @@
 
 	/*
 	 * Time of each class, and what has most of it, in `n` equal parts of a time: { share: Float64Array of n * 4, top, fine }.
-	 * Of lanes that count, share[4 * i] is how many. Where there are only sums, a column is made of whole parts of them, those
+	 * Of lanes that count, share[4 * i] is how many; of counters, top is the highest value. Where there are only sums, a column is made of whole parts of them, those
 	 * whose middle lies in it: its numbers are right for them, and it lies within half a part of its place.
 	 */
 	const scratch = { most: new Float64Array(0), cover: null };
 	page.columns = (lane, from, to, n) => {
-		const width = (to - from) / n, level = page.levelFor(width), w = page.tileWidth(level), kind = page.lanes[lane].kind, counts = page.counts(kind);
+		const width = (to - from) / n, level = page.levelFor(width), w = page.tileWidth(level), kind = page.lanes[lane].kind, counts = page.counts(kind), counter = kind === KIND.COUNTER;
 		const out = { share: new Float64Array(n * 4), top: new Uint32Array(n), fine: true }, want = [];
 		if (scratch.most.length < n) { scratch.most = new Float64Array(n); scratch.cover = new Float64Array(n); }
 		const { most, cover } = scratch;
 		most.fill(0, 0, n);
 		cover.fill(0, 0, n);
-		const best = (i, busy, what) => { if (busy > most[i]) { most[i] = busy; out.top[i] = what; } };
+		const best = counter ? (i, _, bits) => { out.top[i] = Math.max(out.top[i], bits); } : /* positive floats are in the order of their bits */
+			(i, busy, what) => { if (busy > most[i]) { most[i] = busy; out.top[i] = what & page.WHAT; } };
 		/* f(column, time of it) for the columns that a time reaches into */
 		const each = (a, b, f) => {
 			const last = Math.min(n - 1, Math.floor((b - from) / width));
@@ -254,13 +255,13 @@
 		const spans = (tile, t0, t1) => {
 			each(t0, t1, (i, t) => { cover[i] += t; });
 			for (let k = 0; k < tile.nr && tile.from[k] <= t1; k++) {
-				const a = Math.max(t0, tile.from[k]), b = Math.min(t1, tile.from[k] + tile.len[k]), c = kind === KIND.COUNTER ? 0 : tile.what[k] >>> 24 & 3;
-				if (b < a) continue;
+				const a = Math.max(t0, tile.from[k]), b = Math.min(t1, tile.from[k] + tile.len[k]), c = counter ? 0 : tile.what[k] >>> 24 & 3;
+				if (b < a || counter && b === a) continue;
 				const i = Math.floor((a - from) / width);
 				if (b > a && i >= 0 && i < n && b < from + (i + 1) * width) { /* most lie in one column */
 					out.share[i * 4 + c] += b - a;
-					if (!c) best(i, b - a, tile.what[k] & page.WHAT);
-				} else each(a, b, (i, t) => { out.share[i * 4 + c] += t; if (!c) best(i, t, tile.what[k] & page.WHAT); });
+					if (!c) best(i, b - a, tile.what[k]);
+				} else each(a, b, (i, t) => { out.share[i * 4 + c] += t; if (!c) best(i, t, tile.what[k]); });
 			}
 		};
 		const part = (tile, k, i, time, share) => {
@@ -284,7 +285,7 @@
 			for (let k = first, x = (base + (first + 0.5) * p - from) / width; k < last; k++, x += step) {
 				const i = x | 0;
 				if (i >= n) break;
-				if (counts) { part(tile, k, i, p, 1); continue; }
+				if (counts || counter) { part(tile, k, i, p, 1); continue; }
 				const q = k * 4, o = i * 4, busy = share[q] * p;
 				cover[i] += p;
 				sum[o] += share[q] * unit;

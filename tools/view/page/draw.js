@@ -240,15 +240,21 @@
 
 	const floats = new Float32Array(1), bits = new Uint32Array(floats.buffer);
 	page.value = (what) => { bits[0] = what; return floats[0]; };
+	/* Of more values than can be told apart, the highest of each pixel. */
+	function highest(l) {
+		const { from, to } = page.view, n = Math.ceil(width - left - RIGHT), w = (to - from) / n, c = page.columns(l.index, from, to, n);
+		if (page.alone) page.thinned = page.thinned || !c.fine;
+		else page.coarse = page.coarse || !c.fine;
+		return Array.from(c.top, (what, i) => ({ from: from + i * w, len: w, what })).filter((_, i) => c.share[4 * i]);
+	}
 	function drawCounter(l, y, h) {
-		const spans = page.spans(l.index, page.view.from, page.view.to);
-		if (!spans) return drawLane(l, y, h);
-		const most = Math.max(1, ...spans.map((s) => page.value(s.what)));
-		g.fillStyle = page.colour(page.name(l.id));
+		const { from, to } = page.view, spans = page.spans(l.index, from, to) || highest(l);
+		const most = spans.reduce((v, s) => Math.max(v, page.value(s.what)), 1);
 		for (const s of spans) {
-			const x0 = Math.max(left, xOf(s.from)), x1 = Math.min(width - RIGHT, xOf(s.from + s.len)), up = page.value(s.what) / most * (h - 4);
+			const x0 = Math.max(left, xOf(s.from)), x1 = Math.min(width - RIGHT, xOf(s.from + s.len)), up = page.value(s.what) / most * (h - 4), inside = up >= Math.min(13, h - 13);
+			g.fillStyle = page.colour(page.name(l.id));
 			g.fillRect(x0, y + h - up, Math.max(0.6, x1 - x0), up);
-			if (x1 - x0 > 50) label(page.count(page.value(s.what)), x0, y + h - Math.min(up, h - 8) + 6, x1 - x0, "#111");
+			if (x1 - x0 > 50) label(page.count(page.value(s.what)), x0, y + h - Math.max(6, up + (inside ? -7 : 6)), x1 - x0, inside ? "#111" : theme["--ink"]);
 		}
 		return [];
 	}

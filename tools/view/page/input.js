@@ -89,7 +89,10 @@
 		if (!row || row.heading || x < page.left() || y < page.AXIS) return null;
 		const at = (l, wide) => {
 			const spans = page.spans(l.index, t - wide, t + wide);
-			if (!spans) return page.columns(l.index, t - slack / 3, t + slack / 3, 1);
+			if (!spans) { /* the sums of the pixel, as they are drawn */
+				const c = page.columns(l.index, t - slack / 6, t + slack / 6, 1);
+				return c.fine || c.share.some(Boolean) ? c : null;
+			}
 			let best = null;
 			const away = (s) => Math.max(0, s.from - t, t - s.from - s.len);
 			for (const s of spans) if (away(s) <= wide && !(l.kind === K.CPU && (s.what >>> 24 & 3) === 1 && best) && (!best || away(s) < away(best) || away(s) === away(best) && s.len < best.len)) best = s;
@@ -114,6 +117,7 @@
 		if (hit.event) return page.tellEvent(hit.event);
 		if (hit.sums) {
 			const s = hit.sums.share, name = page.nameOf(l, hit.sums.top[0]);
+			if (l.kind === K.COUNTER) return `${where}: at most ${page.count(page.value(hit.sums.top[0]))} here\nat ${page.stamp(hit.from)}; summed up: zoom in for each value`;
 			if (page.counts(l.kind)) return `${page.count(s[0])} events here, mostly ${name}\n${where}, at ${page.stamp(hit.from)}; zoom in for each`;
 			if (l.kind === K.TASK) return `running ${page.percent(s[0])}, ready ${page.percent(s[1])}, blocked ${page.percent(s[2])}${s[3] ? `, not known ${page.percent(s[3])}` : ""}\n${where}, at ${page.stamp(hit.from)}; summed up: zoom in for each span`;
 			return `${page.percent(Math.min(1, s[0]))} busy, mostly ${name}\n${where}, at ${page.stamp(hit.from)}; summed up: zoom in for each span`;

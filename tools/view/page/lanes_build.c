@@ -189,8 +189,8 @@ static void edge(void *arg, const struct edge *e)
 static const struct {
 	const char *event, *value, *of, *label;
 } counters[] = {
-	{"cpu_frequency", "state", "cpu_id", "frequency of CPU %u, kHz"},
-	{"cpu_idle", "state", "cpu_id", "idle state of CPU %u"},
+	{"cpu_frequency", "state", "cpu_id", "CPU %u, kHz"},
+	{"cpu_idle", "state", "cpu_id", "CPU %u idle state"},
 };
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 

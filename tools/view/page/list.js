@@ -16,21 +16,21 @@
 		if (!page.embedded) return { error: "This page has no list of events: there are too many. fathom view lists them." };
 		if (more.filter) return { error: "Filters need fathom view; the search box finds names here." };
 		let v = inWindow(from, to);
-		if (more.markers) v = v.filter((e) => MARKERS.includes(e.event));
+		for (const [kind, names] of [["markers", MARKERS], ["samples", SAMPLES]]) if (more[kind]) v = v.filter((e) => names.includes(e.event));
 		v = v.slice(more.skip || 0);
 		return { events: v.slice(0, more.max), more: v.length > more.max };
 	};
 
 	/* ---- marks and flags of the picture ---- */
 
-	const near = { marks: null, markers: null };
+	const near = { marks: null, markers: null, samples: null };
 	const timers = {};
 	const covers = (k) => near[k] && near[k].from <= page.view.from && near[k].to >= page.view.to && near[k].events;
 	function load(kind) {
 		const { from, to } = page.view, w = to - from, want = { from: Math.max(0, from - w / 2), to: to + w / 2 };
 		if (near[kind] && near[kind].waiting) return;
 		near[kind] = Object.assign({ waiting: true }, want);
-		page.events(want.from, want.to, kind === "markers" ? { markers: 1, max: MANY } : { max: MANY * 4 }).then((a) => {
+		page.events(want.from, want.to, { [kind]: 1, max: kind === "markers" ? MANY : MANY * 4 }).then((a) => {
 			near[kind] = a.error || a.more ? Object.assign({ none: true }, want) : Object.assign({ events: a.events }, want);
 			page.redraw();
 		});
@@ -49,14 +49,14 @@
 		if (near[kind] && near[kind].none && near[kind].from <= page.view.from && near[kind].to >= page.view.to &&
 			near[kind].to - near[kind].from < 4 * (page.view.to - page.view.from)) return null;
 		if (countIn(kind, lanes) > limit) return null;
-		clearTimeout(timers[kind]);
-		timers[kind] = setTimeout(() => load(kind), page.alone ? 0 : 60);
+		/* soon, however often they are asked for: a mouse that moves on does not put it off */
+		timers[kind] = timers[kind] || setTimeout(() => { timers[kind] = 0; load(kind); }, page.alone ? 0 : 60);
 		return null;
 	}
 	page.flags = (l) => few("markers", [l], 200);
 	page.exactEvents = (l) => {
-		const all = few("marks", page.lanes.filter((o) => o.kind === K.MARKS || o.kind === K.SAMPLES), MANY);
-		return all && all.filter((e) => e.cpu === l.id && !MARKERS.includes(e.event) && SAMPLES.includes(e.event) === (l.kind === K.SAMPLES));
+		const samples = l.kind === K.SAMPLES, all = few(samples ? "samples" : "marks", page.lanes.filter((o) => o.kind === K.SAMPLES || !samples && o.kind === K.MARKS), MANY);
+		return all && all.filter((e) => e.cpu === l.id && !MARKERS.includes(e.event) && SAMPLES.includes(e.event) === samples);
 	};
 	page.eventAt = (l, t, slack) => {
 		const list = l.kind === K.MARKERS ? page.flags(l) : page.exactEvents(l);
@@ -64,11 +64,18 @@
 		for (const e of list || []) if (Math.abs(e.t - t) <= slack && (!best || Math.abs(e.t - t) < Math.abs(best.t - t))) best = e;
 		return best;
 	};
-	page.forgetEvents = () => { near.marks = near.markers = null; };
+	page.forgetEvents = () => { near.marks = near.markers = near.samples = null; };
 
 	/* ---- the list ---- */
 
-	page.tellEvent = (e) => `${page.plain(e.event)}: ${page.plain(e.text, 400)}\n${page.plain(e.comm, 64)}-${e.pid}, CPU ${e.cpu}, at ${page.stamp(e.t)} (+${page.amount(e.t)})` +
+	/* The frames of a stack from where it was on, without the ends that only fill the record up. */
+	const frames = (e) => SAMPLES.includes(e.event) ? e.text.replace(/(\s*=> 0x0)+$/, "").split("\n").map((f) => f.replace(/^\s*=> /, "")).filter(Boolean) : [e.text];
+	const DEEP = 12;
+	const tellText = (e) => {
+		const f = frames(e);
+		return f.slice(0, DEEP).map((name) => page.plain(name, 400)).join("\n  from ") + (f.length > DEEP ? `\n  and ${f.length - DEEP} more` : "");
+	};
+	page.tellEvent = (e) => `${page.plain(e.event)}: ${tellText(e)}\n${page.plain(e.comm, 64)}-${e.pid}, CPU ${e.cpu}, at ${page.stamp(e.t)} (+${page.amount(e.t)})` +
 		(e.n !== undefined ? `, event ${page.count(e.n)}` : "") + (e.lost === null ? "\nevents were lost before it" : e.lost ? `\n${page.count(e.lost)} events were lost before it` : "");
 
 	function choose(e, quiet) {
@@ -87,7 +94,7 @@
 
 	function add(e) {
 		const tr = make("tr", { tabindex: 0 }, make("td", {}, page.stamp(e.t)), make("td", {}, String(e.cpu)), make("td", { class: "text" }, `${page.plain(e.comm, 40)}-${e.pid}`),
-			make("td", { class: "text" }, page.plain(e.event, 60)), make("td", { class: "wide" }, page.plain(e.text, 300)));
+			make("td", { class: "text" }, page.plain(e.event, 60)), make("td", { class: "wide" }, page.plain(frames(e).join(" <- "), 300)));
 		tr.event = e;
 		tr.addEventListener("click", () => choose(e));
 		tr.addEventListener("keydown", (k) => {

@@ -117,7 +117,7 @@
 		box.replaceChildren(make("p", { class: "note" }, `${tree.unit === "samples" ? page.count(top.total) + " samples" : page.amount(top.total)} in ${page.amount(range.to - range.from)} from ${page.stamp(range.from)}${page.range ? "" : " (what is in view; select a range for less)"}. Click a frame to zoom and for its callers and callees.`),
 			canvas, side);
 		paint();
-		side.replaceChildren(page.table("self time", ["", ""], flat().map(([k, v]) => ({ name: k, cells: [page.plain(k, 60), share(v)] })), (r) => sandwich(r.name), 30));
+		side.replaceChildren(page.table(tree.unit === "samples" ? "samples in it" : "self time", ["", ""], flat().map(([k, v]) => ({ name: k, cells: [page.plain(k, 60), share(v)] })), (r) => sandwich(r.name), 30));
 		const at = (e) => places.find((p) => e.offsetX >= p.x && e.offsetX < p.x + p.width && Math.floor(e.offsetY / H) === p.y);
 		canvas.addEventListener("click", (e) => { const p = at(e); if (p) { root = p.n; paint(); sandwich(p.n.name); } });
 		canvas.addEventListener("mousemove", (e) => { const p = at(e); page.tip(p ? `${page.plain(p.n.name)}\ntotal ${share(p.n.total)}, self ${share(p.n.self)}` : "", e); });

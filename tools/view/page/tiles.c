@@ -42,12 +42,18 @@ struct votes {
 	uint32_t part, best;
 	uint64_t most;
 	uint64_t from; /* of the part */
+	bool highest;  /* of a counter: not what has most time, but the highest value */
 };
 
 static void vote(struct votes *v, uint32_t what, uint64_t time)
 {
-	uint32_t i = (what &= LANE_WHAT) * 2654435761u % SLOTS;
+	uint32_t i = (what & LANE_WHAT) * 2654435761u % SLOTS;
 
+	if (v->highest) { /* positive floats are in the order of their bits */
+		v->best = what > v->best ? what : v->best;
+		return;
+	}
+	what &= LANE_WHAT;
 	while (v->slot[i].part == v->part && v->slot[i].what != what)
 		i = (i + 1) % SLOTS;
 	if (v->slot[i].part != v->part) {
@@ -67,7 +73,7 @@ static void vote_span(struct votes *v, struct lane_span s, uint64_t to)
 	uint64_t from = s.from > v->from ? s.from : v->from;
 
 	to = s.to < to ? s.to : to;
-	if (!lane_class(s.what) && to > from)
+	if ((v->highest || !lane_class(s.what)) && to > from)
 		vote(v, s.what, to - from);
 }
 
@@ -130,7 +136,9 @@ static void vote_rest(const struct walk *w, uint64_t t)
 {
 	const struct lane_chunk *c = &w->c[w->at];
 
-	if (is_narrow(w, c) && c->nr > 1)
+	if (lane_counts(w->k->kind)) /* one that began before has had its vote */
+		vote(w->votes, c->top, c->from >= w->votes->from ? c->top_time + 1 : 0);
+	else if (is_narrow(w, c) && c->nr > 1)
 		vote(w->votes, c->top, c->top_time);
 	else
 		for (uint32_t i = w->item; i < c->nr; i++)
@@ -141,16 +149,14 @@ static void vote_rest(const struct walk *w, uint64_t t)
 static void vote_chunks(const struct walk *w, uint64_t next, uint64_t t)
 {
 	const struct lane_chunk *c = w->c;
-	bool counts = lane_counts(w->k->kind), counter = w->k->kind == LANE_COUNTER;
+	bool counts = lane_counts(w->k->kind), all = w->votes->highest;
 	uint64_t first = w->at + (w->item == c[w->at].nr || c[w->at].from < w->votes->from);
-	uint64_t step = counter ? 1 : 1 + (next - first) / VOTE_CHUNKS;
+	uint64_t step = all ? 1 : 1 + (next - first) / VOTE_CHUNKS;
 
-	if (first == next && w->item < c[w->at].nr && !counts && !counter)
+	if ((first == next || all) && w->item < c[w->at].nr && !counts)
 		vote_rest(w, t);
 	for (uint64_t i = first; i < next; i += step)
-		if (counter)
-			w->votes->best = c[i].top > w->votes->best ? c[i].top : w->votes->best;
-		else if (c[i].nr > 1 || counts)
+		if (c[i].nr > 1 || counts)
 			vote(w->votes, c[i].top, c[i].top_time + counts);
 		else
 			vote_span(w->votes, lane_item(w->l, &c[i], 0), t);
@@ -175,7 +181,7 @@ static void walk_to(struct walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
 		c = &w->c[next];
 	}
 	after = w->at + 1 < w->k->nr_chunks ? c[1].before : w->k->sum;
-	if (t > c->to && w->item < c->nr && w->votes && !lane_counts(w->k->kind))
+	if (t > c->to && w->item < c->nr && w->votes)
 		vote_rest(w, t);
 	if (t > c->to) {
 		w->item = c->nr;
@@ -187,6 +193,8 @@ static void walk_to(struct walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
 		for (uint32_t i = 0; i < LANE_CLASSES; i++)
 			out[i] = c->before[i] +
 				 (uint64_t)((double)(after[i] - c->before[i]) * share);
+		if (w->votes && (w->votes->highest || lane_counts(w->k->kind)))
+			vote(w->votes, c->top, 1);
 		return;
 	}
 	for (; w->item < c->nr && t > c->from; w->item++) {
@@ -286,9 +294,7 @@ static void begin_part(struct walk *w, uint64_t from)
 	v->from = from;
 	v->best = 0;
 	v->most = 0;
-	if (w->k->kind == LANE_COUNTER && c->to >= from)
-		v->best = c->top;
-	else if (lane_counts(w->k->kind) && c->to >= from)
+	if (lane_counts(w->k->kind) ? c->to >= from : v->highest && is_narrow(w, c) && c->to > from)
 		vote(v, c->top, 1);
 }
 
@@ -296,7 +302,7 @@ static void put_parts(const struct lanes *l, const struct lane *k, uint64_t lane
 		      uint64_t t0, uint64_t width, struct tile_bytes *out)
 {
 	bool counts = lane_counts(k->kind);
-	struct votes votes = {.part = 0};
+	struct votes votes = {.highest = k->kind == LANE_COUNTER};
 	struct walk w = {
 		.l = l, .k = k, .c = lane_chunks(l, k), .slack = width / 128, .votes = &votes};
 	uint64_t before[LANE_CLASSES], after[LANE_CLASSES];
