@@ -141,7 +141,7 @@ static void file_free(struct open_file *f)
 #define NAMES_MS  200
 #define FORGET_MS 250
 
-/* Folders went away, maybe: whoever looks for one from now on has to find none. */
+/* Folders may be gone now: a look for one of them has to find none. */
 static void forget_names(const struct open_file *f)
 {
 	static const char dynamic[] = "_events";
