@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # headers.sh -- each public header alone, as kernels and programs of other habits include it: pedantic C11, C++17, and C99 without the
 # compiler's own headers (trace/include/freestanding has the three it needs); by gcc and by clang.
+# slow
 # inputs: trace/include trace/arch wire ports/template ports/user gcc clang
 cd "$(dirname "$0")/../.." || exit 1
 out=build/port/headers rc=0

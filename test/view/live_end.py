@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """live_end.py -- fathom view ends when it is asked to: whatever its target and its clients do."""
+# slow
 # live
 import json
 import os

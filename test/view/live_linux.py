@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """live_linux.py -- fathom view and fathom top of the Linux they run on: what runs is seen, and everything is as it was afterwards. Needs root and tracefs."""
+# slow
 # live
 import os
 import re
