@@ -32,12 +32,11 @@ DEMO_LINE_aarch64 := $(DEMO_LINE_riscv64)
 DEMO_QEMU_aarch64 := qemu-system-aarch64 -machine virt,gic-version=3,highmem=off -cpu cortex-a57 -semihosting
 
 DEMO_SRC   := $(sort $(wildcard demo/kernel/*.c demo/arch/$(ARCH)/*.c demo/arch/$(ARCH)/*.S demo/*.c) $(if $(filter-out x86_64,$(ARCH)),$(wildcard demo/arch/virt/*.c)))
-# Level 6 is what is looked at and timed; the others show that a level is enough to boot and to be traced.
-DEMO_OPT   := $(if $(filter 6,$(LEVEL)),-O2 -g,-O1)
-DEMO_FREE  := $(CSTD) $(DEMO_OPT) -ffreestanding -nostdinc -isystem $(shell $(DEMO_CC) -print-file-name=include) -fno-builtin \
+DEMO_FREE  := $(CSTD) -O2 -g -ffreestanding -nostdinc -isystem $(shell $(DEMO_CC) -print-file-name=include) -fno-builtin \
 	-fno-stack-protector -fno-pic -fno-common -fno-asynchronous-unwind-tables -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fno-tree-loop-distribute-patterns $(WARN)
-DEMO_CFLAGS := $(DEMO_FREE) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel -Idemo/arch/$(ARCH) -Idemo/arch
+# Level 6, and 5 with the same library, is what is looked at and timed; the others show that a level is enough to boot and to be traced.
+DEMO_CFLAGS := $(DEMO_FREE) $(if $(filter-out 5 6,$(LEVEL)),-O1 -g0) $(DEMO_ARCH_$(ARCH)) -DLEVEL=$(LEVEL) -I. -Itrace -Itrace/include -Idemo -Idemo/kernel -Idemo/arch/$(ARCH) -Idemo/arch
 # Level 4 and up: NOPs at every entry and return of the kernel's own functions, never in the library.
 DEMO_TRACE_FLAGS  := $(if $(filter 4 5 6,$(LEVEL)),$(DEMO_SITES_$(ARCH)$(if $(filter entry,$(SITES)),_entry)))
 DEMO_OBJ   := $(patsubst %,$(D)/%.o,$(basename $(DEMO_SRC)))
