@@ -266,20 +266,21 @@ static int32_t function_at(const struct elf *e, uint32_t section, int64_t at)
 {
 	for (uint32_t i = 0; i < e->o.nr_functions; i++)
 		if (e->o.functions[i].section == section &&
-		    e->o.functions[i].code == e->code_of[section] + at)
+		    e->o.functions[i].code - e->code_of[section] == at)
 			return (int32_t)i;
 	return -1;
 }
 
 static bool relocate(struct elf *e, uint32_t section, const Elf64_Rel *r)
 {
-	struct bpf_insn *i = e->code_of[section] + r->r_offset / 8;
 	uint64_t symbol = ELF64_R_SYM(r->r_info);
 	const Elf64_Sym *s = symbol < e->nr_symbols ? &e->symbols[symbol] : NULL;
+	struct bpf_insn *i;
 	int32_t to;
 
 	if (r->r_offset % 8 || r->r_offset >= e->sections[section].sh_size || !s)
 		return object_error(e->c->ast, "a relocation is damaged");
+	i = e->code_of[section] + r->r_offset / 8;
 	if (i->code == BPF_LD_IMM64 && e->map_of[symbol]) {
 		i->regs = BPF_REGS(BPF_DST(i), BPF_PSEUDO_MAP);
 		i->imm = (int32_t)e->map_of[symbol] - 1;
