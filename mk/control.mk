@@ -57,7 +57,7 @@ $(B)/test/fuzz/trace_tracers $(B)/fuzz/trace_tracers: $(B)/tracers/traced_ret.o 
 
 $(B)/user-fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	clang $(FUZZ_SAN) $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
 $(B)/user-fuzz/%.o: %.S
 	@mkdir -p $(@D)
 	clang $(USER_CFLAGS) -c $< -o $@

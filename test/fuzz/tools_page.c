@@ -27,11 +27,11 @@ static void prepare(void)
 	FILE *f = open_memstream(&text, &n);
 
 	fputs("# tracer: nop\n#\n", f);
-	for (unsigned i = 0; i < 900; i++) {
+	for (unsigned i = 0; i < 300; i++) {
 		unsigned cpu = i & 1, from = i % 5, to = (i + 1) % 5;
 
-		fprintf(f, "  task%u-%u  [00%u] d..2. 1%u.%06u: ", from, from + 100, cpu, i / 500,
-			i * 1000 % 500000);
+		fprintf(f, "  task%u-%u  [00%u] d..2. 1%u.%06u: ", from, from + 100, cpu, i / 150,
+			i * 3000 % 450000);
 		if (i % 7 == 3)
 			fprintf(f, "irq_handler_entry: irq=%u name=timer\n", cpu);
 		else if (i % 7 == 5)
