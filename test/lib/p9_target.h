@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* p9_target.h -- a 9P target that answers each request with the next of some bytes, whatever they are. */
+/* p9_target.h -- a 9P target that answers each request with the next of some bytes, whatever they are; tag 0 is the request's. */
 #ifndef TEST_P9_TARGET_H
 #define TEST_P9_TARGET_H
 
@@ -14,7 +14,7 @@
 
 struct p9_target {
 	int pair[2]; /* 0 is for the client */
-	const uint8_t *answers;
+	uint8_t *answers;
 	size_t bytes, at;
 	int patience_ms; /* without a request for so long, the target hangs up */
 	pthread_t thread;
@@ -33,6 +33,7 @@ static inline int p9_target_take(int fd, uint8_t *to, size_t n)
 	return 0;
 }
 
+/* The request's tag, or -1. */
 static inline int p9_target_request(int fd, int patience_ms)
 {
 	struct pollfd p = {fd, POLLIN, 0};
@@ -43,7 +44,9 @@ static inline int p9_target_request(int fd, int patience_ms)
 	if (poll(&p, 1, patience_ms) <= 0 || p9_target_take(fd, head, 4))
 		return -1;
 	size = wire_p9_get(head, 4);
-	return size < 4 || size > sizeof(body) ? -1 : p9_target_take(fd, body, size - 4);
+	if (size < 7 || size > sizeof(body) || p9_target_take(fd, body, size - 4))
+		return -1;
+	return (int)wire_p9_get(body + 1, 2);
 }
 
 /* The next answer: as many bytes as it claims; all that is left where it claims too many or too few. */
@@ -57,10 +60,13 @@ static inline size_t p9_target_length(const struct p9_target *t)
 static inline void *p9_target_run(void *arg)
 {
 	struct p9_target *t = arg;
+	int tag;
 
-	while (t->at < t->bytes && !p9_target_request(t->pair[1], t->patience_ms)) {
+	while (t->at < t->bytes && (tag = p9_target_request(t->pair[1], t->patience_ms)) >= 0) {
 		size_t n = p9_target_length(t);
 
+		if (n >= 7 && !wire_p9_get(t->answers + t->at + 5, 2))
+			wire_p9_put(t->answers + t->at + 5, (uint32_t)tag, 2);
 		while (n) {
 			ssize_t put = send(t->pair[1], t->answers + t->at, n, MSG_NOSIGNAL);
 
@@ -76,7 +82,7 @@ static inline void *p9_target_run(void *arg)
 	return NULL;
 }
 
-static inline void p9_target_start(struct p9_target *t, const uint8_t *answers, size_t bytes,
+static inline void p9_target_start(struct p9_target *t, uint8_t *answers, size_t bytes,
 				   int patience_ms)
 {
 	*t = (struct p9_target){.answers = answers, .bytes = bytes, .patience_ms = patience_ms};

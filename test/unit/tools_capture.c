@@ -217,7 +217,7 @@ static int count_entry(void *arg, const char *name, const struct p9_stat *st)
 }
 
 /* What a stat or a listing says of the target's answers: an errno. */
-static int ask(const uint8_t *answers, size_t bytes, bool list)
+static int ask(uint8_t *answers, size_t bytes, bool list)
 {
 	struct p9_target t;
 	struct p9_stat st;
@@ -307,17 +307,21 @@ static bool slow_look(void)
 
 static void *answer_meanwhile(void *arg)
 {
-	static const uint8_t missing[] = "\x22\0\0\0\x6b\0\0\x19\0No such file or directory";
+	static uint8_t missing[] = "\x22\0\0\0\x6b\0\0\x19\0No such file or directory";
 	uint8_t p[128];
 	size_t n = greet(p, 8192) - 22; /* without the walk */
-	int fd = *(int *)arg;
+	int fd = *(int *)arg, tag[2];
 
-	if (p9_target_request(fd, 60000) || send(fd, p, 19, 0) < 0 ||
-	    p9_target_request(fd, 60000) || send(fd, p + 19, n - 19, 0) < 0 ||
-	    p9_target_request(fd, 60000))
+	if (p9_target_request(fd, 60000) < 0 || send(fd, p, 19, 0) < 0 ||
+	    p9_target_request(fd, 60000) < 0 || send(fd, p + 19, n - 19, 0) < 0 ||
+	    (tag[0] = p9_target_request(fd, 60000)) < 0 ||
+	    (tag[1] = p9_target_request(fd, 60000)) < 0)
 		return NULL;
 	sem_wait(&put_aside);
-	send(fd, missing, sizeof(missing) - 1, MSG_NOSIGNAL);
+	for (int i = 0; i < 2; i++) {
+		wire_p9_put(missing + 5, (uint32_t)tag[i], 2);
+		send(fd, missing, sizeof(missing) - 1, MSG_NOSIGNAL);
+	}
 	sem_post(&answered);
 	return NULL;
 }

@@ -236,7 +236,7 @@ static int mount_release(const char *path, struct fuse_file_info *fi)
 
 	(void)path;
 	if (!f->shut)
-		p9_clunk(mount_p9(), f->fid);
+		p9_let_go(mount_p9(), f->fid);
 	mount_close_done(&f->close);
 	file_put(f, true, false);
 	return 0;

@@ -21,16 +21,23 @@ static void qid_get(struct p9_call *m, struct p9_stat *st)
 	st->is_stream = type & WIRE_P9_QID_STREAM;
 }
 
-/* A message of a fid and nothing else. */
+/* A message that begins with a fid, and may end with it. */
+static int fid_begin(struct p9_call *m, struct p9 *c, uint8_t type, uint32_t fid)
+{
+	int ret = p9_call_begin(m, c, type);
+
+	if (!ret)
+		p9_call_u(m, fid, 4);
+	return ret;
+}
+
 static int call_fid(struct p9 *c, uint8_t type, uint32_t fid)
 {
 	struct p9_call m;
-	int ret = p9_call_begin(&m, c, type);
+	int ret = fid_begin(&m, c, type, fid);
 
-	if (ret)
-		return ret;
-	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, false);
+	if (!ret)
+		ret = p9_call_run(&m, false);
 	p9_call_end(&m);
 	return ret;
 }
@@ -40,51 +47,87 @@ int p9_clunk(struct p9 *c, uint32_t fid)
 	return call_fid(c, WIRE_P9_TCLUNK, fid);
 }
 
-/* Up to 16 names of a path from one fid to a new one; *path goes on after them. */
-static int walk_some(struct p9 *c, uint32_t from, uint32_t to, const char **path)
+void p9_let_go(struct p9 *c, uint32_t fid)
 {
 	struct p9_call m;
+
+	if (!fid_begin(&m, c, WIRE_P9_TCLUNK, fid))
+		p9_call_drop(&m);
+	p9_call_end(&m);
+}
+
+/* Up to 16 names of a path from one fid to a new one; *path goes on after them. The number of names, or a negative errno value. */
+static int walk_send(struct p9_call *m, struct p9 *c, uint32_t from, uint32_t to, const char **path)
+{
 	uint32_t names = 0, count_at;
-	int ret = p9_call_begin(&m, c, WIRE_P9_TWALK);
+	int ret = fid_begin(m, c, WIRE_P9_TWALK, from);
 
 	if (ret)
 		return ret;
-	p9_call_u(&m, from, 4);
-	p9_call_u(&m, to, 4);
-	count_at = m.len;
-	p9_call_u(&m, 0, 2);
+	p9_call_u(m, to, 4);
+	count_at = m->len;
+	p9_call_u(m, 0, 2);
 	while (**path && names < WIRE_P9_WALK_MAX) {
 		size_t n = strcspn(*path, "/");
 
 		if (n) {
-			p9_call_text(&m, *path, n);
+			p9_call_text(m, *path, n);
 			names++;
 		}
 		*path += n;
 		*path += strspn(*path, "/");
 	}
-	wire_p9_put(m.buf + count_at, names, 2);
-	ret = p9_call_run(&m, false);
-	if (!ret && p9_call_get(&m, 2) != names)
+	wire_p9_put(m->buf + count_at, names, 2);
+	ret = p9_call_send(m);
+	return ret ? ret : (int)names;
+}
+
+static int walk_wait(struct p9_call *m, int names)
+{
+	int ret = names < 0 ? names : p9_call_wait(m, false);
+
+	if (!ret && p9_call_get(m, 2) != (uint32_t)names)
 		ret = -ENOENT;
-	p9_call_end(&m);
+	p9_call_end(m);
+	return ret;
+}
+
+/*
+ * Walk to a path, and send `then`, which has *fid's place in it, with the last step: its answer is the caller's to wait for
+ * unless this fails.
+ */
+static int walk_and(struct p9 *c, const char *path, uint32_t *fid, struct p9_call *then)
+{
+	uint32_t from = P9_ROOT;
+	int names, sent = 0, ret;
+
+	*fid = p9_new_fid(c);
+	path += strspn(path, "/");
+	do {
+		struct p9_call m;
+		bool last;
+
+		names = walk_send(&m, c, from, *fid, &path);
+		last = then && !*path && names >= 0;
+		if (last) {
+			wire_p9_put(then->buf + WIRE_P9_HEAD, *fid, 4);
+			sent = p9_call_send(then);
+		}
+		ret = walk_wait(&m, names);
+		if (last && ret && !sent)
+			p9_call_wait(then, false);
+		else if (last && !ret)
+			ret = sent;
+		if (ret && (from != P9_ROOT || ret != -ENOENT))
+			p9_let_go(c, *fid);
+		from = *fid;
+	} while (!ret && *path);
 	return ret;
 }
 
 static int walk(struct p9 *c, const char *path, uint32_t *fid)
 {
-	uint32_t to = p9_new_fid(c);
-	int ret;
-
-	path += strspn(path, "/");
-	ret = walk_some(c, P9_ROOT, to, &path);
-	while (!ret && *path) {
-		ret = walk_some(c, to, to, &path);
-		if (ret)
-			p9_clunk(c, to);
-	}
-	*fid = to;
-	return ret;
+	return walk_and(c, path, fid, NULL);
 }
 
 /* A stat as Tstat and directory reads carry it, at the place the call stands; its name into `name`. */
@@ -110,74 +153,57 @@ static bool stat_get(struct p9_call *m, struct p9_stat *st, char name[256])
 	return !memchr(name, '/', n) || n == 1;
 }
 
-static int stat_fid(struct p9 *c, uint32_t fid, struct p9_stat *st)
+int p9_stat(struct p9 *c, const char *path, struct p9_stat *st)
 {
 	struct p9_call m;
 	char name[256];
-	int ret = p9_call_begin(&m, c, WIRE_P9_TSTAT);
+	uint32_t fid;
+	int ret = fid_begin(&m, c, WIRE_P9_TSTAT, 0);
 
-	if (ret)
-		return ret;
-	p9_call_u(&m, fid, 4);
-	ret = p9_call_run(&m, false);
+	if (!ret)
+		ret = walk_and(c, path, &fid, &m);
+	if (!ret) {
+		p9_let_go(c, fid);
+		ret = p9_call_wait(&m, false);
+	}
 	if (!ret) {
 		p9_call_get(&m, 2);
-		if (!stat_get(&m, st, name))
-			ret = -EPROTO;
+		ret = stat_get(&m, st, name) ? 0 : -EPROTO;
 	}
-	p9_call_end(&m);
-	return ret;
-}
-
-int p9_stat(struct p9 *c, const char *path, struct p9_stat *st)
-{
-	uint32_t fid;
-	int ret = walk(c, path, &fid);
-
-	if (ret)
-		return ret;
-	ret = stat_fid(c, fid, st);
-	p9_clunk(c, fid);
-	return ret;
-}
-
-static int open_fid(struct p9 *c, uint32_t fid, int flags, struct p9_stat *st)
-{
-	struct p9_call m;
-	int ret = p9_call_begin(&m, c, WIRE_P9_TOPEN);
-
-	if (ret)
-		return ret;
-	p9_call_u(&m, fid, 4);
-	p9_call_u(&m, (uint32_t)(flags & O_ACCMODE) | (flags & O_TRUNC ? WIRE_P9_OTRUNC : 0), 1);
-	ret = p9_call_run(&m, false);
-	if (!ret && st)
-		qid_get(&m, st);
 	p9_call_end(&m);
 	return ret;
 }
 
 int p9_open(struct p9 *c, const char *path, int flags, uint32_t *fid, struct p9_stat *st)
 {
-	int ret = walk(c, path, fid);
+	struct p9_call m;
+	int ret = fid_begin(&m, c, WIRE_P9_TOPEN, 0);
 
-	if (ret)
-		return ret;
-	ret = open_fid(c, *fid, flags, st);
-	if (ret)
-		p9_clunk(c, *fid);
+	if (!ret) {
+		p9_call_u(&m,
+			  (uint32_t)(flags & O_ACCMODE) | (flags & O_TRUNC ? WIRE_P9_OTRUNC : 0),
+			  1);
+		ret = walk_and(c, path, fid, &m);
+	}
+	if (!ret) {
+		ret = p9_call_wait(&m, false);
+		if (ret)
+			p9_let_go(c, *fid);
+		else if (st)
+			qid_get(&m, st);
+	}
+	p9_call_end(&m);
 	return ret;
 }
 
 static int read_call(struct p9_call *m, struct p9 *c, uint32_t fid, uint64_t offset, size_t bytes)
 {
-	int ret = p9_call_begin(m, c, WIRE_P9_TREAD);
+	int ret = fid_begin(m, c, WIRE_P9_TREAD, fid);
 
 	if (ret)
 		return ret;
 	if (bytes > c->msize - WIRE_P9_READ_HEAD)
 		bytes = c->msize - WIRE_P9_READ_HEAD;
-	p9_call_u(m, fid, 4);
 	p9_call_u(m, offset, 8);
 	p9_call_u(m, bytes, 4);
 	return 0;
@@ -207,13 +233,12 @@ ssize_t p9_write(struct p9 *c, uint32_t fid, const void *buf, size_t bytes, pid_
 {
 	struct p9_call m;
 	ssize_t n = 0;
-	int ret = p9_call_begin(&m, c, WIRE_P9_TWRITE);
+	int ret = fid_begin(&m, c, WIRE_P9_TWRITE, fid);
 
 	if (ret)
 		return ret;
 	if (bytes > c->msize - WIRE_P9_WRITE_HEAD)
 		bytes = c->msize - WIRE_P9_WRITE_HEAD;
-	p9_call_u(&m, fid, 4);
 	p9_call_u(&m, pid > 0 ? WIRE_P9_PID | (uint32_t)pid : 0, 8);
 	p9_call_u(&m, bytes, 4);
 	memcpy(m.buf + m.len, buf, bytes);
@@ -296,7 +321,7 @@ int p9_list(struct p9 *c, const char *path,
 		p9_call_end(&m);
 		total += ret > 0 ? (uint32_t)ret : 0;
 	} while (ret > 0 && total < P9_LIST_MAX);
-	p9_clunk(c, fid);
+	p9_let_go(c, fid);
 	return ret < 0 ? ret : 0;
 }
 
@@ -311,9 +336,8 @@ int p9_mkdir(struct p9 *c, const char *path)
 	free(dir);
 	if (ret)
 		return ret;
-	ret = p9_call_begin(&m, c, WIRE_P9_TCREATE);
+	ret = fid_begin(&m, c, WIRE_P9_TCREATE, fid);
 	if (!ret) {
-		p9_call_u(&m, fid, 4);
 		p9_call_text(&m, name, strlen(name));
 		p9_call_u(&m, WIRE_P9_DIR | 0750, 4);
 		p9_call_u(&m, WIRE_P9_OREAD, 1);

@@ -42,6 +42,8 @@ int p9_stat(struct p9 *c, const char *path, struct p9_stat *st);
 /* flags: O_RDONLY, O_WRONLY, O_RDWR with O_TRUNC. */
 int p9_open(struct p9 *c, const char *path, int flags, uint32_t *fid, struct p9_stat *st);
 int p9_clunk(struct p9 *c, uint32_t fid);
+/* The same without waiting: what is asked after it finds it done. */
+void p9_let_go(struct p9 *c, uint32_t fid);
 int p9_mkdir(struct p9 *c, const char *path);
 int p9_rmdir(struct p9 *c, const char *path);
 int p9_list(struct p9 *c, const char *path,

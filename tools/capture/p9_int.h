@@ -56,6 +56,8 @@ struct p9_call {
 	uint8_t *buf; /* P9_MSIZE */
 	uint32_t len;
 	uint32_t at; /* reading the answer */
+	uint8_t type;
+	int tag; /* once it is sent */
 	bool bad;
 };
 
@@ -65,10 +67,15 @@ void p9_call_u(struct p9_call *m, uint64_t v, uint32_t bytes);
 void p9_call_text(struct p9_call *m, const char *s, size_t n);
 uint64_t p9_call_get(struct p9_call *m, uint32_t bytes);
 /*
- * Send and wait: 0 with the answer's body in m, or a negative errno value. Patient: the target may take as long as it
- * likes, as for a read that waits.
+ * A target answers in the order in which it was asked, so messages that build on one another are sent together: what an
+ * earlier one failed at, the later ones fail at too. A message that was sent is waited for.
  */
-int p9_call_run(struct p9_call *m, bool patient);
+int p9_call_send(struct p9_call *m);
+/* 0 with the answer's body in m, or a negative errno value. Patient: the target may take as long as it likes, as for a read that waits. */
+int p9_call_wait(struct p9_call *m, bool patient);
+int p9_call_run(struct p9_call *m, bool patient); /* both */
+/* Send; nobody waits for the answer. */
+int p9_call_drop(struct p9_call *m);
 /* Send; the answer calls ready(arg). */
 int p9_call_notify(struct p9_call *m, uint32_t fid, void (*ready)(void *arg), void *arg);
 uint32_t p9_new_fid(struct p9 *c);

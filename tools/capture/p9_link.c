@@ -143,7 +143,8 @@ static void *receiver(void *arg)
 
 int p9_call_begin(struct p9_call *m, struct p9 *c, uint8_t type)
 {
-	*m = (struct p9_call){.c = c, .buf = malloc(P9_MSIZE), .len = WIRE_P9_HEAD};
+	*m = (struct p9_call){
+		.c = c, .buf = malloc(P9_MSIZE), .len = WIRE_P9_HEAD, .type = type, .tag = -1};
 	if (!m->buf)
 		return -ENOMEM;
 	m->buf[4] = type;
@@ -309,11 +310,11 @@ static bool flush(struct p9 *c, uint32_t tag)
 }
 
 /* What an answer says of the call. */
-static int answer_error(struct p9_call *m, uint8_t type, uint8_t want)
+static int answer_error(struct p9_call *m, uint8_t type)
 {
 	uint32_t n;
 
-	if (type == want)
+	if (type == m->type + 1)
 		return 0;
 	if (type != WIRE_P9_RERROR)
 		return -EPROTO;
@@ -332,32 +333,47 @@ static bool is_pointless(struct p9 *c)
 	       c->told_to_stop && c->told_to_stop();
 }
 
-int p9_call_run(struct p9_call *m, bool patient)
+int p9_call_send(struct p9_call *m)
+{
+	if (is_pointless(m->c))
+		return -EINTR;
+	m->tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf});
+	return m->tag < 0 ? m->tag : 0;
+}
+
+int p9_call_wait(struct p9_call *m, bool patient)
 {
 	struct p9 *c = m->c;
-	uint8_t want = (uint8_t)(m->buf[4] + 1);
-	struct p9_tag *t;
+	struct p9_tag *t = &c->tag[m->tag];
 	bool known; /* that no answer will come any more */
-	int tag, ret;
+	int ret;
 
-	if (is_pointless(c))
-		return -EINTR;
-	tag = send_call(m, (struct p9_tag){.state = P9_WAITS, .body = m->buf});
-	if (tag < 0)
-		return tag;
-	t = &c->tag[tag];
 	pthread_mutex_lock(&c->lock);
-	known = !wait_answer(c, t, patient, INT64_MAX) || flush(c, (uint32_t)tag);
+	known = !wait_answer(c, t, patient, INT64_MAX) || flush(c, (uint32_t)m->tag);
 	m->at = 0;
 	m->len = t->len;
 	if (t->state == P9_DONE)
-		ret = answer_error(m, t->type, want);
+		ret = answer_error(m, t->type);
 	else
 		ret = c->dead ? -EIO : -EINTR;
 	t->state = t->state == P9_DONE || known || c->dead ? P9_FREE : P9_ABANDONED;
 	pthread_cond_broadcast(&c->answered);
 	pthread_mutex_unlock(&c->lock);
 	return ret;
+}
+
+int p9_call_run(struct p9_call *m, bool patient)
+{
+	int ret = p9_call_send(m);
+
+	return ret ? ret : p9_call_wait(m, patient);
+}
+
+int p9_call_drop(struct p9_call *m)
+{
+	int tag = send_call(m, (struct p9_tag){.state = P9_ABANDONED});
+
+	return tag < 0 ? tag : 0;
 }
 
 int p9_call_notify(struct p9_call *m, uint32_t fid, void (*ready)(void *arg), void *arg)
