@@ -15,7 +15,7 @@ DEMO_USER_x86_64  := -mgeneral-regs-only
 DEMO_RAM_x86_64   := 0
 DEMO_SITES_x86_64 := -pg -mfentry -mnop-mcount -mrecord-mcount -minstrument-return=nop5 -mrecord-return
 DEMO_SITES_x86_64_entry := -fpatchable-function-entry=5 -fno-ipa-ra
-DEMO_VIRTIO       := virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2
+DEMO_VIRTIO       := virtio-serial-pci,disable-legacy=off,disable-modern=on,ioeventfd=off,max_ports=2
 DEMO_LINE_x86_64  := -device $(DEMO_VIRTIO) -device virtserialport,chardev=trace
 DEMO_QEMU_x86_64  := qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -device isa-debug-exit,iobase=0xf4,iosize=4
 DEMO_ARCH_riscv64 := -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax

@@ -31,7 +31,7 @@ struct machine {
 };
 
 /* Its legacy interface is the one that a small kernel can drive in two hundred lines. */
-#define VIRTIO "virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2"
+#define VIRTIO "virtio-serial-pci,disable-legacy=off,disable-modern=on,ioeventfd=off,max_ports=2"
 
 static const struct machine machines[] = {
 	{EM_X86_64,

@@ -25,7 +25,7 @@ class Machine:
         self.cross, self.ram, self.user_top, self.nmi, self.pc = cross, ram, user_top, nmi, pc
 
 
-VIRTIO = "virtio-serial-pci,disable-legacy=off,disable-modern=on,max_ports=2"
+VIRTIO = "virtio-serial-pci,disable-legacy=off,disable-modern=on,ioeventfd=off,max_ports=2"
 PORT = ["-device", "virtserialport,chardev=trace"]
 PCI_LINE = ["-device", VIRTIO + ",addr=1", *PORT]
 MACHINES = {
