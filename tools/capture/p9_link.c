@@ -24,11 +24,6 @@
 	2000 /* a target that does not even answer Tflush for so long is not waited for */
 #define P9_SILENT_MS 30000 /* a target from which nothing came for so long, though asked, is gone */
 
-static bool was_stopped(void)
-{
-	return stop_signal();
-}
-
 /* All of it before `end`, or until p9_close(): a line that is silent for ever must not keep the thread. A signal ends only a wait that has an end. */
 static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 {
@@ -36,7 +31,7 @@ static bool read_until(struct p9 *c, uint8_t *to, size_t n, int64_t end)
 		struct pollfd p = {c->fd, POLLIN, 0};
 		ssize_t got;
 
-		if (c->stop || io_now_ms() > end || (end != INT64_MAX && was_stopped()))
+		if (c->stop || io_now_ms() > end || (end != INT64_MAX && stop_came()))
 			return false;
 		if (poll(&p, 1, 100) <= 0)
 			continue;
@@ -494,9 +489,9 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->out, NULL);
 	pthread_cond_init(&c->answered, NULL);
-	p9_stop_when(c, was_stopped);
+	p9_stop_when(c, stop_came);
 	err = negotiate(c);
-	if (err && was_stopped()) {
+	if (err && stop_came()) {
 		/* nobody waits for it any more */
 	} else if (err) {
 		diag_error(
@@ -506,7 +501,7 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	} else if ((err = -pthread_create(&c->thread, NULL, receiver, c))) {
 		diag_error("%s: no thread: %s", name, strerror(-err));
 	} else if ((err = attach_root(c))) {
-		if (!was_stopped())
+		if (!stop_came())
 			diag_error("%s: 9P attach: %s", name, strerror(-err));
 		p9_close(c);
 		return NULL;

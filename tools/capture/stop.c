@@ -47,6 +47,11 @@ int stop_signal(void)
 	return first;
 }
 
+bool stop_came(void)
+{
+	return first;
+}
+
 bool stop_at_once(void)
 {
 	return count > 1;

@@ -12,6 +12,8 @@
 void stop_watch(void);
 /* The signal that came, 0: none. */
 int stop_signal(void);
+/* The same as a predicate, for what is called while something waits. */
+bool stop_came(void);
 /* Did more than one come? Then nothing is waited for any more. */
 bool stop_at_once(void);
 /* Did a child end, or stop, since the last call? */

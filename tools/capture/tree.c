@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -199,15 +200,12 @@ int tree_store(struct tree *t, const char *path, const void *data, size_t bytes,
 
 static int store(struct tree *t, const char *path, const char *text, bool truncate)
 {
-	size_t n = strlen(text);
-	char *line = malloc(n + 2);
-	int ret;
+	char *line;
+	int n = asprintf(&line, "%s\n", text), ret;
 
-	if (!line)
+	if (n < 0)
 		return -ENOMEM;
-	memcpy(line, text, n);
-	line[n++] = '\n';
-	ret = tree_store(t, path, line, n, truncate);
+	ret = tree_store(t, path, line, (size_t)n, truncate);
 	free(line);
 	return ret;
 }

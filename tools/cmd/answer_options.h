@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* answer_options.h -- what commands that answer from the model take alike. */
+/* answer_options.h -- commands that answer from the model: the options they share, and how they run. */
 #ifndef CMD_ANSWER_OPTIONS_H
 #define CMD_ANSWER_OPTIONS_H
 
@@ -7,26 +7,28 @@
 #include "cmd/options.h"
 #include "model/walk.h"
 
-#define ANSWER_PAIRS 32
-
-struct answer_options {
+/* What the command's print() is given. */
+struct answer {
 	struct options o;
-	char *pairs; /* as given, joined by "; " */
-	struct model_pair pair[ANSWER_PAIRS];
-	size_t nr_pairs;
+	struct model_walk walk;
+	const char *bold, *plain; /* of a terminal, or "" */
 };
 
-#define ANSWER_OPTIONS(a)                                                                   \
+extern struct option_call answer_add_pair;
+#define ANSWER_PAIR                                                                         \
 	{                                                                                   \
 		"pair", 'p', "A=B:KEY",                                                     \
 			"spans from event A to event B with the same field KEY (the task)", \
-			OPTION_JOINED, &(a).pairs, NULL                                     \
+			OPTION_CALL, &answer_add_pair, NULL                                 \
 	}
 
-/* Take the pairs apart. False with a message. */
-bool answer_pairs(struct answer_options *a);
-/* What model_walk() is to do, after options_open(). */
-void answer_walk(struct answer_options *a, struct model_walk *w, struct progress *bar);
-void answer_close(struct answer_options *a);
+/* The kind of span with this name, of those in `allowed` (1 << kind; SPAN_KINDS is named "off"). -1 with a message. */
+int answer_kind(const char *name, size_t bytes, uint32_t allowed);
+/*
+ * Parse the command line, open the trace and print the answer. print() returns 0, EXIT_USAGE after its own message, or
+ * a negative errno: -EINVAL after its own message, -ENODATA if the trace has nothing of the kind, which `nothing` says.
+ */
+int answer_run(const struct command_spec *spec, int argc, char **argv,
+	       int (*print)(struct source *s, struct answer *a), const char *nothing);
 
 #endif

@@ -105,10 +105,8 @@ static int convert_stacks(const struct options *o, const struct form *form)
 				  .output = o->args[1],
 				  .form = form,
 				  .style = &(const struct flame_style){0}};
-	int rc = stack_options_settle(&stacks, "convert");
 
-	if (rc)
-		return rc;
+	stack_options_settle(&stacks);
 	return may_write(d.output) ? flame_draw(&d) : EXIT_FAIL;
 }
 

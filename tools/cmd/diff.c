@@ -6,14 +6,13 @@
 #include "view/compare.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct compare_options compare = {.chance = 0.001};
-static const char *least;
+static double least = 2;
 
 static const struct option_spec own[] = {
-	{"least", 0, "PERCENT", "do not name what changed by less (default: 2)", OPTION_STRING,
+	{"least", 0, "PERCENT", "do not name what changed by less (default: 2)", OPTION_PERCENT,
 	 &least, NULL},
 	{"all", 'a', NULL, "print what did not change too", OPTION_FLAG, &compare.all, NULL},
 	{"json", 0, NULL, "print JSON", OPTION_FLAG, &compare.json, NULL},
@@ -36,19 +35,6 @@ static const struct command_spec spec = {
 	.max_args = 2,
 };
 
-static bool read_least(void)
-{
-	char *end;
-	double v = least ? strtod(least, &end) : 2;
-
-	if (least && (end == least || *end || v < 0)) {
-		diag_error("diff: --least takes a number of percent, not '%s'", least);
-		return false;
-	}
-	compare.least = v / 100;
-	return true;
-}
-
 int cmd_diff(int argc, char **argv)
 {
 	struct source *s[2] = {NULL, NULL};
@@ -58,10 +44,7 @@ int cmd_diff(int argc, char **argv)
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	if (!read_least()) {
-		options_close(&o);
-		return EXIT_USAGE;
-	}
+	compare.least = least / 100;
 	for (i = 0; i < 2; i++) {
 		o.args[0] = o.args[i];
 		s[i] = options_open(&o);

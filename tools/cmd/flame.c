@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct stack_options args;
+static struct stack_options args = STACK_ARGS;
 static struct {
 	struct flame_style style;
 	const char *output, *format;
@@ -95,7 +95,8 @@ static int settle(const struct options *o)
 		return usage(request.diff ? "--diff takes two files, the old and the new"
 					  : "it takes one file",
 			     NULL);
-	return stack_options_settle(&args, "flame");
+	stack_options_settle(&args);
+	return EXIT_OK;
 }
 
 static const char *form_of(const char *output)

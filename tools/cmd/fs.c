@@ -88,15 +88,12 @@ static int cat(struct p9 *c, const char *path)
 
 static int put(struct p9 *c, const char *path, const char *text, int flags)
 {
-	size_t n = strlen(text);
-	char *line = malloc(n + 2);
-	int ret;
+	char *line;
+	int n = asprintf(&line, "%s\n", text), ret;
 
-	if (!line)
+	if (n < 0)
 		return -ENOMEM;
-	memcpy(line, text, n);
-	line[n] = '\n';
-	ret = p9_store(c, path, O_WRONLY | flags, line, n + 1);
+	ret = p9_store(c, path, O_WRONLY | flags, line, (size_t)n);
 	free(line);
 	return ret;
 }

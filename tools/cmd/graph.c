@@ -6,21 +6,20 @@
 #include "base/json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-static struct stack_options args;
+static struct stack_options args = STACK_ARGS;
 static struct {
-	const char *function, *min_text;
+	const char *function;
 	uint64_t depth;
 	double min;
 	bool json;
-} request;
+} request = {.min = 0.5};
 
 static const struct option_spec own[] = {
 	{"depth", 0, "N", "no deeper than N calls", OPTION_NUMBER, &request.depth, NULL},
-	{"min", 0, "PERCENT", "skip what takes less than this share (0.5)", OPTION_STRING,
-	 &request.min_text, NULL},
+	{"min", 0, "PERCENT", "skip what takes less than this share (0.5)", OPTION_PERCENT,
+	 &request.min, NULL},
 	{"function", 0, "NAME", "only the trees below this function", OPTION_STRING,
 	 &request.function, NULL},
 	{"json", 'j', NULL, "a line of JSON for each function of the tree", OPTION_FLAG,
@@ -43,23 +42,6 @@ static const struct command_spec spec = {
 	.min_args = 1,
 	.max_args = 1,
 };
-
-static int settle(void)
-{
-	char *end;
-
-	request.min = 0.5;
-	if (request.min_text) {
-		request.min = strtod(request.min_text, &end);
-		if (end == request.min_text || *end || !(request.min >= 0 && request.min <= 100)) {
-			diag_error("graph: --min takes a percentage, not '%s'", request.min_text);
-			return EXIT_USAGE;
-		}
-	}
-	if (!args.by)
-		args.by = request.function ? "none" : "task";
-	return stack_options_settle(&args, "graph");
-}
 
 /* 1234567 ns as a person reads it: 1.235 ms. */
 static void put_amount(uint64_t v, const char *unit)
@@ -187,8 +169,11 @@ int cmd_graph(int argc, char **argv)
 	struct flame *f;
 	int rc = options_parse(&spec, argc, argv, &args.o);
 
-	if (rc != OPTIONS_GO || (rc = settle()))
+	if (rc != OPTIONS_GO)
 		return rc;
+	if (!args.by_given)
+		args.by.at = request.function ? STACKS_BY_NONE : STACKS_BY_TASK;
+	stack_options_settle(&args);
 	f = flame_new();
 	rc = EXIT_FAIL;
 	if (f && flame_choose(f, args.only, args.without) &&

@@ -108,11 +108,6 @@ bool live_wait(int ms)
 	return !stop_signal();
 }
 
-bool live_ends(void)
-{
-	return stop_signal();
-}
-
 /* As follow_file.look() says; pairs with the releases of the recorder. */
 static bool look(void *arg, uint64_t *whole, uint64_t *empty, uint32_t nr_cpus)
 {

@@ -48,8 +48,6 @@ int live_start(struct live *l, const char *target);
 struct follow *live_follow(struct live *l);
 /* Wait so long, or until a signal comes. False: a signal came. */
 bool live_wait(int ms);
-/* A signal came. */
-bool live_ends(void);
 /* End the recording, what it switched on is switched off. 0, or -1: it failed, with a message. A second signal ends the program. */
 int live_stop(struct live *l);
 

@@ -108,6 +108,28 @@ static bool number(const char *text, uint64_t *out)
 	return isdigit((unsigned char)text[0]) && !*end && !errno;
 }
 
+static bool percent(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && *out >= 0;
+}
+
+static bool choose(struct option_choice *c, const char *word)
+{
+	size_t n;
+
+	c->at = 0;
+	for (const char *p = c->names; *p; p += n, p += strspn(p, ", ")) {
+		n = strcspn(p, ", ");
+		if (strlen(word) == n && !memcmp(p, word, n))
+			return true;
+		c->at += n != 2 || memcmp(p, "or", 2) != 0;
+	}
+	return false;
+}
+
 static int usage_error(const struct command_spec *spec, const char *what, const char *arg)
 {
 	diag_error("%s: %s%s", spec->name, what, arg);
@@ -158,6 +180,17 @@ static int take(const struct command_spec *spec, const struct option_spec *t, co
 		if (number(value, t->to))
 			return OPTIONS_GO;
 		diag_error("%s: --%s wants a number, not '%s'", spec->name, t->name, value);
+		return EXIT_USAGE;
+	case OPTION_PERCENT:
+		if (percent(value, t->to))
+			return OPTIONS_GO;
+		diag_error("%s: --%s wants a percentage, not '%s'", spec->name, t->name, value);
+		return EXIT_USAGE;
+	case OPTION_CHOICE:
+		if (choose(t->to, value))
+			return OPTIONS_GO;
+		diag_error("%s: --%s takes %s, not '%s'", spec->name, t->name,
+			   ((struct option_choice *)t->to)->names, value);
 		return EXIT_USAGE;
 	}
 	return EXIT_USAGE;

@@ -32,8 +32,15 @@ enum option_kind {
 	OPTION_STRING,	 /* const char * */
 	OPTION_JOINED,	 /* char *: a string; given again, both with "; " between; owned */
 	OPTION_NUMBER,	 /* uint64_t; decimal, or hex with 0x */
+	OPTION_PERCENT,	 /* double: not negative */
+	OPTION_CHOICE,	 /* struct option_choice: one of some words */
 	OPTION_CALL,	 /* struct option_call: called with each value, in the order given */
 	OPTION_OPTIONAL, /* const char *: --name or --name=VALUE; "" without a value */
+};
+
+struct option_choice {
+	const char *names; /* "self, total or calls", as a message says it */
+	unsigned at;	   /* which of them; set it to the default */
 };
 
 struct option_call {

@@ -27,24 +27,14 @@ static int settle(struct stacks_options *stacks, struct source *source)
 	return err;
 }
 
-int stack_options_settle(struct stack_options *s, const char *command)
+void stack_options_settle(struct stack_options *s)
 {
 	struct stacks_options *k = &s->stacks;
 
-	if (s->by && !strcmp(s->by, "cpu")) {
-		k->by = STACKS_BY_CPU;
-	} else if (s->by && !strcmp(s->by, "task")) {
-		k->by = STACKS_BY_TASK;
-	} else if (s->by && !strcmp(s->by, "none")) {
-		k->by = STACKS_BY_NONE;
-	} else if (s->by) {
-		diag_error("%s: --by takes cpu, task or none, not '%s'", command, s->by);
-		return EXIT_USAGE;
-	}
+	k->by = (enum stacks_by)s->by.at;
 	if (s->run_given)
 		s->o.source.run = s->run < INT_MAX ? (uint32_t)s->run + 1 : INT_MAX;
 	k->source = s->o.source;
 	k->settle = settle;
 	k->arg = s;
-	return EXIT_OK;
 }

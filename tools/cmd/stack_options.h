@@ -9,14 +9,21 @@
 struct stack_options {
 	struct options o;
 	struct stacks_options stacks;
-	const char *by, *only, *without;
+	struct option_choice by; /* enum stacks_by */
+	const char *only, *without;
 	uint64_t run;
-	bool run_given;
+	bool by_given, run_given;
 };
+
+#define STACK_ARGS                            \
+	{                                     \
+		.by = { "none, cpu or task" } \
+	}
 
 /* Rows of a command's table, bound to a `static struct stack_options`. */
 #define STACK_OPTIONS(s)                                                                           \
-	{"by", 0, "WHAT", "one tower for each: cpu, task or none", OPTION_STRING, &(s).by, NULL},  \
+	{"by",		0,	 "WHAT",       "one tower for each: cpu, task or none",            \
+	 OPTION_CHOICE, &(s).by, &(s).by_given},                                                   \
 		{"reverse",	      0,   NULL, "from each function to its callers", OPTION_FLAG, \
 		 &(s).stacks.reverse, NULL},                                                       \
 		{"samples",   0,                                                                   \
@@ -46,8 +53,8 @@ struct stack_options {
 			OPTION_FLAG, &(s).o.source.inlines, NULL                                   \
 	}
 
-/* After options_parse(). EXIT_OK, or EXIT_USAGE with the message printed. */
-int stack_options_settle(struct stack_options *s, const char *command);
+/* After options_parse(). */
+void stack_options_settle(struct stack_options *s);
 void stack_options_close(struct stack_options *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c -- fathom view: a trace over time in a browser, at any zoom, served by this program. */
 #include "base/diag.h"
+#include "capture/stop.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "cmd/options.h"
@@ -220,7 +221,7 @@ int cmd_view(int argc, char **argv)
 	}
 	if (live_is_target(o.args[0])) {
 		o.choice = SCAN_ALL;
-		o.choice.stop = live_ends;
+		o.choice.stop = stop_came;
 		if (o.cpu_list || o.from_text || o.to_text || o.filter_text || o.buffer) {
 			diag_error(
 				"view: --cpu, --from, --to, --filter and --buffer are for a trace; "
