@@ -89,12 +89,19 @@ with Traces() as t:
     events = [e["event"] for e in query(stacked)[1]]
     shown = re.findall(r"\d: (\w+):", fathom("report", "-F", "function", stacked)[1])
     check("report_filter_keeps_stacks", shown == [e for e in events if e in ("function", "kernel_stack")] and "kernel_stack" in shown, shown[:6])
-    # query prints what report prints, behind the numbers; calls are not joined with their ends, and a list has no `cpus=`.
-    for trace in ("events_v6.dat", "function_v7_zstd.dat", "lost_v6.dat", "marker_v6.dat", "buffers_v7_zstd.dat", "clock_tsc_v6.dat"):
+    # query prints what report prints, after the numbers, but for calls, which it does not join with their ends; a list has no `cpus=`.
+    for trace in (os.path.basename(f) for f in t.files):
         report = fathom("report", t.path(trace))[1].splitlines()[1:]
         lines = [re.sub(r"^ {0,8}\d+  ", "", x) for x in fathom("query", t.path(trace))[1].splitlines()]
-        same = [x for x in zip(report, lines) if x[0] != x[1]]
-        check(f"query_lines_are_those_of_report_{trace}", not same and len(report) == len(lines) and lines, (len(report), len(lines), same[:2]))
+        joined = [x for x in report if x.endswith(";")]
+        rest = iter(lines)
+        same = [x for x in report if not x.endswith(";") and x not in rest]
+        check(f"query_lines_are_those_of_report_{trace}", not same and len(report) + len(joined) == len(lines) and lines, (len(report), len(lines), same[:2]))
+        # The text of an event in JSON is the end of its line in `report -N`.
+        plain = [x for x in fathom("report", "-N", t.path(trace))[1].splitlines()[1:] if not x.endswith("EVENTS DROPPED]")]
+        texts = [x for e in query(t.path(trace))[1] for x in e["text"].split("\n")]
+        bad = [x for x in zip(plain, texts) if not x[0].endswith(x[1])]
+        check(f"json_text_is_that_of_report_{trace}", not bad and len(plain) == len(texts), (len(plain), len(texts), bad[:2]))
     rc, got, err = query(path, "--event", str(len(all_events) - 2), "--context", str(2**64 - 1))
     check("query_all_around_an_event", len(got) == len(all_events), len(got))
     rc, got, err = query(path, "-F", "sched_switch: prev_pid == 138", "-F", "softirq_.* : vec == 7")

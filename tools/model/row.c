@@ -50,6 +50,7 @@ struct row_type *row_type_new(struct source *s, uint32_t id)
 		return NULL;
 	t->schema = source_schema(s, id);
 	t->nr = f->nr_fields;
+	t->nr_common = f->nr_common;
 	for (uint32_t i = 0; i < f->nr_fields; i++) {
 		const struct format_field *k = &f->fields[i];
 

@@ -50,7 +50,7 @@ struct row_field {
 /* The columns of an event type, common fields first. */
 struct row_type {
 	const struct schema *schema;
-	uint32_t nr;
+	uint32_t nr, nr_common;
 	struct row_field fields[];
 };
 

@@ -39,8 +39,6 @@ static void end(struct chrome *c)
 
 static void meta(struct chrome *c, const char *what, struct track at, const char *text)
 {
-	if (!text)
-		return;
 	begin(c, "M", at, what);
 	json_open(&c->j, "args", '{');
 	json_str(&c->j, "name", text);
@@ -50,9 +48,11 @@ static void meta(struct chrome *c, const char *what, struct track at, const char
 
 static void introduce(struct chrome *c, struct track at)
 {
-	const char *process, *name = tracks_first(&c->t, at, &process);
+	const char *group, *name = tracks_first(&c->t, at, &group);
 
-	meta(c, "process_name", at, process);
+	if (!name)
+		return;
+	meta(c, "process_name", at, group);
 	meta(c, "thread_name", at, name);
 }
 
@@ -102,13 +102,12 @@ static void edge(void *arg, const struct edge *e)
 static void instant(void *arg, const struct event *e, uint64_t number)
 {
 	struct chrome *c = arg;
-	struct track at = tracks_task(&c->t, e->pid, e->cpu);
 	const char *text;
 	size_t n;
 
 	if (!scan_cpu(c->choice, e->cpu))
 		return;
-	begin(c, "i", at, source_event_name(c->t.s, e->type));
+	begin(c, "i", tracks_task(&c->t, e->pid, e->cpu), source_event_name(c->t.s, e->type));
 	json_thousandths(&c->j, "ts", e->time);
 	json_str(&c->j, "s", "t");
 	text = eventline_info(c->line, e, &n);
@@ -126,21 +125,17 @@ int export_chrome(struct source *s, const struct scan_choice *choice, FILE *out)
 	struct model_sink sink = {.arg = &c, .span = span, .edge = edge, .mark = instant};
 	struct model_walk w = {.choice = choice, .numbered = true, .out = out};
 	struct account a;
-	int err = c.line ? 0 : -ENOMEM;
+	int err = -ENOMEM;
 
 	source_want_names(s);
 	json_init(&c.j, out, false);
 	json_open(&c.j, NULL, '{');
 	json_str(&c.j, "displayTimeUnit", "ns");
 	json_open(&c.j, "traceEvents", '[');
-	for (int32_t i = TRACKS_CPUS; i < TRACKS_END; i++)
-		meta(&c, "process_name", (struct track){i, 0}, tracks_group(i));
-	if (!err)
+	if (c.line)
 		err = model_walk(s, &w, &sink, &c.t.model);
 	json_close(&c.j, ']');
-	if (!err)
-		err = model_account(s, &w, c.t.model, &a);
-	if (!err) {
+	if (!err && !(err = model_account(s, &w, c.t.model, &a))) {
 		json_open(&c.j, "otherData", '{');
 		account_json(&a, &c.j);
 		account_free(&a);

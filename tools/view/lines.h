@@ -125,6 +125,8 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 void writer_free(struct writer *w);
 /* The text of a batch into b->text. */
 void writer_run(struct writer *w, struct batch *b);
+/* Only what the first event says of itself, without the newlines at its end. */
+void writer_text(struct writer *w, struct batch *b);
 struct expr_record writer_record(struct writer *w, const struct item *i);
 
 /* `%03u` to a place with room for 20 bytes; how many. */

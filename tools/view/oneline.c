@@ -46,3 +46,13 @@ const char *report_line(struct report_line *l, const struct event *e, size_t *by
 	*bytes = out_len(&l->batch.text);
 	return l->batch.text.base;
 }
+
+const char *report_text(struct report_line *l, const struct event *e, size_t *bytes)
+{
+	*bytes = 0;
+	if (!reader_one(l->reader, &l->batch, e))
+		return "";
+	writer_text(&l->writer, &l->batch);
+	*bytes = out_len(&l->batch.text);
+	return *bytes ? l->batch.text.base : "";
+}

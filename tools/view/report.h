@@ -43,6 +43,8 @@ struct report_line;
 struct report_line *report_line_new(struct source *s, const struct report_options *o);
 void report_line_free(struct report_line *l);
 const char *report_line(struct report_line *l, const struct event *e, size_t *bytes);
+/* The event's own part of it: without columns, name and newline. */
+const char *report_text(struct report_line *l, const struct event *e, size_t *bytes);
 /* Buffers of a latency tracer that were saved as text, as they are. 0 or a negative errno. */
 int report_texts(const struct source *s, int fd);
 

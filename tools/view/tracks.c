@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *tracks_group(int32_t group)
+static const char *group_name(int32_t group)
 {
 	return group == TRACKS_CPUS ? "CPUs" : group == TRACKS_IRQS ? "Interrupts" : "<idle>";
 }
@@ -50,18 +50,18 @@ const char *tracks_span(struct tracks *t, const struct span *s, struct track *at
 	}
 }
 
-const char *tracks_first(struct tracks *t, struct track at, const char **process)
+const char *tracks_first(struct tracks *t, struct track at, const char **group)
 {
 	void **seen = idmap_at(&t->seen, (uint64_t)(uint32_t)at.group << 32 | (uint32_t)at.id);
 
-	*process = NULL;
 	if (!seen || *seen)
 		return NULL;
 	*seen = t;
 	if (at.group < TRACKS_CPUS) {
-		*process = model_comm(t->model, at.group);
+		*group = model_comm(t->model, at.group);
 		return model_comm(t->model, at.id);
 	}
+	*group = group_name(at.group);
 	snprintf(t->cpu, sizeof(t->cpu), "CPU %d", at.id);
 	return t->cpu;
 }

@@ -14,7 +14,6 @@ enum {
 	TRACKS_CPUS = 0x7ffffff0,
 	TRACKS_IRQS,
 	TRACKS_IDLE,
-	TRACKS_END,
 };
 
 struct track {
@@ -28,8 +27,6 @@ struct tracks {
 	char label[64], cpu[32];
 };
 
-/* The name of a group that is no process. */
-const char *tracks_group(int32_t group);
 static inline struct track tracks_cpu(uint32_t cpu)
 {
 	return (struct track){TRACKS_CPUS, (int32_t)cpu};
@@ -37,7 +34,7 @@ static inline struct track tracks_cpu(uint32_t cpu)
 struct track tracks_task(const struct tracks *t, int32_t pid, uint32_t cpu);
 /* The name of a span and its track; NULL: it is not drawn. Valid until the next call. */
 const char *tracks_span(struct tracks *t, const struct span *s, struct track *at);
-/* The first time that a track is asked for: its name, and that of its process or NULL in *process. Else NULL. */
-const char *tracks_first(struct tracks *t, struct track at, const char **process);
+/* The first time that a track is asked for: its name, and that of its group in *group. Else NULL. */
+const char *tracks_first(struct tracks *t, struct track at, const char **group);
 
 #endif

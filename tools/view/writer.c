@@ -286,3 +286,15 @@ void writer_run(struct writer *w, struct batch *b)
 		}
 	}
 }
+
+void writer_text(struct writer *w, struct batch *b)
+{
+	const struct item *i = b->items;
+
+	b->text.at = b->text.base;
+	w->out = &b->text;
+	w->data = b->data + i->data;
+	i->printer->print(w, i->printer, i);
+	while (out_len(w->out) && w->out->at[-1] == '\n')
+		w->out->at--;
+}
