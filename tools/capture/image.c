@@ -2,38 +2,22 @@
 /* image.c -- physical memory as a file: raw from some address on, or an ELF core; and a kernel's ELF file for its addresses. */
 #include "capture/image.h"
 #include "base/diag.h"
+#include "base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int map_file(struct image *im, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
 	*im = (struct image){.path = path};
-	if (fd < 0 || fstat(fd, &st)) {
-		diag_error("%s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-		diag_error("%s: is empty, or not a regular file", path);
-	} else {
-		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		if (p == MAP_FAILED) {
-			diag_error("%s: %s", path, strerror(errno));
-		} else {
-			im->map = p;
-			im->bytes = (uint64_t)st.st_size;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
+	im->map = file_map(path, &im->bytes);
+	if (!im->map)
+		diag_error("%s: %s", path,
+			   errno == EINVAL || errno == ENODATA ? "is empty, or not a regular file"
+							       : strerror(errno));
 	return im->map ? 0 : -1;
 }
 

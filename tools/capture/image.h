@@ -19,7 +19,7 @@ struct image_segment {
 struct image {
 	const char *path;
 	const uint8_t *map;
-	uint64_t bytes;
+	size_t bytes;
 	struct image_segment seg[IMAGE_SEGMENTS_MAX];
 	uint32_t nr_segs;
 	/* of an ELF file */

@@ -65,7 +65,7 @@ int steer_make_instance(struct steer *s, const char *name)
 /* The word to write so that a file says again what it says in `text`. In place. */
 static void as_written(const char *path, char *text)
 {
-	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *file = basename(path);
 	char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
 
 	text[strcspn(text, "\n")] = '\0';

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static const char *basename_of(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 /* Below the title: what is in the picture, and what is not. */
 static void describe(const struct flame_drawing *d, const struct flame *f, const struct stacks *s,
 		     char *text, size_t bytes)
@@ -32,7 +27,7 @@ static void describe(const struct flame_drawing *d, const struct flame *f, const
 			n += (size_t)snprintf(text + n, bytes - n, ", %s %s",
 					      thousands(missing[i].n), missing[i].what);
 	if (d->compared && n < bytes)
-		snprintf(text + n, bytes - n, ", against %s", basename_of(d->compared));
+		snprintf(text + n, bytes - n, ", against %s", basename(d->compared));
 }
 
 static int draw(const struct flame_drawing *d, struct flame *f, const struct stacks *s, FILE *out)
@@ -42,7 +37,7 @@ static int draw(const struct flame_drawing *d, struct flame *f, const struct sta
 
 	flame_finish(f, d->form->flags & FORM_DRAWING ? flame_least(f, &style) : 0);
 	if (!style.title)
-		style.title = basename_of(d->file);
+		style.title = basename(d->file);
 	if (!style.subtitle) {
 		describe(d, f, s, sub, sizeof(sub));
 		style.subtitle = sub;

@@ -98,7 +98,7 @@ int cmd_timeline(int argc, char **argv)
 	rc = EXIT_FAIL;
 	if (!output)
 		output = named = output_beside(o.args[0], "html");
-	t.title = title ? title : strrchr(o.args[0], '/') ? strrchr(o.args[0], '/') + 1 : o.args[0];
+	t.title = title ? title : basename(o.args[0]);
 	t.max_bytes = max_mb * 1000000;
 	lo.progress_arg = &bar;
 	lo.no_file = o.no_index || options_name_source(&o);

@@ -135,7 +135,7 @@ static int view_file(struct source *s, struct options *o)
 		return EXIT_FAIL;
 	}
 	a.lanes = l;
-	a.title = title ? title : strrchr(s->path, '/') ? strrchr(s->path, '/') + 1 : s->path;
+	a.title = title ? title : basename(s->path);
 	pthread_mutex_init(&a.walking, NULL);
 	options_tell_missing(s);
 	diag_flush();

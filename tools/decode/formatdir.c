@@ -16,11 +16,10 @@
 static int take(struct source *s, const char *path, const char *text, size_t bytes,
 		struct format_page *page)
 {
-	const char *base = strrchr(path, '/'), *end, *start;
+	const char *base = basename(path), *end, *start;
 	char *system;
 	int err;
 
-	base = base ? base + 1 : path;
 	if (!strcmp(base, "header_page")) {
 		format_parse_page(text, bytes, page, NULL);
 		return 0;

@@ -11,12 +11,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SIDE_FILE_MAX (256u << 20)
@@ -25,7 +23,7 @@
 
 /* A file of pages: mapped, or loaded when it is compressed. */
 struct raw_file {
-	uint8_t *bytes;
+	const void *bytes;
 	size_t size;
 	bool mapped;
 	uint32_t cpu;
@@ -85,11 +83,10 @@ static bool looks_like_page(const uint8_t *p, size_t bytes)
 
 static int rawpages_probe(const struct source_probe *p)
 {
-	const char *suffix = source_suffix(p->path), *base = strrchr(p->path, '/');
+	const char *suffix = source_suffix(p->path), *base = basename(p->path);
 
 	if (p->directory)
 		return dir_has_pages(p->path) ? 60 : 0;
-	base = base ? base + 1 : p->path;
 	if (!strcmp(suffix, "raw") || !strcmp(base, "trace_pipe_raw") || cpu_of(base) >= 0)
 		return looks_like_page(p->head, p->head_bytes) ? 60 : 20;
 	return 0;
@@ -102,38 +99,16 @@ static void rawpages_close(struct source *s)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->nr_files; i++) {
-		if (t->files[i].mapped)
-			munmap(t->files[i].bytes, t->files[i].size);
-		else
-			free(t->files[i].bytes);
+		if (!t->files[i].mapped)
+			free((void *)t->files[i].bytes);
+		else if (t->files[i].bytes)
+			munmap((void *)t->files[i].bytes, t->files[i].size);
 	}
 	free(t->files);
 	ring_set_free(&t->ring);
 	free(t->dir);
 	free(t->shared);
 	free(t);
-}
-
-static int map_plain(const char *path, struct raw_file *f)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *p;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	f->size = (size_t)st.st_size;
-	p = f->size ? mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-	close(fd);
-	if (p == MAP_FAILED)
-		return -errno;
-	f->bytes = p;
-	f->mapped = p != NULL;
-	return 0;
 }
 
 static int add_file(struct source *s, const char *path, uint32_t cpu)
@@ -147,11 +122,13 @@ static int add_file(struct source *s, const char *path, uint32_t cpu)
 	n = &t->files[t->nr_files];
 	*n = (struct raw_file){.cpu = cpu};
 	if (!strcmp(source_suffix(path), "gz")) {
-		n->bytes = (uint8_t *)file_load(path, RAW_FILE_MAX, &n->size);
-		err = n->bytes ? 0 : -errno;
+		n->bytes = file_load(path, RAW_FILE_MAX, &n->size);
 	} else {
-		err = map_plain(path, n);
+		n->bytes = file_map(path, &n->size);
+		n->mapped = true;
 	}
+	if (!n->bytes && errno != ENODATA) /* a CPU may have no pages */
+		err = -errno;
 	if (err)
 		diag_error("%s: %s", path, strerror(-err));
 	else
@@ -329,7 +306,6 @@ static char *dir_of(const char *path)
 static int rawpages_open(struct source *s, const struct source_options *o)
 {
 	struct rawpages *t = calloc(1, sizeof(*t));
-	const char *base = strrchr(s->path, '/');
 	struct format_page page = {0, 8, 8, 8, 16, WIRE_PAGE_DATA};
 	bool single = s->map != NULL;
 	int cpu, err;
@@ -341,7 +317,7 @@ static int rawpages_open(struct source *s, const struct source_options *o)
 	t->ring.page = page;
 	t->dir = single ? dir_of(s->path) : strdup(s->path);
 	t->shared = t->dir ? file_join(t->dir, "../00_static") : NULL;
-	cpu = cpu_of(base ? base + 1 : s->path);
+	cpu = cpu_of(basename(s->path));
 	err = single ? add_file(s, s->file, cpu < 0 ? 0 : (uint32_t)cpu) : add_dir(s, s->path);
 	if (err)
 		return err;

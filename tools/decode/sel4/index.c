@@ -6,13 +6,10 @@
 #include "wire/crc32.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 uint32_t sel4_index_crc(const struct sel4_index_head *h)
 {
@@ -103,22 +100,13 @@ int sel4_index_write(const struct sel4_index *ix, const char *path)
 int sel4_index_open(const char *path, uint64_t file_bytes, int64_t file_time_ns,
 		    struct sel4_index **out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t bytes;
+	void *map = (void *)file_map(path, &bytes);
 	struct sel4_index *ix;
-	struct stat st;
-	void *map;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct sel4_index_head)) {
-		close(fd);
-		return -EBADMSG;
-	}
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
-		return -errno;
-	ix = sel4_index_adopt(map, (size_t)st.st_size, true);
+	if (!map)
+		return errno == ENODATA || errno == EINVAL ? -EBADMSG : -errno;
+	ix = sel4_index_adopt(map, bytes, true);
 	if (!ix)
 		return -EBADMSG;
 	if (ix->head->file_bytes != file_bytes || ix->head->file_time_ns != file_time_ns ||

@@ -242,7 +242,7 @@ static bool calls_nest(const uint16_t *w, size_t n)
 /* A stream has no magic number. The description beside it, words that make sense, or at last its name must tell. */
 static int probe_stream(const struct source_probe *p)
 {
-	const char *slash = strrchr(p->path, '/'), *name = slash ? slash + 1 : p->path;
+	const char *name = basename(p->path);
 	char *meta;
 	int score = 0;
 
