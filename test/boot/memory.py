@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as tmp:
     with open(raw, "wb") as f:
         f.write(data[:at + 8192])
     p = recover(raw, out)
-    c.check("cut_image", p.returncode == 0 and "formats of the events are not in it" in p.stderr, p.stderr)
+    c.check("cut_image", p.returncode == 0 and "does not hold the formats of the events" in p.stderr, p.stderr)
     with open(raw, "wb") as f:
         f.write(bytes(1 << 20))
     p = recover(raw, out)

@@ -38,7 +38,7 @@ def carried(name, path, want_text=None):
     if want_text:
         for command in (["report"], ["query"], ["timeline", "-o", "/dev/null"]):
             rc, _, err = fathom(*command, path)
-            check(f"{name}_{command[0]}_tells", rc == 0 and "lost while it was recorded" in err and want_text in err, err)
+            check(f"{name}_{command[0]}_tells", rc == 0 and "lost during recording" in err and want_text in err, err)
 
 
 with Traces() as t:

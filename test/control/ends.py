@@ -80,7 +80,7 @@ def no_room(t, p):
     pass
 
 
-KINDS = {target_killed: r"the target went away", target_stopped: r"interrupted by SIGTERM(, the target did not answer| before it began)",
+KINDS = {target_killed: r"the target went away", target_stopped: r"interrupted by SIGTERM(, the target no longer answered| before it began)",
          recorder_killed: r"the recorder was killed|^$", recorder_told: r"interrupted by SIG(TERM|INT|HUP)$",
          no_room: r"could not be written: File too large"}
 

@@ -106,7 +106,7 @@ def letters(d):
     left = differs(before)
     check("wrong_filter", rc == 1 and "filter" in err and not left, f"{rc} {err} {left}")
     rc, _, err = fathom("record", "-f", "x == 1", "-e", "sched", "/bin/true")
-    check("filter_wants_an_event", rc == 2 and "-e before it" in err, err)
+    check("filter_wants_an_event", rc == 2 and "after the -e" in err, err)
     rc, _, err = fathom("record", "--evnt", "sched")
     check("did_you_mean", rc == 2 and "did you mean --event" in err, err)
     put("set_event", "!sched:sched_wakeup")

@@ -109,7 +109,7 @@ def two_at_once(d):
     had = size(out[0])
     until(lambda: size(out[0]) > had + 400000)
     said[0] = stop(runs[0])
-    check("one_has_its_instance", sum("instance of its own" in err for _, err in said) == 1, said)
+    check("one_has_its_instance", sum("separate instance" in err for _, err in said) == 1, said)
     spans = [json.loads(fathom("stat", "--json", f)[1]) for f in out]
     check("two_recorders_succeed", all(s["ended"] == "interrupted by SIGTERM" for s in spans), said)
     gaps = [missing(f) for f in out]

@@ -92,7 +92,7 @@ with Flood(10000) as flood:
     v = View(flood.target)
     until(lambda: v.events() > 1000, 120)
     flood.signal(signal.SIGSTOP)
-    ends("of_a_target_that_is_stopped", v, lambda rc, err: rc == 0 and "does not answer any more" in err)
+    ends("of_a_target_that_is_stopped", v, lambda rc, err: rc == 0 and "no longer answers" in err)
     flood.signal(signal.SIGCONT)
     v = View(flood.target)
     until(lambda: v.events() > 1000, 120)

@@ -78,7 +78,7 @@ static int load_segments(struct image *im, bool virtual)
 	if (im->nr_segs > IMAGE_SEGMENTS_MAX)
 		im->nr_segs = IMAGE_SEGMENTS_MAX;
 	if (!im->nr_segs)
-		diag_error("%s: no memory in it", im->path);
+		diag_error("%s: holds no memory segment", im->path);
 	return im->nr_segs ? 0 : -1;
 }
 

@@ -104,8 +104,8 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 
 	p9_stop_when(c, mount_interrupted);
 	if (o->tracefs && mount(MOUNT_BELOW, dir, "tracefs", 0, NULL) && errno != EBUSY)
-		diag_warn("%s: the host's tracefs cannot be mounted below it: %s; trace-cmd will "
-			  "not find it",
+		diag_warn("%s: cannot mount the host's tracefs below it: %s; trace-cmd will not "
+			  "find it",
 			  dir, strerror(errno));
 	fuse = make_fuse(c, o);
 	if (!fuse) {
@@ -114,7 +114,9 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 		return -1;
 	}
 	if (fuse_mount(fuse, dir)) {
-		diag_error("%s: cannot mount here (is /dev/fuse there, and may you use it?)", dir);
+		diag_error("%s: cannot mount here; check that /dev/fuse exists and that you may "
+			   "use it",
+			   dir);
 	} else {
 		/* The process that reads our messages would wait for the end of a daemon. */
 		if (!o->foreground && !freopen("/dev/null", "w", stderr))

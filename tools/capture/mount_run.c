@@ -62,7 +62,7 @@ static void cover(const char *from, const char *at)
 	if (access(at, F_OK) || access(from, F_OK))
 		return;
 	if (mount(from, at, NULL, MS_BIND, NULL))
-		diag_warn("%s stays this machine's: %s", at, strerror(errno));
+		diag_warn("%s is still this machine's: %s", at, strerror(errno));
 }
 
 static void cover_with_text(const char *text, const char *at)

@@ -80,7 +80,7 @@ pid_t mount_start(const char *dir, const struct mount_options *o)
 			return child;
 		poll(NULL, 0, 20);
 	}
-	diag_error("%s: the mount did not come up", dir);
+	diag_error("%s: the mount did not appear", dir);
 	kill(child, SIGTERM);
 	waitpid(child, NULL, 0);
 	return -1;

@@ -494,12 +494,11 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	if (err && stop_came()) {
 		/* nobody waits for it any more */
 	} else if (err) {
-		diag_error(
-			"%s: no 9P answer (is the control tree served there? does another client "
-			"have the line?)",
-			name);
+		diag_error("%s: no 9P answer: check that the control tree is served there and that "
+			   "no other client uses the line",
+			   name);
 	} else if ((err = -pthread_create(&c->thread, NULL, receiver, c))) {
-		diag_error("%s: no thread: %s", name, strerror(-err));
+		diag_error("%s: cannot start a thread: %s", name, strerror(-err));
 	} else if ((err = attach_root(c))) {
 		if (!stop_came())
 			diag_error("%s: 9P attach: %s", name, strerror(-err));

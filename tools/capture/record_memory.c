@@ -121,7 +121,7 @@ static int find_beacon(struct recovery *r)
 			damaged++;
 		}
 	}
-	diag_error("%s: no rings found: %s", r->image.path,
+	diag_error("%s: found no rings: %s", r->image.path,
 		   damaged ? "their beacon is damaged" : "no beacon of a Fathom tracer in it");
 	return -1;
 }
@@ -394,7 +394,7 @@ static void read_formats(struct recovery *r)
 		at += 4 + n;
 	}
 	if (!r->c->nr_formats)
-		diag_warn("%s: the formats of the events are not in it", r->image.path);
+		diag_warn("%s: the image does not hold the formats of the events", r->image.path);
 }
 
 static int recover(struct recovery *r, const struct record_options *o)
@@ -422,7 +422,7 @@ static int recover(struct recovery *r, const struct record_options *o)
 	for (uint32_t cpu = 0; cpu < r->b.nr_cpus; cpu++)
 		rings += !read_ring(r, cpu);
 	if (r->bad)
-		diag_warn("%s: %llu pages were skipped: they make no sense", r->image.path,
+		diag_warn("%s: %llu damaged pages were skipped", r->image.path,
 			  (unsigned long long)r->bad);
 	capture_names(r->c, recording_file(r->out, file));
 	if (!r->c->ended[0])

@@ -114,7 +114,7 @@ static int wait_prompt(struct session *s, size_t from, bool pull)
 		if (now_s() > s->end)
 			return fail(s, "the kernel's shell did not answer in time");
 		if (ask_again(s, from, &quiet))
-			return fail(s, "the kernel's shell cannot be reached any more");
+			return fail(s, "the kernel's shell no longer answers");
 		bool full = false;
 		int came = pull ? link_pages(&s->l, s->r, s->c->nr_cpus, &full) : 0;
 
@@ -164,7 +164,7 @@ static int take_memory(struct session *s)
 	char json[200], path[32];
 
 	if (fd < 0) {
-		diag_error("no room for the guest's memory: %s", strerror(errno));
+		diag_error("cannot store the guest's memory: %s", strerror(errno));
 		return -1;
 	}
 	snprintf(json, sizeof(json),
@@ -221,7 +221,7 @@ static int interrupted(struct session *s)
 	s->l.end_ms = io_now_ms() + 2 * HURRY_MS;
 	s->end = now_s() + HURRY_MS / 1000;
 	if (finish(s))
-		diag_warn("what the kernel still had was not waited for");
+		diag_warn("the kernel's last pages were not waited for");
 	return 0;
 }
 
@@ -280,7 +280,7 @@ static int run_command(struct session *s, const char *line)
 	if (err)
 		return err;
 	if (qemu_type(&s->q, line))
-		return fail(s, "the kernel's shell cannot be reached any more");
+		return fail(s, "the kernel's shell no longer answers");
 	return wait_prompt(s, from, !s->o->by_memory);
 }
 

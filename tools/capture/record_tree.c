@@ -235,7 +235,7 @@ static int claim(struct session *s)
 	if (!tree_claim(s->steer.t))
 		return 0;
 	snprintf(name, sizeof(name), "fathom-%d", (int)getpid());
-	diag_warn("%s: another recorder is at work; recording in an instance of its own",
+	diag_warn("%s: another recorder is running; recording in a separate instance",
 		  s->o->target);
 	if (!steer_make_instance(&s->steer, name))
 		return 0;
@@ -397,10 +397,10 @@ static void finish(struct session *s)
 	tree_stop_when(s->steer.t, stop_at_once);
 	tree_patience(s->steer.t, s->pull.unanswered ? SUSPECT_MS : FINISH_MS, FLUSH_MS);
 	if (tree_write(s->steer.t, steer_path(&s->steer, "tracing_on", path), "0")) {
-		diag_warn("%s: does not answer any more; its last pages are missing", s->o->target);
+		diag_warn("%s: no longer answers; its last pages are missing", s->o->target);
 		snprintf(s->c->ended + strlen(s->c->ended),
 			 sizeof(s->c->ended) - strlen(s->c->ended),
-			 ", the target did not answer any more");
+			 ", the target no longer answered");
 		return;
 	}
 	tree_patience(s->steer.t, FINISH_MS, FLUSH_MS);
@@ -441,7 +441,7 @@ static int try_again(struct session *s)
 	tree_claim(t);
 	on = tree_load(t, steer_path(&s->steer, "tracing_on", path), TEXT_MAX, NULL, &err);
 	if (on && on[0] != '1') {
-		snprintf(s->c->ended, sizeof(s->c->ended), "the target was started anew");
+		snprintf(s->c->ended, sizeof(s->c->ended), "the target was restarted");
 		err = -1;
 	} else {
 		err = on && !pull_open(&s->pull) ? 0 : -EAGAIN;
@@ -460,14 +460,14 @@ static int wait_for_target(struct session *s)
 	pull_close(&s->pull);
 	__atomic_add_fetch(&l->cuts, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->away, true, __ATOMIC_RELAXED);
-	diag_warn("%s: went away; waiting for it to come back", s->o->target);
+	diag_warn("%s: the target went away; waiting for it to return", s->o->target);
 	while (err == -EAGAIN && !told_to_stop()) {
 		poll(&stop, 1, AGAIN_MS);
 		err = try_again(s);
 	}
 	if (!err) {
 		__atomic_store_n(&l->away, false, __ATOMIC_RELAXED);
-		diag_warn("%s: is back", s->o->target);
+		diag_warn("%s: the target is back", s->o->target);
 	}
 	return err;
 }

@@ -388,7 +388,7 @@ int recording_end(struct recording *r, const struct capture *c)
 	if (r->err || err) {
 		(void)!ftruncate(r->fd, (off_t)r->at);
 		if (use_reserve(r, &b, needed))
-			diag_warn("%s: cannot say in the file how the recording ended", r->path);
+			diag_warn("%s: cannot note in the file how the recording ended", r->path);
 	} else {
 		r->at += done;
 	}
@@ -432,8 +432,8 @@ int recording_close(struct recording *r)
 	if (r->begun) {
 		err = r->err || !r->is_kept ? 0 : settle(r);
 		if (err)
-			diag_warn("%s: stays in the form of a recording, which fathom reads and "
-				  "trace-cmd does not: %s",
+			diag_warn("%s: remains in the form of a recording, which fathom can read "
+				  "and trace-cmd cannot: %s",
 				  r->path, strerror(-err));
 		err = r->is_file ? 0 : err;
 		if (r->err)

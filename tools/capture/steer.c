@@ -41,7 +41,7 @@ int steer_use_instance(struct steer *s, const char *name)
 	int err;
 
 	if (!*name || strchr(name, '/') || strlen(name) + 13 > sizeof(s->instance)) {
-		diag_error("%s: not a name for an instance", name);
+		diag_error("%s: cannot be the name of an instance", name);
 		return -1;
 	}
 	snprintf(path, sizeof(path), "instances/%s", name);
@@ -58,7 +58,7 @@ int steer_make_instance(struct steer *s, const char *name)
 	if (steer_use_instance(s, name))
 		return -1;
 	if (!s->made)
-		diag_error("%s: instances/%s: is there already", s->target, name);
+		diag_error("%s: instances/%s: already exists", s->target, name);
 	return s->made ? 0 : -1;
 }
 

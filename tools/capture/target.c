@@ -154,7 +154,7 @@ static int open_serial(const char *target)
 	if (!path)
 		return -1;
 	if (speed == B0) {
-		diag_error("%s: not a speed that serial lines have", target);
+		diag_error("%s: not a speed of a serial line", target);
 	} else if (stat(path, &st)) {
 		diag_error(
 			"%s: %s (a target is a pid, unix:PATH, tcp:HOST:PORT or a serial device)",
@@ -205,7 +205,7 @@ static int connect_pid(const char *target)
 			   "FATHOM_TRACE=serve=1, or let it call fathom_user_serve())",
 			   target, path, strerror(errno));
 	if (fd >= 0 && !is_users(fd, st.st_uid)) {
-		diag_error("%s: %s is another user's: not trusted", target, path);
+		diag_error("%s: %s belongs to another user and is not trusted", target, path);
 		close(fd);
 		fd = -1;
 	}

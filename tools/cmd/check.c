@@ -14,11 +14,11 @@ static bool as_json, as_junit, lenient;
 static const char *rule;
 
 static const struct option_spec own[] = {
-	{"rule", 'r', "RULE", "a rule itself, instead of a file", OPTION_STRING, &rule, NULL},
+	{"rule", 'r', "RULE", "a rule, instead of a file", OPTION_STRING, &rule, NULL},
 	{"json", 0, NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
 	{"junit", 0, NULL, "print JUnit's XML", OPTION_FLAG, &as_junit, NULL},
-	{"lenient", 0, NULL, "what is inconclusive does not fail the command", OPTION_FLAG,
-	 &lenient, NULL},
+	{"lenient", 0, NULL, "inconclusive rules do not fail the command", OPTION_FLAG, &lenient,
+	 NULL},
 	{0},
 };
 
@@ -27,7 +27,7 @@ static const struct command_spec spec = {
 	.args = "FILE [RULES]",
 	.about = "Judge a trace by rules. A rule that lost events could break unseen is "
 		 "inconclusive.",
-	.more = "rules, one a line:\n"
+	.more = "rules, one per line:\n"
 		"  wakeup p99 < 200us where prio < 100\n"
 		"  every raw_syscalls:sys_enter has raw_syscalls:sys_exit within 5ms\n"
 		"  span critical = lock_taken to lock_released by lock\n"
@@ -91,8 +91,8 @@ int cmd_check(int argc, char **argv)
 	if (rc != OPTIONS_GO)
 		return rc;
 	if (!rule == (o.nr_args < 2)) {
-		diag_error(
-			"check: give a file of rules, or one by --rule (see fathom check --help)");
+		diag_error("check: give a file of rules, or a rule with --rule (see fathom check "
+			   "--help)");
 		options_close(&o);
 		return EXIT_USAGE;
 	}

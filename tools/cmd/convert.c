@@ -135,7 +135,7 @@ static int convert_trace(struct job *j, const struct form *form)
 	if (own && !own->from_file)
 		return convert_own(&j->o, j->source, own);
 	if (!form->write) {
-		diag_error("convert: %s cannot be made of a trace in the form %s", form->name,
+		diag_error("convert: %s cannot be made from a trace in the form %s", form->name,
 			   j->source->ops->name);
 		return EXIT_FAIL;
 	}

@@ -12,9 +12,9 @@ static struct compare_options compare = {.chance = 0.001};
 static double least = 2;
 
 static const struct option_spec own[] = {
-	{"least", 0, "PERCENT", "do not name what changed by less (default: 2)", OPTION_PERCENT,
-	 &least, NULL},
-	{"all", 'a', NULL, "print what did not change too", OPTION_FLAG, &compare.all, NULL},
+	{"least", 0, "PERCENT", "skip what changed by less (default: 2)", OPTION_PERCENT, &least,
+	 NULL},
+	{"all", 'a', NULL, "also print what did not change", OPTION_FLAG, &compare.all, NULL},
 	{"json", 0, NULL, "print JSON", OPTION_FLAG, &compare.json, NULL},
 	{0},
 };
@@ -24,8 +24,8 @@ static const struct command_spec spec = {
 	.args = "A B",
 	.about = "What takes longer or happens more often in trace B than in A: spans and "
 		 "functions by their\n"
-		 "distributions, events by their rates. Chance is allowed for. Exit code 1: they "
-		 "differ.",
+		 "distributions, events by their rates. Random variation is allowed for. Exit code "
+		 "1: the traces differ.",
 	.more = "examples:\n"
 		"  fathom diff before.dat after.dat\n"
 		"  fathom diff --json --least 5 before.dat after.dat",

@@ -32,7 +32,7 @@ static const struct option_spec own[] = {
 	 &request.diff, NULL},
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &request.style.title, NULL},
 	{"subtitle", 0, "TEXT", "below the title", OPTION_STRING, &request.style.subtitle, NULL},
-	{"width", 0, "PX", "of the drawing, before a browser fits it to the window (1200)",
+	{"width", 0, "PX", "width of the drawing, before a browser fits it to the window (1200)",
 	 OPTION_STRING, &request.width, NULL},
 	{"min-width", 0, "PX", "skip narrower frames (0.1; 0: skip none)", OPTION_STRING,
 	 &request.min_width, NULL},

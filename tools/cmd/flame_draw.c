@@ -52,7 +52,7 @@ static int write_out(const struct flame_drawing *d, struct flame *f, const struc
 	int err = output_open(&out, d->output, false);
 
 	if (!f->stacks)
-		diag_warn("no stack is left to draw");
+		diag_warn("no stack matches; nothing to draw");
 	if (!err)
 		err = output_close(&out, draw(d, f, s, out.f));
 	if (!err && strcmp(d->output, "-"))

@@ -17,13 +17,13 @@ static struct {
 } request = {.min = 0.5};
 
 static const struct option_spec own[] = {
-	{"depth", 0, "N", "no deeper than N calls", OPTION_NUMBER, &request.depth, NULL},
+	{"depth", 0, "N", "show at most N levels of calls", OPTION_NUMBER, &request.depth, NULL},
 	{"min", 0, "PERCENT", "skip what takes less than this share (0.5)", OPTION_PERCENT,
 	 &request.min, NULL},
-	{"function", 0, "NAME", "only the trees below this function", OPTION_STRING,
+	{"function", 0, "NAME", "show only the trees below this function", OPTION_STRING,
 	 &request.function, NULL},
-	{"json", 'j', NULL, "a line of JSON for each function of the tree", OPTION_FLAG,
-	 &request.json, NULL},
+	{"json", 'j', NULL, "one JSON object per function of the tree", OPTION_FLAG, &request.json,
+	 NULL},
 	STACK_OPTIONS(args),
 	{0},
 };
@@ -123,7 +123,7 @@ static int put_graph(const struct flame *f, const struct stacks *s)
 	size_t depth = 0, found = 0;
 
 	if (!f->stacks)
-		diag_warn("no stack is left to print");
+		diag_warn("no stack matches; nothing to print");
 	if (!request.json)
 		printf("%12s %12s %9s %7s  function\n", !strcmp(s->unit, "ns") ? "total" : s->unit,
 		       "self", "calls", "share");
@@ -157,7 +157,7 @@ static void tell_missing(const struct stacks *s)
 
 	account_text(&s->account, text, sizeof(text));
 	if (account_lost(&s->account))
-		diag_warn("the trace lost %s: times and calls are too low by what they did", text);
+		diag_warn("the trace lost %s: times and calls are too low", text);
 	if (s->open)
 		diag_warn("%s calls have no end in the trace; their time is not counted",
 			  thousands(s->open));

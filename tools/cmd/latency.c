@@ -26,14 +26,12 @@ static bool parse_kinds(const char *list)
 static struct option_call add_kinds = {parse_kinds};
 
 static const struct option_spec own[] = {
-	{"by", 0, "WHAT", "groups by name, task, cpu or prio", OPTION_CHOICE, &by, NULL},
+	{"by", 0, "WHAT", "group by name, task, cpu or prio", OPTION_CHOICE, &by, NULL},
 	{"kind", 'k', "LIST", "only these kinds: wakeup,irq", OPTION_CALL, &add_kinds, NULL},
-	{"worst", 'w', "N", "the N longest of each kind, 3 if not given", OPTION_NUMBER, &worst,
+	{"worst", 'w', "N", "the N longest of each kind (default: 3)", OPTION_NUMBER, &worst, NULL},
+	{"top", 'n', "N", "groups of each kind (default: 10; 0: all)", OPTION_NUMBER, &latency.top,
 	 NULL},
-	{"top", 'n', "N", "groups of each kind, 10 if not given; 0: all", OPTION_NUMBER,
-	 &latency.top, NULL},
-	{"histogram", 0, NULL, "how often how long, as bars", OPTION_FLAG, &latency.histogram,
-	 NULL},
+	{"histogram", 0, NULL, "distributions as bars", OPTION_FLAG, &latency.histogram, NULL},
 	ANSWER_PAIR,
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &latency.json, NULL},
 	{0},
@@ -73,6 +71,6 @@ static int print(struct source *s, struct answer *a)
 int cmd_latency(int argc, char **argv)
 {
 	return answer_run(&spec, argc, argv, print,
-			  "nothing in it begins and ends: no switches, interrupts, system calls or "
-			  "calls; --pair names others");
+			  "nothing to measure: the trace has no switches, interrupts, system calls "
+			  "or calls; --pair names other spans");
 }

@@ -25,7 +25,8 @@ struct record_options live_asked;
 static bool add_event(const char *value)
 {
 	if (live_asked.nr_events == RECORD_LIST_MAX) {
-		diag_error("at most %d events can be named; patterns name many", RECORD_LIST_MAX);
+		diag_error("at most %d events can be named; use patterns to name more",
+			   RECORD_LIST_MAX);
 		return false;
 	}
 	live_asked.events[live_asked.nr_events++] = (struct record_event){.name = value};
@@ -94,7 +95,7 @@ int live_start(struct live *l, const char *target)
 	stop_watch();
 	err = pthread_create(&l->thread, NULL, record, l);
 	if (err)
-		diag_error("%s: no thread: %s", target, strerror(err));
+		diag_error("%s: cannot start a thread: %s", target, strerror(err));
 	l->running = !err;
 	return err ? -1 : 0;
 }

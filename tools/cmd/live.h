@@ -22,10 +22,14 @@ struct live {
 extern struct record_options live_asked;
 extern struct option_call live_add_event;
 #define LIVE_OPTIONS                                                                              \
-	{"event",     'e',                                                                        \
-	 "EVENT",     "TARGET: an event to record, as in fathom record; repeatable (all)",        \
-	 OPTION_CALL, &live_add_event,                                                            \
-	 NULL},                                                                                   \
+	{                                                                                         \
+		"event",                                                                          \
+		'e',                                                                              \
+		"EVENT",                                                                          \
+		"TARGET: an event to record, as in fathom record; repeatable (default: all)",     \
+		OPTION_CALL,                                                                      \
+		&live_add_event,                                                                  \
+		NULL},                                                                            \
 		{"tracer",	     'p', "NAME", "TARGET: use this tracer", OPTION_STRING,       \
 		 &live_asked.tracer, NULL},                                                       \
 		{"buffer-size", 'b',                                                              \

@@ -78,7 +78,7 @@ static int relation(struct join_clock *c)
 
 	*c = (struct join_clock){.hz = {hz_a, hz_b}, .align = align};
 	if ((offset_text != NULL) + (at_text != NULL) + align > 1) {
-		diag_error("merge: --offset, --at and --align say the same thing: give one");
+		diag_error("merge: --offset, --at and --align exclude each other");
 		return EXIT_USAGE;
 	}
 	if (offset_text && !number(offset_text, '\0', &c->offset_ns, &rest)) {

@@ -449,7 +449,7 @@ static void tell_losses(const struct source *s)
 	if (!s->nr_stated || account_make(&a, s, NULL, 0, true, NULL, NULL))
 		return;
 	account_text(&a, text, sizeof(text));
-	diag_warn("%s: lost while it was recorded: %s", s->path, text);
+	diag_warn("%s: lost during recording: %s", s->path, text);
 	account_free(&a);
 }
 
@@ -472,7 +472,7 @@ bool options_only_text(const struct source *s)
 	if (!source_is_text(s))
 		return false;
 	diag_warn(
-		"%s: the text of a latency tracer is in it, not events: `fathom report` prints it",
+		"%s: it holds the text of a latency tracer, not events; `fathom report` prints it",
 		s->path);
 	return true;
 }

@@ -9,7 +9,7 @@ static struct option_choice sort = {.names = "self, total, calls, mean, p99, max
 static const struct option_spec own[] = {
 	{"sort", 0, "WHAT", "functions by self, total, calls, mean, p99, max or name",
 	 OPTION_CHOICE, &sort, NULL},
-	{"function", 0, "NAME", "its callers and what it calls, too", OPTION_STRING,
+	{"function", 0, "NAME", "also print its callers and callees", OPTION_STRING,
 	 &profile.function, NULL},
 	{"top", 'n', "N", "lines per table (default: 20; 0: all)", OPTION_NUMBER, &profile.top,
 	 NULL},
@@ -47,5 +47,5 @@ static int print(struct source *s, struct answer *a)
 int cmd_profile(int argc, char **argv)
 {
 	return answer_run(&spec, argc, argv, print,
-			  "nothing in it takes time: no switches, no interrupts, no calls");
+			  "no time to account for: the trace has no switches, interrupts or calls");
 }

@@ -23,7 +23,8 @@ static uint64_t seconds, smp, memory_mib;
 static bool add(const char **list, unsigned *n, const char *value)
 {
 	if (*n == RECORD_LIST_MAX) {
-		diag_error("record: '%s': an option can be given %d times", value, RECORD_LIST_MAX);
+		diag_error("record: '%s': an option can be given at most %d times", value,
+			   RECORD_LIST_MAX);
 		return false;
 	}
 	list[(*n)++] = value;
@@ -33,7 +34,7 @@ static bool add(const char **list, unsigned *n, const char *value)
 static bool add_event(const char *value)
 {
 	if (o.nr_events == RECORD_LIST_MAX) {
-		diag_error("record: at most %d events can be named; patterns name many",
+		diag_error("record: at most %d events can be named; use patterns to name more",
 			   RECORD_LIST_MAX);
 		return false;
 	}
@@ -45,8 +46,8 @@ static bool add_event(const char *value)
 static bool of_event(const char *letter, const char *value, size_t member)
 {
 	if (!o.nr_events) {
-		diag_error("record: -%s '%s': it belongs to the -e before it, and there is none",
-			   letter, value);
+		diag_error("record: -%s '%s': give it after the -e that it belongs to", letter,
+			   value);
 		return false;
 	}
 	*(const char **)((char *)&o.events[o.nr_events - 1] + member) = value;
@@ -309,8 +310,9 @@ static int merge_program(const struct preload *p, bool alone)
 	int err = preload_merge(p, o.output, alone, &events);
 
 	if (err == -ENOENT)
-		diag_warn("%s: recorded nothing of itself: it is static or set-uid, or was killed",
-			  o.command[0]);
+		diag_warn(
+			"%s: it recorded nothing: the command is static or set-uid, or was killed",
+			o.command[0]);
 	else if (!err && !o.json)
 		printf("%s: %llu events of %s itself\n", o.output, (unsigned long long)events,
 		       o.command[0]);
@@ -322,7 +324,7 @@ static int record_alone(const struct preload *p)
 {
 	int status;
 
-	diag_warn(LIVE_TRACEFS ": may not be used; only %s itself is recorded", o.command[0]);
+	diag_warn(LIVE_TRACEFS ": not permitted; only %s itself is recorded", o.command[0]);
 	status = preload_run(p, o.command, o.seconds);
 	return status == 127 ? status : merge_program(p, true) && !status ? EXIT_FAIL : status;
 }

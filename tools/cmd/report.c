@@ -17,17 +17,17 @@ static uint64_t threads;
 static bool kernel_text, as_json, start_given, written_given;
 
 static const struct option_spec own[] = {
-	{"like", 0, "VERSION", "as trace-cmd 3.4 prints (default), or 3.1: without the flags",
+	{"like", 0, "VERSION", "print as trace-cmd 3.4 (default) or 3.1, which has no flags",
 	 OPTION_STRING, &like, NULL},
 	{"raw-fields", 'R', NULL, "print the fields of each event, not its print fmt", OPTION_FLAG,
 	 &report.raw, NULL},
-	{"no-plugins", 'N', NULL, "print fmts only, not trace-cmd's own forms", OPTION_FLAG,
+	{"no-plugins", 'N', NULL, "use only print fmts, not trace-cmd's plugins", OPTION_FLAG,
 	 &report.no_plugins, NULL},
 	{"full-time", 't', NULL, "times in nanoseconds", OPTION_FLAG, &report.nanoseconds, NULL},
 	{"latency", 'l', NULL, "the short task column and the flags", OPTION_FLAG, &report.latency,
 	 NULL},
-	{"threads", 0, "N", "threads that make text (default: one per CPU, at most 8)",
-	 OPTION_NUMBER, &threads, NULL},
+	{"threads", 0, "N", "number of threads (default: one per CPU, at most 8)", OPTION_NUMBER,
+	 &threads, NULL},
 	{"json", 'j', NULL, "JSON lines: an object per event with its fields", OPTION_FLAG,
 	 &as_json, NULL},
 	{"trace", 0, NULL, "print what the kernel's `trace` file shows", OPTION_FLAG, &kernel_text,

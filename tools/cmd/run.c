@@ -17,13 +17,13 @@ static uint64_t threads, seconds;
 static const char *target;
 
 static const struct option_spec own[] = {
-	{"expression", 'e', "PROGRAM", "the program itself, instead of a file", OPTION_STRING,
-	 &text, NULL},
-	{"threads", 0, "N", "at most so many (default: one per CPU, where order does not matter)",
+	{"expression", 'e', "PROGRAM", "the program, instead of a file", OPTION_STRING, &text,
+	 NULL},
+	{"threads", 0, "N", "at most N threads (default: one per CPU, where order does not matter)",
 	 OPTION_NUMBER, &threads, NULL},
 	{"target", 0, "TARGET", "run it inside a live target, as in fathom record", OPTION_STRING,
 	 &target, NULL},
-	{"seconds", 0, "N", "with --target: so long (default: until SIGINT, or exit())",
+	{"seconds", 0, "N", "with --target: stop after N seconds (default: at SIGINT or exit())",
 	 OPTION_NUMBER, &seconds, NULL},
 	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
 	{0},
@@ -33,9 +33,7 @@ static const struct command_spec spec = {
 	.name = "run",
 	.args = "[PROGRAM.bt|OBJECT.o] [FILE [ARGUMENT...]]",
 	.about = "Run a bpftrace program, or an object of clang -target bpf, over a trace or "
-		 "inside a live target. Time, tasks and "
-		 "CPUs "
-		 "are the trace's or the target's.",
+		 "inside a live target. Time, tasks and CPUs are those of the trace or target.",
 	.more = "examples:\n"
 		"  fathom run -e 'tracepoint:sched:sched_switch { @[args->next_comm] = count(); }' "
 		"trace.dat\n"

@@ -16,9 +16,9 @@
 static bool as_json, as_csv, no_header;
 
 static const struct option_spec own[] = {
-	{"json", 0, NULL, "an object per row, one a line", OPTION_FLAG, &as_json, NULL},
+	{"json", 0, NULL, "one JSON object per row", OPTION_FLAG, &as_json, NULL},
 	{"csv", 0, NULL, "comma-separated values", OPTION_FLAG, &as_csv, NULL},
-	{"no-header", 0, NULL, "no line with the names of the columns", OPTION_FLAG, &no_header,
+	{"no-header", 0, NULL, "do not print the names of the columns", OPTION_FLAG, &no_header,
 	 NULL},
 	{0},
 };
@@ -26,8 +26,8 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "sql",
 	.args = "FILE [QUERY]",
-	.about = "Ask a trace in SQL. Each event type is a table with a column per field; event, "
-		 "span,\n"
+	.about = "Query a trace with SQL. Each event type is a table with a column per field; "
+		 "event, span,\n"
 		 "wakeup, task, cpu, type, function and loss are tables too. Without QUERY, "
 		 "queries are\n"
 		 "read from the standard input.",

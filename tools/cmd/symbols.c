@@ -65,7 +65,7 @@ static int save_kallsyms(struct source *s, const char *dir)
 	if (!err)
 		fprintf(stderr, "%s: %zu symbols\n", name, n);
 	else if (err == -ENODATA)
-		diag_error("%s: it has no symbols; name a file of them with --symbols", s->path);
+		diag_error("%s: has no symbols; name a file of symbols with --symbols", s->path);
 	else
 		output_error(name ? name : dir, err);
 	free(name);
@@ -82,7 +82,7 @@ int cmd_symbols(int argc, char **argv)
 	if (rc != OPTIONS_GO)
 		return rc;
 	if (strcmp(o.args[0], "save")) {
-		diag_error("symbols: it takes `save FILE`; see `fathom help symbols`");
+		diag_error("symbols: takes `save FILE`; see `fathom help symbols`");
 		return EXIT_USAGE;
 	}
 	path = o.args[1];

@@ -246,8 +246,8 @@ static bool open_screen(struct screen *s)
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
 		return true;
 	if (!getenv("TERM") || !load_library()) {
-		diag_error("top: libncursesw.so.6 is not there, or TERM is not set; `| cat` prints "
-			   "lines instead");
+		diag_error("top: libncursesw.so.6 is not installed, or TERM is not set; `| cat` "
+			   "prints lines instead");
 		return false;
 	}
 	out = fdopen(dup(STDOUT_FILENO), "w"); /* stdout itself escapes what steers a terminal */

@@ -54,7 +54,7 @@ static void walk_stream(struct source *s, uint32_t i, struct found *f, struct pr
 		if (e.time < last) {
 			f->back++;
 			source_damage(s, e.offset, 0,
-				      "cpu %u: the time steps back from %" PRIu64 " to %" PRIu64,
+				      "cpu %u: time goes backwards from %" PRIu64 " to %" PRIu64,
 				      e.cpu, last, e.time);
 		}
 		last = e.time;

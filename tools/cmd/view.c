@@ -22,7 +22,7 @@ static bool no_browser;
 
 static const struct option_spec own[] = {
 	{"title", 0, "TEXT", "above the drawing", OPTION_STRING, &title, NULL},
-	{"port", 0, "N", "to listen on; without it, one that is free", OPTION_NUMBER, &port, NULL},
+	{"port", 0, "N", "port to listen on (default: any free one)", OPTION_NUMBER, &port, NULL},
 	{"no-browser", 0, NULL, "only print the address", OPTION_FLAG, &no_browser, NULL},
 	LIVE_OPTIONS,
 	{0},
@@ -72,9 +72,8 @@ static struct server *start(struct asks *a)
 	struct server *s = server_start(a, (uint16_t)port);
 
 	if (!s && errno == ELIBACC)
-		diag_error(
-			"view: libmicrohttpd.so.12 is not there (Debian: libmicrohttpd12); `fathom "
-			"timeline` needs no server");
+		diag_error("view: libmicrohttpd.so.12 is not installed (Debian: libmicrohttpd12); "
+			   "`fathom timeline` needs no server");
 	else if (!s)
 		diag_error("view: cannot listen on 127.0.0.1, port %" PRIu64
 			   ": %s; --port names another",
@@ -223,9 +222,8 @@ int cmd_view(int argc, char **argv)
 		o.choice = SCAN_ALL;
 		o.choice.stop = stop_came;
 		if (o.cpu_list || o.from_text || o.to_text || o.filter_text || o.buffer) {
-			diag_error(
-				"view: --cpu, --from, --to, --filter and --buffer are for a trace; "
-				"of a target --event says what is recorded");
+			diag_error("view: --cpu, --from, --to, --filter and --buffer apply to a "
+				   "trace; for a target, --event selects what is recorded");
 			rc = EXIT_USAGE;
 		} else {
 			rc = view_target(o.args[0], &o);

@@ -29,13 +29,13 @@ static struct option_call choose_worst = {parse_worst};
 static const struct option_spec own[] = {
 	{"task", 0, "TASK", "whose delay: pid, name or name-pid", OPTION_STRING, &choice.task,
 	 NULL},
-	{"at", 0, "TIME", "the time off the CPU at, or last before, TIME", OPTION_STRING, &at,
-	 NULL},
+	{"at", 0, "TIME", "the wait that covers TIME, or the last one before it", OPTION_STRING,
+	 &at, NULL},
 	{"worst", 'w', "KIND",
 	 "the longest wakeup, ready, blocked, syscall, pair, or off (the CPU)", OPTION_CALL,
 	 &choose_worst, NULL},
-	{"least", 0, "PERCENT", "links that take less are one line; 1 if not given", OPTION_PERCENT,
-	 &why.least, NULL},
+	{"least", 0, "PERCENT", "combine links that take less into one line (default: 1)",
+	 OPTION_PERCENT, &why.least, NULL},
 	ANSWER_PAIR,
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
 	{0},
@@ -44,10 +44,9 @@ static const struct option_spec own[] = {
 static const struct command_spec spec = {
 	.name = "why",
 	.args = "FILE",
-	.about = "The chain behind a delay: who ran instead, who woke the task, what that one "
-		 "waited "
-		 "for, and so on\nto the root, with the time of each link. The links add up to the "
-		 "delay.",
+	.about = "The chain behind a delay: which tasks ran instead, which woke it, what those "
+		 "waited for, and so on\n"
+		 "to the root, with the time of each link. The links add up to the delay.",
 	.more = "examples:\n"
 		"  fathom why trace.dat                            the longest wakeup of all\n"
 		"  fathom why trace.dat --task sshd --worst off\n"
@@ -105,7 +104,7 @@ static int print(struct source *s, struct answer *w)
 	chain_free(&chain);
 	if (err != -ENOENT)
 		return err;
-	diag_error("%s: %s%s%s; `fathom latency --by task` lists what there is", s->path,
+	diag_error("%s: %s%s%s; `fathom latency --by task` lists the delays", s->path,
 		   choice.task ? "no delay of a task " : "no delay of this kind",
 		   choice.task ? choice.task : "", choice.task && !at ? " of this kind" : "");
 	return -EINVAL;

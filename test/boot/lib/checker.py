@@ -193,7 +193,7 @@ def check_file(path, touch_pages=None):
     p = subprocess.Popen([FATHOM, "report", "--like", "3.1", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in p.stdout:
         c.feed(line)
-    err = "".join(s for s in p.stderr if "lost while it was recorded" not in s)
+    err = "".join(s for s in p.stderr if "lost during recording" not in s)
     if p.wait() or err:
         c.errors.append(f"fathom report: exit {p.returncode}: {err[:300]}")
     return c.finish()
