@@ -33,7 +33,7 @@ check folded_text_is_cut_alike "$(samples "$work/all.folded" --only main)" "$(sa
 check a_wrong_expression_fails $? 1
 check and_is_named "$(grep -c "'(' is not a regular expression" "$work/err")" 1
 "$fathom" flame "$capture" --only nothing_is_called_so -o - --format folded >"$work/out" 2>"$work/err"
-check nothing_left_is_said "$(grep -c 'no stack is left' "$work/err")" 1
+check nothing_left_is_said "$(grep -c 'no stack matches' "$work/err")" 1
 "$fathom" flame "$capture" --by clock -o - >"$work/out" 2>"$work/err"
 check a_wrong_group_is_usage $? 2
 "$fathom" flame "$capture" --run 7 -o - >"$work/out" 2>"$work/err"

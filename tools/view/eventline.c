@@ -25,7 +25,8 @@ struct eventline *eventline_new(struct source *s)
 	if (!l)
 		return NULL;
 	l->source = s;
-	l->report = (struct report_options){.choice = &all, .no_plugins = true};
+	l->report =
+		(struct report_options){.choice = &all, .no_plugins = true, .first_alias = true};
 	l->text = report_line_new(s, &l->report);
 	l->by_type = calloc(SOURCE_ID_FAST, sizeof(struct row_type *));
 	if (l->text && l->by_type)

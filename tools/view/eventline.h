@@ -13,7 +13,7 @@ struct eventline;
 struct eventline *eventline_new(struct source *s);
 void eventline_free(struct eventline *l);
 
-/* The event's own text, as `report -N` prints it: by its print fmt. Valid until the next call. */
+/* The event's own text, as `report -N` prints it but for aliases: by its print fmt. Valid until the next call. */
 const char *eventline_info(struct eventline *l, const struct event *e, size_t *bytes);
 /* Members of an object: n (if not UINT64_MAX), time, cpu, pid, comm, event, fields, text. */
 void eventline_json(struct eventline *l, const struct event *e, uint64_t number, struct json *j);

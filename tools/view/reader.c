@@ -85,7 +85,7 @@ struct reader *reader_new(struct source *s, const struct report_options *o, bool
 	if (!single)
 		r->scan = scan_open(s, o->choice, &(struct scan_options){.stacks = true});
 	if (!r->stacks || !r->printers || !r->unknown || !r->tasks || (!r->scan && !single) ||
-	    !lookup_init(&r->lookup, s, true) || !unseen_init(&r->unseen, s, o)) {
+	    !lookup_init(&r->lookup, s, !o->first_alias) || !unseen_init(&r->unseen, s, o)) {
 		reader_free(r);
 		return NULL;
 	}

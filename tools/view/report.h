@@ -22,6 +22,7 @@ struct report_options {
 	bool no_plugins;  /* -N: print fmts for all events */
 	bool nanoseconds; /* -t: full time stamps */
 	bool latency;	  /* -l: the flags column */
+	bool first_alias; /* of several names at an address the one that all other views show */
 	/* the kernel's `trace` */
 	const char *tracer; /* NULL: what the source says, or nop */
 	const char *

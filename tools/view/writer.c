@@ -33,7 +33,7 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 	w->usual = s->unit == CLOCK_NS && !o->nanoseconds && !o->latency && !w->buffer_width &&
 		   (o->like_31 || (!o->raw && !has_lazy(s)));
 	w->flags = !o->like_31;
-	if (!lookup_init(&w->lookup, s, true))
+	if (!lookup_init(&w->lookup, s, !o->first_alias))
 		return false;
 	make_letters(w);
 	return true;

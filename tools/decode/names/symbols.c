@@ -21,6 +21,7 @@ struct entry {
 	uint32_t name; /* offset and the flags below */
 };
 
+#define REACH_MAX   (1u << 20) /* how far a symbol reaches whose size is not known */
 #define NAME_MASK   0x1fffffffu
 #define NAME_DATA   0x20000000u /* of a module, and not code: what lies after it is not its */
 #define NAME_MODULE 0x40000000u /* it is followed by its module's */
@@ -437,7 +438,7 @@ bool symbols_find(struct symbols *t, uint64_t addr, enum symbols_alias alias, st
 	fill(t, i, addr, out);
 	if (out->offset && t->e[i].name & NAME_DATA)
 		return false;
-	return !out->size || out->offset < out->size || !t->e[i].size;
+	return out->offset < (t->e[i].size ? t->e[i].size : REACH_MAX);
 }
 
 size_t symbols_count(const struct symbols *t)
