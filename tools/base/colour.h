@@ -13,7 +13,7 @@
 #define COLOUR_NAME "\033[36m" /* of events */
 #define COLOUR_OFF  "\033[0m"
 
-/* Does who reads the descriptor want colours? https://no-color.org */
+/* Does the reader of the descriptor want colours? https://no-color.org */
 static inline bool colour_wanted(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -114,7 +114,7 @@ int file_nameless(void)
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd;
-	/* Not every file system knows files without a name. */
+	/* Not every file system supports nameless files. */
 	if (asprintf(&path, "%s/fathom.XXXXXX", dir) < 0)
 		return -1;
 	fd = mkostemp(path, O_CLOEXEC);

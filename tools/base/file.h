@@ -16,20 +16,20 @@ const void *file_map(const char *path, size_t *bytes);
 /* DIR/NAME, or DIR/NAME.gz. */
 char *file_load_in(const char *dir, const char *name, size_t max, size_t *bytes);
 /*
- * So many bytes of a map were walked, in whatever order: all its pages are let go once a window of bytes has been, so that
+ * `bytes` more of a map were walked, in any order: all its pages are let go once a window of bytes has been, so that
  * a file larger than memory passes through it. They stay in the page cache. *since is 0 at first, and threads may share
  * it. For shared and read-only maps alone: what a private one changed would be lost.
  */
 void file_map_walked(const void *map, size_t map_bytes, size_t bytes, size_t *since);
 /* An empty file without a name, in $TMPDIR or /var/tmp, that is gone once it is closed; -1 with errno set. */
 int file_nameless(void);
-/* All of it, however often it takes. 0 or a negative errno. */
+/* Writes all bytes, with as many calls as it takes. 0 or a negative errno. */
 int file_write(int fd, const void *bytes, size_t n);
-/* To be read; "-" is the standard input. -1 with errno set. */
+/* Opens a file for reading; "-" is the standard input. -1 with errno set. */
 int file_open(const char *path);
-/* Does it give its bytes only once: a pipe? */
+/* Can it be read only once, like a pipe? */
 bool file_is_stream(const char *path);
-/* All that a pipe has yet to give, kept in such a file. */
+/* Copies the rest of a pipe into a nameless file. */
 int file_spool(int pipe);
 /* "a/b" of two parts; to be freed. */
 char *file_join(const char *dir, const char *name);

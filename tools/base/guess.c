@@ -12,7 +12,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
 	return a < c ? a : c;
 }
 
-/* Letters to change, add or leave out to get from one to the other; two that changed places are one change. */
+/* Letters to change, add or remove to get from one word to the other; swapping two neighbours is one change. */
 static unsigned distance(const char *a, size_t an, const char *b, size_t bn)
 {
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];
@@ -32,7 +32,7 @@ static unsigned distance(const char *a, size_t an, const char *b, size_t bn)
 	return d[an][bn];
 }
 
-/* "rpt" has the letters of "report" in their order, and its first. */
+/* "rpt" has letters of "report" in the same order, beginning with the first. */
 static bool abbreviates(const char *a, size_t an, const char *b, size_t bn)
 {
 	size_t i = 0;

@@ -9,7 +9,7 @@
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* How far the name is from the word that was typed, in letters; UINT_MAX: it is not likely to be meant. */
+/* How far the name is from the word that was typed, in letters; UINT_MAX: it is probably not meant. */
 unsigned guess_distance(const char *typed, size_t typed_len, const char *name);
 
 static inline bool guess_similar(const char *typed, size_t typed_len, const char *name)

@@ -27,7 +27,7 @@ static bool grow(struct idmap *m)
 {
 	struct idmap n = {.nr = m->nr, .cap = m->cap ? m->cap * 2 : FIRST};
 
-	/* A large table is walked at random: on huge pages its misses cost half. */
+	/* Lookups in a large table are random: on huge pages their misses cost half. */
 	n.slots = memory_large(n.cap * sizeof(*n.slots));
 	if (!n.slots)
 		return false;
@@ -59,7 +59,7 @@ void **idmap_at(struct idmap *m, uint64_t key)
 	return &s->value;
 }
 
-/* What comes after it moves up, unless it would then stand before its home. */
+/* Later entries move up, unless that would place them before their home slot. */
 void *idmap_remove(struct idmap *m, uint64_t key)
 {
 	size_t mask = m->cap - 1, i = m->cap ? (size_t)(probe(m, key) - m->slots) : 0;

@@ -17,9 +17,9 @@ struct idmap {
 
 /* The value of `key`, or NULL. */
 void *idmap_find(const struct idmap *m, uint64_t key);
-/* Where the value of `key` goes: NULL stands there if it has none yet, and the caller must store one. NULL: no memory. */
+/* Where the value of `key` goes: the slot holds NULL if the key is new, and the caller must fill it. NULL: out of memory. */
 void **idmap_at(struct idmap *m, uint64_t key);
-/* Take the value of `key` out; NULL if it has none. */
+/* Remove the value of `key` and return it; NULL if there is none. */
 void *idmap_remove(struct idmap *m, uint64_t key);
 /* Empty it, and keep its memory. */
 void idmap_clear(struct idmap *m);

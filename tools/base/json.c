@@ -19,7 +19,7 @@ static void line(struct json *j)
 		fputs("  ", j->out);
 }
 
-/* Length of the UTF-8 sequence at s, 0 if it is none. Overlong forms and surrogates are none. */
+/* Length of the UTF-8 sequence at s; 0 if it is not valid, as overlong forms and surrogates are not. */
 static size_t sequence(const unsigned char *s, size_t n)
 {
 	static const struct {

@@ -10,7 +10,7 @@
 
 struct json {
 	FILE *out;
-	bool comma;  /* one is needed before the next value */
+	bool comma;  /* a comma is needed before the next value */
 	bool pretty; /* a line per value */
 	int depth;
 };
@@ -24,7 +24,7 @@ void json_bytes(struct json *j, const char *key, const char *s, size_t n);
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_s64(struct json *j, const char *key, int64_t v);
 void json_bool(struct json *j, const char *key, bool v);
-/* A number with so many digits after the point. */
+/* A number with this many digits after the point. */
 void json_decimal(struct json *j, const char *key, double v, int digits);
 /* As precise as SQLite writes it; null if it is infinite or not a number. */
 void json_double(struct json *j, const char *key, double v);

@@ -9,7 +9,7 @@
 #define MEMORY_HUGE (2u << 20)
 
 /*
- * malloc() for what will be written all over: a page fault costs more than to fill the page, so the system is asked for huge
+ * malloc() for memory that will be filled completely: a page fault costs more than filling the page, so the system is asked for huge
  * pages, wherever at least half of one is used. Given back by free().
  */
 static inline void *memory_large(size_t bytes)

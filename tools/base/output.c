@@ -25,7 +25,7 @@ static char *settled(const char *path)
 }
 
 /*
- * Files that are not whole yet, for a signal to remove. A node stays in the list for ever and is used again, so that the
+ * Incomplete files, which a signal handler removes. A node stays in the list for ever and is used again, so that the
  * handler can walk it at any moment: the name is there before `active` is set, and goes after it is cleared.
  */
 struct part {
@@ -59,7 +59,7 @@ static void on_end(int sig)
 	raise(sig);
 }
 
-/* Only where nobody else takes the signal, or ignores it (nohup). */
+/* Only where the signal has no other handler and is not ignored (nohup). */
 static void catch_signals(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -98,7 +98,7 @@ static void forget_part(struct output *o)
 	o->listed = NULL;
 }
 
-/* PATH.RANDOM.part: a name that nobody can take beforehand. */
+/* PATH.RANDOM.part: an unpredictable name. */
 static char *part_name(const char *path)
 {
 	uint64_t dice = 0;
@@ -109,7 +109,7 @@ static char *part_name(const char *path)
 	return asprintf(&name, "%s.%016" PRIx64 ".part", path, dice) < 0 ? NULL : name;
 }
 
-/* A file without a name in the folder of `path`: nothing is left of it if the program is killed. Named through /proc. */
+/* A file without a name in the folder of `path`: it vanishes if the program is killed. Named through /proc. */
 static int open_nameless(const char *path, mode_t mode)
 {
 	const char *slash = strrchr(path, '/');
@@ -149,7 +149,7 @@ static int open_file(struct output *o)
 	bool there = !stat(o->path, &st);
 	int fd = -1;
 
-	/* What is no ordinary file is not replaced but written to. */
+	/* Anything but an ordinary file is written to, not replaced. */
 	if (!S_ISREG(st.st_mode))
 		o->fresh = false;
 	if (there && o->fresh) {
@@ -214,18 +214,18 @@ static int give_name(int fd, const char *name)
 	return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* The part takes the file's place, unless one came up in the meantime that was not to be replaced. */
+/* The part takes the file's place, unless a file that must not be replaced has appeared meanwhile. */
 static int settle(struct output *o, int fd)
 {
 	int err = o->nameless ? give_name(fd, o->path) : 0;
 
 	if (o->nameless && (!err || o->fresh || err != -EEXIST))
 		return err;
-	/* Only a rename replaces, and it needs a name to come from: for a moment the file has one. */
+	/* Only rename() replaces a file, and it needs a source name: the part has one for a moment. */
 	if (o->nameless && (err = give_name(fd, o->part)))
 		return err;
 	err = renameat2(AT_FDCWD, o->part, AT_FDCWD, o->path, o->fresh ? RENAME_NOREPLACE : 0);
-	if (err && o->fresh && errno == EINVAL) /* a file system that cannot promise it */
+	if (err && o->fresh && errno == EINVAL) /* a file system without that guarantee */
 		err = rename(o->part, o->path);
 	err = err ? -errno : 0;
 	if (err)
@@ -245,7 +245,7 @@ int output_place(struct output *o)
 	return err;
 }
 
-/* stdio forgets why an earlier write failed: one byte more, of a file that is lost anyway, tells. */
+/* stdio forgets why an earlier write failed: writing one more byte to the file, which is lost anyway, shows the reason. */
 static int why_not(FILE *f)
 {
 	clearerr(f);

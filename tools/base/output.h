@@ -7,15 +7,15 @@
 #include <stdio.h>
 
 /*
- * What is written stands under another name in the same folder until it is whole: who looks finds the old file or the
- * new one, never half of one, and a file may be written over itself while it is read. Written in place are "-" (stdout),
- * what is no ordinary file (a pipe, /dev/null), and a file in a folder where no other can be made.
+ * Output is written under another name in the same folder until it is complete: a reader finds the old file or the new
+ * one, never half of one, and a file may be overwritten while it is read. Written in place are "-" (stdout), anything that
+ * is not an ordinary file (a pipe, /dev/null), and a file in a folder where no other can be created.
  */
 struct output {
 	FILE *f;
 	char *path, *part; /* part: NULL if written in place */
 	bool fresh;
-	struct part *listed; /* among those that a signal removes */
+	struct part *listed; /* a signal removes it */
 	bool nameless;	     /* the part has no name yet: a program that is killed leaves nothing */
 };
 
@@ -23,11 +23,11 @@ struct output {
 int output_open(struct output *o, const char *path, bool fresh);
 /* Give it its name now, as it is: what is written from here on is written in place. 0 or a negative errno. */
 int output_place(struct output *o);
-/* `err` is what the writer came to: the file is kept if that is 0 and all was written. That, or a negative errno. */
+/* `err` is the writer's result: the file is kept if it is 0 and everything was written. Returns it, or a negative errno. */
 int output_close(struct output *o, int err);
-/* Tells a person what went wrong with `path`; nothing of 0 and of a reader that went away. Returns err. */
+/* Reports what went wrong with `path`; says nothing for 0 and for a reader that went away. Returns err. */
 int output_error(const char *path, int err);
-/* Is it the file that is read? Says so: a command does not replace its input. */
+/* Is it the file being read? Reports that, as a command does not replace its input. */
 bool output_is_input(const char *path, const char *in);
 
 /*

@@ -22,7 +22,7 @@ static int failed(void)
 	return err;
 }
 
-/* Write the tail to the file, which is made if there is none. */
+/* Write the tail to the file, creating the file if needed. */
 static int store(struct spool *s)
 {
 	uint64_t n = s->bytes - s->stored, done = 0;

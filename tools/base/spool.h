@@ -9,7 +9,7 @@
 
 /* {0} is an empty one. */
 struct spool {
-	uint8_t *tail;	 /* what is not in the file yet */
+	uint8_t *tail;	 /* bytes that are not in the file yet */
 	uint64_t bytes;	 /* of all */
 	uint64_t stored; /* in the file; the tail lies after them */
 	size_t cap;	 /* of the tail */
@@ -22,12 +22,12 @@ struct spool {
 /* Up to half a megabyte. Where the bytes lie, a multiple of 8, is stored in *at. 0 or a negative errno: no memory, no room on the
  * disk. */
 int spool_append(struct spool *s, const void *bytes, size_t n, uint64_t *at);
-/* Read, or write over, bytes that one call appended, or a part of them. 0 or a negative errno. */
+/* Read or overwrite bytes that one call appended, or a part of them. 0 or a negative errno. */
 int spool_read(const struct spool *s, uint64_t at, void *to, size_t n);
 int spool_patch(struct spool *s, uint64_t at, const void *bytes, size_t n);
 /* No more changes: all bytes lie at s->map. 0 or a negative errno. */
 int spool_finish(struct spool *s);
-/* So many bytes of the map are read, by any thread: lets go of what lies in a file from time to time, as file_map_walked(). */
+/* A thread read this many bytes of the map: releases what lies in a file from time to time, as file_map_walked(). */
 void spool_walk(struct spool *s, size_t n);
 void spool_free(struct spool *s);
 

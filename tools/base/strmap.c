@@ -30,7 +30,7 @@ static void put(uint64_t *slot, uint32_t nr_slots, uint64_t h, uint32_t number)
 	slot[at] = (h & 0xffffffff00000000ull) | (number + 1);
 }
 
-/* At most half of the slots are taken. */
+/* At most half of the slots are in use. */
 static bool grow(struct strmap *m)
 {
 	uint32_t n = m->nr_slots ? m->nr_slots * 2 : FIRST;

@@ -11,10 +11,10 @@ struct word {
 	uint32_t n;
 };
 
-/* Values are the caller's, in a vector of its own by the same numbers. {0} is an empty one. */
+/* The caller keeps the values, in its own vector with the same numbers. {0} is an empty one. */
 struct strmap {
 	bool copies; /* set before the first word: keep a copy of each, with a NUL after it; else the caller's must stay */
-	uint32_t pad; /* of a shorter copy so many bytes can be read */
+	uint32_t pad; /* this many bytes of a shorter copy can be read */
 	struct word *word;
 	uint32_t nr;
 	uint64_t *slot; /* open addressing: upper half of the hash, number + 1; 0: free */
@@ -23,9 +23,9 @@ struct strmap {
 
 #define STRMAP_NONE UINT32_MAX
 
-/* The number of a word; STRMAP_NONE: it is not there. */
+/* The number of a word; STRMAP_NONE: it is not in the map. */
 uint32_t strmap_find(const struct strmap *m, const char *p, uint32_t n);
-/* The same, but a new one is added; STRMAP_NONE: out of memory. */
+/* The same, but adds a new word; STRMAP_NONE: out of memory. */
 uint32_t strmap_add(struct strmap *m, const char *p, uint32_t n);
 void strmap_free(struct strmap *m);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c -- text of a trace on its way to a terminal: nothing in it may steer the terminal. */
+/* terminal.c -- text of a trace on its way to a terminal: nothing in it may control the terminal. */
 #include "base/terminal.h"
 #include "base/colour.h"
 #include "base/file.h"
@@ -27,7 +27,7 @@ static size_t own_colour(const char *p, size_t n)
 	return 0;
 }
 
-/* Bytes of the character of more than one byte that begins here, or 0: it is none, or it steers (U+0080 to U+009F). */
+/* Length of the multi-byte character that begins here, or 0: it is invalid, or a control character (U+0080 to U+009F). */
 static size_t wide(const uint8_t *p, size_t n)
 {
 	size_t len = p[0] >= 0xf0 && p[0] < 0xf5   ? 4
@@ -40,13 +40,13 @@ static size_t wide(const uint8_t *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	/* Forms that are longer than they need to be. */
+	/* Overlong forms. */
 	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90))
 		return 0;
 	return len;
 }
 
-/* Bytes at `p` that may pass as they are, or 0. */
+/* How many bytes at `p` may pass unchanged, or 0. */
 static size_t harmless(const char *p, size_t n)
 {
 	uint8_t c = (uint8_t)*p;
@@ -81,7 +81,7 @@ size_t terminal_escape(char *to, const char *from, size_t n)
 	return (size_t)(at - to);
 }
 
-/* A character or a colour must not be cut in two: so many bytes of the n make a piece. */
+/* A character or a colour must not be cut in two: how many of the n bytes make a piece. */
 static size_t piece(const char *p, size_t n)
 {
 	size_t len = n < PIECE ? n : PIECE;

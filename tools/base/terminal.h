@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.h -- text of a trace on its way to a terminal: nothing in it may steer the terminal. */
+/* terminal.h -- text of a trace on its way to a terminal: nothing in it may control the terminal. */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H
 
@@ -16,10 +16,10 @@ void terminal_guard(void);
 /* file_write(), escaped if the descriptor is a terminal. */
 int terminal_write(int fd, const void *bytes, size_t n);
 
-#define TERMINAL_GROWTH 4 /* a byte becomes at most so many */
+#define TERMINAL_GROWTH 4 /* a byte becomes at most this many */
 
 /*
- * Escapes `n` bytes into `to`, which has TERMINAL_GROWTH times as many; the number written. Control characters but newline and
+ * Escapes `n` bytes into `to`, which has room for TERMINAL_GROWTH times as many; returns the number written. Control characters but newline and
  * tab, and bytes that are not UTF-8, become \xNN. The sequences of colour.h stay: they are the program's own, and harmless
  * if they are not.
  */

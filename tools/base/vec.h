@@ -11,7 +11,7 @@
 
 /*
  * A vector is a pointer and a count, NULL and 0 at first, and freed with free(). Both macros make room for element number
- * `n`, and are false when there is no memory: the vector is then as it was.
+ * `n`, and are false if there is no memory: the vector is then unchanged.
  *
  *	VEC_MORE(v, n)       for one that only grows, element by element: its room is the next power of two, so that no
  *	                     capacity has to be kept.

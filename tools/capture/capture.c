@@ -115,7 +115,7 @@ void capture_read_stats(const char *text, struct wire_stats *to)
 
 /* ---- what is in the recording ---- */
 
-/* Every block of every stream, each stream with a scan of its own that is passed to `each`. */
+/* Walk every block of every stream; each stream has its own scan, which is passed to `each`. */
 static int scan_all(struct source *s, struct pid_counts *pids,
 		    void (*each)(void *arg, uint32_t cpu, const struct tally *scan), void *arg)
 {

@@ -10,7 +10,7 @@
 
 #define CAPTURE_CPUS_MAX 4096u
 
-/* Bytes that grow; `failed` once memory ran out, then nothing is added. */
+/* Bytes that grow; `failed` is set once memory has run out, and nothing more is added. */
 struct bytes {
 	uint8_t *data;
 	size_t len, size;
@@ -29,16 +29,16 @@ struct capture_format {
 /* Of one CPU. */
 struct capture_cpu {
 	struct wire_stats stats;
-	char *stats_text; /* per_cpu/cpuN/stats as the target says it; NULL: made from `stats` */
+	char *stats_text; /* the target's per_cpu/cpuN/stats; NULL: made from `stats` */
 	bool counted;	  /* `stats` are the target's */
 	/* stats.read and stats.cleared when the recording began */
 	uint64_t read_before, cleared_before;
-	uint64_t taken;	      /* events that another reader of the target got */
-	uint64_t cleared;     /* events that the target threw away unread ... */
+	uint64_t taken;	      /* events that another reader took from the target */
+	uint64_t cleared;     /* events that the target discarded unread ... */
 	bool cleared_unknown; /* ... and how many is not known */
 	/* in the file: capture_count() */
 	uint64_t events, missed;
-	bool missed_unknown; /* events are missing, and nobody knows how many */
+	bool missed_unknown; /* an unknown number of events is missing */
 };
 
 struct capture {
@@ -48,10 +48,10 @@ struct capture {
 	/* its name in trace_clock; "": `local`, or ticks if ns_mult says how to convert them */
 	char clock[32];
 	char release[320];
-	/* How the target's pages look. */
+	/* The layout of the target's pages. */
 	bool big;
 	uint32_t long_bytes, page_bytes;
-	struct bytes header_page; /* the text that says so; empty: this library's */
+	struct bytes header_page; /* the header_page text; empty: this library's layout */
 	struct capture_format *formats;
 	size_t nr_formats;
 	struct bytes kallsyms, printks, cmdlines;
@@ -60,13 +60,13 @@ struct capture {
 	char ended[160];     /* how the recording ended */
 };
 
-/* Little endian, 8-byte longs and pages of 4 KiB unless somebody says otherwise. */
+/* Defaults: little endian, 8-byte longs, pages of 4 KiB. */
 void capture_init(struct capture *c);
 void capture_free(struct capture *c);
-/* Before anything is said of a CPU. 0 or -ENOMEM. */
+/* Call it before anything else about CPUs. 0 or -ENOMEM. */
 int capture_set_cpus(struct capture *c, uint32_t nr_cpus);
 int capture_format(struct capture *c, const char *system, const char *text, size_t bytes);
-/* The text of kallsyms from the symbols of a kernel's ELF file. */
+/* Makes the text of kallsyms from the symbols of a kernel's ELF file. */
 int capture_kallsyms(struct capture *c, const char *elf);
 
 /* The number in the line of a text that begins with `name`; 0: there is none. The text may be NULL. */
@@ -74,9 +74,9 @@ uint64_t capture_number(const char *text, const char *name);
 /* The counters in the text of per_cpu/cpuN/stats, which may be NULL. */
 void capture_read_stats(const char *text, struct wire_stats *to);
 
-/* Of a recording, while it is written or when it is done: count what is in it, per CPU. 0 or a negative errno. */
+/* Count what is in a recording, finished or not, per CPU. 0 or a negative errno. */
 int capture_count(struct capture *c, const char *file);
-/* The pids in it, each once; to be freed. NULL: it cannot be read. */
+/* The pids in it, without repeats; to be freed. NULL: it cannot be read. */
 int32_t *capture_pids(const char *file, size_t *nr);
 
 #endif

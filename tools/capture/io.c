@@ -16,7 +16,7 @@ int64_t io_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Without SIGPIPE: that a target is gone is an error, not a reader of our output who has seen enough. */
+/* Without SIGPIPE: a lost target is an error, unlike a reader that closes our output. */
 static ssize_t put_some(int fd, const void *from, size_t n)
 {
 	ssize_t put = send(fd, from, n, MSG_NOSIGNAL);

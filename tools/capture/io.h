@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 int64_t io_now_ms(void); /* monotonic */
-/* All of it, also to an fd that does not block; false if it closed, or took nothing for `patience_ms`. */
+/* Writes everything, even to a non-blocking fd; false if it was closed or accepted nothing for `patience_ms`. */
 bool io_write_all(int fd, const void *from, size_t n, int64_t patience_ms);
 
 #endif

@@ -18,15 +18,14 @@
 
 #define START_TRIES 7
 #define START_MS    700
-#define QUIET_MS    30 /* a line that says nothing for so long has sent what it had */
+#define QUIET_MS    30 /* a line that is silent for this long has sent everything */
 #define PATIENCE_MS \
-	400 /* a target that was asked and says nothing for so long is asked again; then twice that ... */
+	400 /* a target that does not answer for this long is asked again; then after twice that ... */
 #define PATIENCE_MAX_MS 3000
 #define WRITE_MS	10000
-#define WINDOW \
-	65536u /* bytes of the target's stream that are kept before the ones that are lacking */
-#define PIECE_FIRST 512u
-#define GOOD_FRAMES 64u /* so many in a row, and pieces grow */
+#define WINDOW		65536u /* bytes of the target's stream that are kept before the missing ones */
+#define PIECE_FIRST	512u
+#define GOOD_FRAMES	64u /* after this many in a row, pieces grow */
 
 struct line {
 	int fd, pipe, text_fd;
@@ -39,8 +38,7 @@ struct line {
 	uint8_t out[65536]; /* what the client sent; its first message is under way if out_len */
 	uint32_t out_have, out_len, out_at, out_done;
 
-	uint32_t next,
-		end; /* of the target's stream: the first byte that is lacking; the end that is known */
+	uint32_t next, end; /* of the target's stream: the first missing byte; the known end */
 	uint8_t window[WINDOW], has[WINDOW]; /* by offset from next */
 	uint32_t head_have, left;	     /* of the message that is being delivered */
 	uint8_t head[4];
@@ -49,7 +47,7 @@ struct line {
 	int64_t heard_ms, asked_ms;
 	int64_t round_ms,
 		sent_ms; /* how long an answer takes; when the message went out, 0: more than once */
-	unsigned int silent; /* times asked in vain */
+	unsigned int silent; /* unanswered requests */
 };
 
 static bool put(struct line *l, const void *data, size_t bytes)
@@ -67,7 +65,7 @@ static bool put_frame(struct line *l, uint8_t type, uint32_t number, uint32_t ar
 	return put(l, frame, fathom_frame_seal(frame, type, number, arg, bytes));
 }
 
-/* What the line lacks from `from` on is asked for again; `want` 0: only that all before it is here. */
+/* Ask again for what is missing from `from` on; `want` 0: only acknowledge everything before it. */
 static bool put_ask(struct line *l, uint32_t from, uint32_t want)
 {
 	uint8_t ask[WIRE_LINE_ASK];
@@ -77,7 +75,7 @@ static bool put_ask(struct line *l, uint32_t from, uint32_t want)
 	return put_frame(l, WIRE_FRAME_ACK, l->out_at + l->out_len, from, ask, sizeof(ask));
 }
 
-/* The message that is under way, from the byte that the target lacks. */
+/* Send the current message from the first byte that the target lacks. */
 static bool put_message(struct line *l)
 {
 	for (uint32_t at = l->out_done; at < l->out_len;) {
@@ -108,7 +106,7 @@ static bool send_next(struct line *l)
 	return true;
 }
 
-/* The target lacks what begins at `from` of ours. */
+/* The target lacks our bytes from `from` on. */
 static void target_has(struct line *l, uint32_t from)
 {
 	uint32_t done = from - l->out_at;
@@ -127,7 +125,7 @@ static void target_has(struct line *l, uint32_t from)
 	l->out_len = l->out_done = 0;
 }
 
-/* Count the messages in what is delivered. */
+/* Count the messages in the delivered bytes. */
 static void count_answers(struct line *l, const uint8_t *data, uint32_t bytes)
 {
 	while (bytes) {
@@ -154,7 +152,7 @@ static void count_answers(struct line *l, const uint8_t *data, uint32_t bytes)
 	}
 }
 
-/* All that is here without a gap goes to the client. */
+/* Deliver everything up to the first gap to the client. */
 static bool deliver(struct line *l)
 {
 	uint32_t n = 0;
@@ -170,7 +168,7 @@ static bool deliver(struct line *l)
 	memmove(l->window, l->window + n, WINDOW - n);
 	memmove(l->has, l->has + n, WINDOW - n);
 	memset(l->has + WINDOW - n, 0, n);
-	/* The target keeps what it sent until it knows that it arrived. */
+	/* The target keeps what it sent until it is acknowledged. */
 	return l->next != l->end || l->left || l->head_have || put_ask(l, l->next, 0);
 }
 
@@ -178,7 +176,7 @@ static bool take_stream(struct line *l, const struct wire_frame *f)
 {
 	uint32_t at = f->number - l->next, skip = 0;
 
-	if (at >= WINDOW) /* it begins before what is lacking */
+	if (at >= WINDOW) /* it begins before the missing bytes */
 		skip = l->next - f->number;
 	if (skip >= f->bytes || (!skip && at + f->bytes > WINDOW))
 		return true;
@@ -264,7 +262,7 @@ static void note_damage(struct line *l)
 		l->piece /= 2;
 }
 
-/* The line is quiet: every gap in what it said is asked for. */
+/* The line is quiet: ask for every gap. */
 static bool ask_gaps(struct line *l)
 {
 	for (uint32_t at = 0; at < l->end - l->next;) {
@@ -289,7 +287,7 @@ static int64_t patience(const struct line *l)
 	return ms < PATIENCE_MAX_MS ? ms : PATIENCE_MAX_MS;
 }
 
-/* What the clock says is to do. */
+/* Do what is due by the clock. */
 static bool keep_time(struct line *l)
 {
 	int64_t now = io_now_ms(), last = l->heard_ms > l->asked_ms ? l->heard_ms : l->asked_ms;
@@ -352,7 +350,7 @@ static void take_text(void *arg, const void *data, size_t bytes)
 		l->text_fd = -1;
 }
 
-/* Until the target answers that the streams begin. */
+/* Wait until the target confirms the start of the streams. */
 static bool start(struct line *l)
 {
 	uint8_t ask[WIRE_LINE_ASK] = {0};

@@ -87,7 +87,7 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 			if (answer->number == l->number &&
 			    answer->type == (type | WIRE_FRAME_ANSWER))
 				return (int32_t)answer->arg < 0 ? (int32_t)answer->arg : 0;
-			got = 0; /* an answer to something asked before */
+			got = 0; /* an answer to an earlier request */
 		}
 		if (got < 0)
 			return got;

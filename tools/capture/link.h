@@ -8,7 +8,7 @@
 struct link {
 	int fd;
 	uint32_t number;
-	uint64_t resent; /* requests that had to be asked again */
+	uint64_t resent; /* requests that had to be repeated */
 	struct wire_receiver in;
 	uint8_t frame[WIRE_FRAME_MAX]; /* what `in` has received */
 	uint8_t buf[4096];	       /* read from the line, taken up to `at` */
@@ -17,8 +17,8 @@ struct link {
 	int other_fd;
 	void (*other)(void *arg);
 	void *other_arg;
-	int64_t end_ms; /* nothing is waited for longer than this; 0: no limit */
-	bool hurry;	/* signals were heard: those that came do not stop it any more */
+	int64_t end_ms; /* no wait goes past this time; 0: no limit */
+	bool hurry;	/* signals were handled: they no longer stop a call */
 };
 
 /*
@@ -30,10 +30,10 @@ int link_ask(struct link *l, uint8_t type, uint32_t arg, const void *payload, ui
 
 int link_hello(struct link *l, struct capture *c, uint32_t *nr_events);
 int link_formats(struct link *l, struct capture *c, uint32_t nr_events);
-/* The next page of each CPU that has one: how many came, or a negative errno value. *full: one was, so there may be more. */
+/* Fetch the next page of each CPU that has one: the number of pages, or a negative errno value. *full: one was full, so there may be more. */
 int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus, bool *full);
 int link_stats(struct link *l, struct capture *c);
-/* Of the tasks that the recording has events of. */
+/* The names of the tasks that occur in the recording. */
 int link_names(struct link *l, struct capture *c, const struct recording *r);
 int link_printks(struct link *l, struct capture *c);
 

@@ -26,7 +26,7 @@ static void install_interrupt(void)
 	sigaction(SIGUSR1, &sa, NULL);
 }
 
-/* Ends the loop when the target is gone, so that the mount does not stay behind without one. */
+/* Ends the loop when the target is gone, so that no mount without a target is left. */
 struct watch {
 	struct p9 *c;
 	struct fuse *fuse;
@@ -35,7 +35,7 @@ struct watch {
 };
 
 #define WATCH_US      200000
-#define WATCH_LAST_US 5000000 /* the longest that a waiting thread may take to notice it */
+#define WATCH_LAST_US 5000000 /* the longest time a waiting thread takes to notice */
 
 static void *watch_target(void *arg)
 {
@@ -118,7 +118,7 @@ int mount_serve(struct p9 *c, const char *dir, const struct mount_options *o)
 			   "use it",
 			   dir);
 	} else {
-		/* The process that reads our messages would wait for the end of a daemon. */
+		/* A process that reads our messages would otherwise wait for the daemon to end. */
 		if (!o->foreground && !freopen("/dev/null", "w", stderr))
 			diag_warn("%s: stderr stays open", dir);
 		ret = run_loop(fuse, c, dir) ? -1 : 0;

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <time.h>
 
-#define CLOSE_SECONDS 5	 /* for that word, on a machine that has other things to do */
-#define LOOK_MS	      50 /* whether the caller was interrupted meanwhile */
+#define CLOSE_SECONDS 5	 /* for that notice, on a busy machine */
+#define LOOK_MS	      50 /* check for an interrupted caller this often */
 
 static struct {
 	pthread_mutex_t lock;
@@ -66,7 +66,7 @@ bool mount_refused_again(int ret, struct mount_patience *p, bool (*stop)(void))
 {
 	bool again;
 
-	/* The smaller size of a buffer whose `trace` is open is ENOMEM. */
+	/* Shrinking a buffer whose `trace` is open gives ENOMEM. */
 	if (ret != -EBUSY && ret != -ENOMEM)
 		return false;
 	pthread_mutex_lock(&closes.lock);

@@ -10,16 +10,17 @@
  * between the target has the file open, and refuses what an open file forbids, though for its caller it is closed.
  */
 
-/* Of one open file: a close() was reported and nothing came since. Begins as zero. */
+/* One per open file: a close() was reported, and nothing has come since. Starts as zero. */
 struct mount_close {
 	bool leaving;
 };
 
-void mount_close_told(struct mount_close *f);  /* by FLUSH: perhaps the last */
-void mount_close_taken(struct mount_close *f); /* it was not: somebody reads or writes */
-void mount_close_done(struct mount_close *f);  /* by RELEASE: it was */
+void mount_close_told(struct mount_close *f); /* from FLUSH: perhaps the last close */
+void mount_close_taken(
+	struct mount_close *f);		      /* it was not the last: the file is read or written */
+void mount_close_done(struct mount_close *f); /* from RELEASE: it was the last */
 
-/* Of one request, which is sent again while mount_refused_again() says so. */
+/* One per request, which is sent again while mount_refused_again() is true. */
 struct mount_patience {
 	unsigned done; /* last closes, when the request was sent */
 	unsigned waited_ms;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "base/diag.h"
 
-/* Clients take the first tracefs of /proc/mounts: take them all away, the last one first. */
+/* Clients take the first tracefs of /proc/mounts: unmount them all, the last one first. */
 static int hide_tracefs(void)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");
@@ -56,7 +56,7 @@ static int enter_namespace(void)
 	return more;
 }
 
-/* A file of this machine is the one at `from` now. One that is not there need not be hidden. */
+/* Replace a file of this machine by the one at `from`. A missing one need not be hidden. */
 static void cover(const char *from, const char *at)
 {
 	if (access(at, F_OK) || access(from, F_OK))
@@ -109,7 +109,7 @@ static void disguise(const char *dir)
 	char cpus[32];
 
 	snprintf(cpus, sizeof(cpus), "0-%u\n", nr - 1);
-	if (nr) /* else it keeps the host's: a target that lists no CPUs has none to tell */
+	if (nr) /* else keep the host's: this target lists no CPUs */
 		cover_with_text(cpus, "/sys/devices/system/cpu/possible");
 	cover_with_text("1\n", "/proc/sys/kernel/ftrace_enabled");
 	cover_with_file(dir, "kallsyms", "/proc/kallsyms");
@@ -144,7 +144,7 @@ static char **without_splice(char *const *command)
 	return NULL;
 }
 
-/* The command gets the terminal's signals; this waits for it. */
+/* The command gets the terminal's signals; this process waits for it. */
 static int run(char *const *command)
 {
 	char **own = without_splice(command);

@@ -86,7 +86,7 @@ pid_t mount_start(const char *dir, const struct mount_options *o)
 	return -1;
 }
 
-/* The helper may unmount what is the user's own. */
+/* The helper may unmount the user's own mounts. */
 static int end_by_helper(const char *dir)
 {
 	char *const argv[] = {"fusermount3", "-u", "-z", (char *)dir, NULL};
@@ -103,7 +103,7 @@ static int end_by_helper(const char *dir)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EPERM;
 }
 
-/* If it is in use, waiting readers are thrown out: MNT_FORCE ends FUSE's connection. */
+/* If it is in use, MNT_FORCE ends FUSE's connection, which wakes waiting readers. */
 int mount_end(const char *dir)
 {
 	if (what_is_at(dir) != OURS)
@@ -114,7 +114,7 @@ int mount_end(const char *dir)
 		if (err)
 			return err;
 	}
-	/* The server takes away what it put below. */
+	/* The server unmounts what it mounted below. */
 	for (int ms = 0; ms < END_MS && what_is_at(dir) == BELOW; ms += 20)
 		poll(NULL, 0, 20);
 	return 0;

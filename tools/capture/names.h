@@ -5,7 +5,7 @@
 
 #include "capture/capture.h"
 
-/* What the scheduler's events of a recording say, as lines of saved_cmdlines. */
+/* Task names from the scheduler's events of a recording, as lines of saved_cmdlines. */
 void capture_names(struct capture *c, const char *file);
 
 #endif

@@ -38,12 +38,12 @@ struct record_options {
 	bool only_command;	       /* only the tasks of the command */
 	bool stacks;
 	unsigned smp, memory_mib;
-	/* QEMU: give up after; a target: record so long, 0: until the command ends or SIGINT */
+	/* QEMU: give up after; a target: record this long, 0: until the command ends or SIGINT */
 	unsigned seconds;
 	bool json, help;
 	bool by_serial; /* QEMU: the trace line is the second serial port */
 	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
-	struct record_live *live; /* somebody watches; NULL: nobody */
+	struct record_live *live; /* the recording is watched live; NULL: it is not */
 };
 
 /*
@@ -57,8 +57,8 @@ struct record_live {
 	uint32_t nr_cpus;
 	uint32_t cuts; /* how often the target went away */
 	bool away;     /* it is away */
-	bool over;     /* nothing comes any more */
-	char file[32]; /* what can be opened */
+	bool over;     /* no more data will come */
+	char file[32]; /* the file to open */
 };
 
 /*
@@ -71,7 +71,7 @@ int record_run(const struct record_options *o, struct capture *c, int *status);
 struct tree;
 int record_describe(const char *target, struct tree *t, struct capture *c);
 
-/* Its ways. Each fills *c, begins the recording as soon as it can, and says in c->ended how it ended. 0 or -1. */
+/* The ways to record. Each fills *c, begins the recording as soon as it can, and says in c->ended how it ended. 0 or -1. */
 int record_qemu(const struct record_options *o, struct capture *c, struct recording *r);
 int record_tree(const struct record_options *o, struct capture *c, struct recording *r,
 		int *status);

@@ -17,7 +17,7 @@ struct recovery {
 	struct image image, kernel;
 	struct wire_beacon b;
 	uint64_t at;  /* where the beacon lies, physical */
-	uint64_t bad; /* pages that made no sense and were skipped */
+	uint64_t bad; /* damaged pages that were skipped */
 	struct capture *c;
 	struct recording *out;
 };
@@ -29,7 +29,7 @@ struct head {
 	/* the reader's: the page that is its own, with what it has not handed out; the one that it has read in part */
 	uint32_t page, from, end, left, part_at;
 	uint64_t time, lost, part_mark, part_time;
-	uint64_t next; /* the number of the record that comes next if none is missed */
+	uint64_t next; /* the number of the next record, if none is missed */
 };
 
 /* What a target's address refers to: in the block by the beacon's own place, else in the kernel's image. */
@@ -65,7 +65,7 @@ static bool meta_is_good(const struct wire_beacon *b)
 	       b->meta_discards + 2 <= b->meta_bytes;
 }
 
-/* A beacon of the other byte order, as this machine would have it. */
+/* Converts a beacon of the other byte order to this machine's. */
 static void beacon_swap(struct wire_beacon *b)
 {
 	uint32_t *u32[] = {&b->bytes,	   &b->crc,	&b->nr_cpus,
@@ -126,7 +126,7 @@ static int find_beacon(struct recovery *r)
 	return -1;
 }
 
-/* A number of the target. */
+/* A number in the target's byte order. */
 static uint64_t word(const struct recovery *r, const uint8_t *p, uint32_t bytes)
 {
 	switch (bytes) {
@@ -136,7 +136,7 @@ static uint64_t word(const struct recovery *r, const uint8_t *p, uint32_t bytes)
 	}
 }
 
-/* One of the type `long`: positions, slots, counters and addresses. */
+/* A number of type `long`: positions, slots, counters and addresses. */
 static uint64_t longword(const struct recovery *r, const uint8_t *p)
 {
 	return word(r, p, r->c->long_bytes);

@@ -47,7 +47,7 @@ static void read_console(void *arg)
 		s->l.other = NULL;
 }
 
-/* The last lines of the console, for a person who wants to know why. */
+/* Print the last lines of the console, which may show the cause. */
 static int fail(struct session *s, const char *what)
 {
 	char why[80];
@@ -68,7 +68,7 @@ static int fail(struct session *s, const char *what)
 	return -1;
 }
 
-/* A call on the trace line came to `err`: a signal is not a failure, and the file's own errors are reported at the end. */
+/* A call on the trace line returned `err`: a signal is not a failure, and the file's own errors are reported at the end. */
 static int line_failed(struct session *s, int err)
 {
 	if (err == -EINTR && stop_signal())
@@ -120,7 +120,7 @@ static int wait_prompt(struct session *s, size_t from, bool pull)
 
 		if (came < 0)
 			return line_failed(s, came);
-		if (!full) /* to take pages as they begin would make the trace one of taking pages */
+		if (!full) /* taking pages that have just begun would fill the trace with the reading itself */
 			poll(pfd, 2, BETWEEN_PAGES_MS);
 		qemu_console(&s->q);
 	}
@@ -180,7 +180,7 @@ static int take_memory(struct session *s)
 	return err;
 }
 
-/* The rest of the rings, once nothing is written any more. */
+/* Read the rest of the rings, once nothing more is written. */
 static int drain(struct session *s)
 {
 	bool full;
@@ -210,7 +210,7 @@ static int finish(struct session *s)
 	return err ? err : rest;
 }
 
-/* Asked to end: take what there is, but do not wait long for it. */
+/* Asked to end: take what is there, without waiting long for it. */
 static int interrupted(struct session *s)
 {
 	snprintf(s->c->ended, sizeof(s->c->ended), "interrupted by SIG%s",
@@ -232,7 +232,7 @@ static void tell_line(const struct session *s)
 			  (unsigned long long)s->l.in.skipped, (unsigned long long)s->l.resent);
 }
 
-/* The shell is there: ask what the kernel has, and switch its events on. */
+/* The shell is ready: ask for the kernel's events and enable them. */
 static int start(struct session *s)
 {
 	uint32_t nr_events;

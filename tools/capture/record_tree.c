@@ -19,15 +19,14 @@
 #include <unistd.h>
 
 #define TEXT_MAX    (64u << 20) /* of one file of the tree */
-#define PATIENCE_MS 30000	/* a target that is silent so long is gone */
+#define PATIENCE_MS 30000	/* a target that is silent this long is gone */
 #define FLUSH_MS \
 	5000 /* ... when the recording was asked to end: what it had begun to send is lost otherwise */
 #define FINISH_MS  5000
 #define SUSPECT_MS 1000 /* ... and it left the last call unanswered */
 #define RESTORE_MS 10000
-#define WATCHED_MS \
-	2000	     /* who watched and has seen enough waits so long for the rest of the pages */
-#define AGAIN_MS 300 /* between two tries to reach a target that went away */
+#define WATCHED_MS 2000 /* after a live view ends, wait this long for the rest of the pages */
+#define AGAIN_MS   300	/* between two tries to reach a target that went away */
 
 struct session {
 	const struct record_options *o;
@@ -127,7 +126,7 @@ static void take_text(struct session *s, const char *path, struct bytes *to)
 	free(text);
 }
 
-/* How its pages look. A target that does not say has this library's, of 4 KiB. */
+/* The layout of its pages. A target that does not describe it has this library's, of 4 KiB. */
 static int take_page_form(struct session *s)
 {
 	struct bytes *b = &s->c->header_page;
@@ -245,7 +244,7 @@ static int claim(struct session *s)
 
 /* ---- the command ---- */
 
-/* It waits until it is let go: tracing is on by then. `go` is closed by the parent. */
+/* The child waits until it is released, when tracing is on. The parent closes `go`. */
 static void run_command(const struct record_options *o, int go, int report)
 {
 	char c;
@@ -265,7 +264,7 @@ static void run_command(const struct record_options *o, int go, int report)
 	_exit(127);
 }
 
-/* The command, ready to go: writing to *go or closing it lets it. What comes out of *report is why it could not. */
+/* Fork the command; writing to *go or closing it starts it. *report then says why it could not run. */
 static int prepare_command(struct session *s, int *go, int *report)
 {
 	int go_pipe[2], report_pipe[2];
@@ -284,7 +283,7 @@ static int prepare_command(struct session *s, int *go, int *report)
 	return s->pull.child < 0 ? complain(s, s->o->command[0], -errno) : 0;
 }
 
-/* Let it go. A command that cannot be run is an error. */
+/* Start it. A command that cannot be run is an error. */
 static int start_command(struct session *s, int go, int report)
 {
 	int err = 0;
@@ -301,7 +300,7 @@ static int start_command(struct session *s, int go, int report)
 	return -1;
 }
 
-/* The recording ended before it. */
+/* The recording ended before the command. */
 static void end_command(struct pull *p)
 {
 	if (p->child <= 0 || p->child_ended)
@@ -374,7 +373,7 @@ static void take_stats(struct session *s)
 	}
 }
 
-/* What was read before is not of this recording. */
+/* Note what was read and cleared before this recording. */
 static void note_read_before(struct session *s)
 {
 	for (uint32_t cpu = 0; cpu < s->c->nr_cpus && !stop_signal(); cpu++) {
@@ -386,7 +385,7 @@ static void note_read_before(struct session *s)
 	}
 }
 
-/* The rest of the pages, and what only the target knows. */
+/* Read the rest of the pages, and what only the target knows. */
 static void finish(struct session *s)
 {
 	char path[512];
@@ -422,7 +421,7 @@ static void finish(struct session *s)
 
 /* ---- a line that is cut ---- */
 
-/* One try. The target must be as it was left: one that was started anew is another trace. 0, -EAGAIN, or -1. */
+/* One try. The target must be as it was left: a restarted one is another trace. 0, -EAGAIN, or -1. */
 static int try_again(struct session *s)
 {
 	char unsaid[256], path[512], *on;
@@ -450,7 +449,7 @@ static int try_again(struct session *s)
 	return err;
 }
 
-/* The target went away while somebody watches: wait until it is there again. Its rings keep what they can meanwhile, and count the rest. */
+/* The target went away during a live view: wait until it returns. Its rings keep what they can meanwhile, and count the rest. */
 static int wait_for_target(struct session *s)
 {
 	struct record_live *l = s->o->live;
@@ -521,7 +520,7 @@ static int record(struct session *s)
 	return err;
 }
 
-/* Of a command as the shell has it. */
+/* A command's status, as a shell has it. */
 static int shell_status(const struct pull *p)
 {
 	if (!p->child_ended)
@@ -555,7 +554,7 @@ int record_tree(const struct record_options *o, struct capture *c, struct record
 		err = record(&s);
 	if (err && !c->ended[0])
 		say_not_begun(c);
-	/* What is put back is asked for even after a signal, but not of a target that does not answer. */
+	/* Settings are restored even after a signal, unless the target does not answer. */
 	tree_stop_when(s.steer.t, stop_at_once);
 	tree_patience(s.steer.t, err ? SUSPECT_MS : RESTORE_MS, FLUSH_MS);
 	pull_close(&s.pull);

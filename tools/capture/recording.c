@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define HEAD	      sizeof(struct wire_recording_head)
-/* The room for the end: names and a word, the counters of each CPU, the pages that did not fit any more. */
+/* The room for the end: names, a message, the counters of each CPU, and the pages that no longer fitted. */
 #define RESERVE_BASE  32768u
 #define RESERVE_CPU   512u
 #define RESERVE_PAGES RECORDING_SPLICE_PAGES
@@ -120,7 +120,7 @@ static struct wire_recording_head head(const struct recording *r, uint32_t kind,
 	return h;
 }
 
-/* What is there of a record that did not fit goes again: the file ends after a whole one. */
+/* Remove the part of a record that did not fit: the file ends after a complete one. */
 static int gave_up(struct recording *r, int err)
 {
 	r->err = err;
@@ -128,7 +128,7 @@ static int gave_up(struct recording *r, int err)
 	return err;
 }
 
-/* A head and what belongs to it, in one call if the system takes it. */
+/* Write a head and its data, in one call if the system allows. */
 static int put(struct recording *r, const struct wire_recording_head *h, const void *data,
 	       size_t bytes)
 {
@@ -200,7 +200,7 @@ int recording_page(struct recording *r, uint32_t cpu, const void *page, size_t b
 	return err;
 }
 
-/* The file took `done` bytes of what was in the pipe, and no more: all of them together are kept for the reserve. */
+/* The file took `done` bytes of what was in the pipe, and no more: all bytes are kept for the reserve. */
 static int unsaved_pipe(struct recording *r, uint32_t cpu, int pipe, size_t bytes, size_t done,
 			int err)
 {
@@ -401,7 +401,7 @@ int recording_end(struct recording *r, const struct capture *c)
 	return r->err;
 }
 
-/* The recording as a trace.dat in its own place. */
+/* Replace the recording by a trace.dat. */
 static int settle(struct recording *r)
 {
 	struct scan_choice all = SCAN_ALL;

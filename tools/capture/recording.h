@@ -7,7 +7,7 @@
 #include "capture/capture.h"
 
 /*
- *   recording_open    the output can be written; nothing is seen of it yet
+ *   recording_open    the output can be written, but is not visible yet
  *   recording_begin   the head is written, and the file has its name: from here on it can be opened (wire/recording.h)
  *   recording_pages   as often as there are any; memory does not grow
  *   recording_end     what is known only now: counters, names, and how it ended
@@ -23,31 +23,31 @@ struct recording {
 	struct output out; /* while it is recorded */
 	int fd;		   /* -1: not open */
 	bool begun, is_file;
-	bool is_kept; /* else nothing is left of it */
+	bool is_kept; /* else it is removed at the end */
 	bool big;
 	uint32_t page_bytes;
 	uint64_t at;	  /* where the next record goes */
 	uint64_t reserve; /* where the room for the end lies */
 	uint32_t reserve_bytes;
 	uint64_t nr_pages;
-	int err; /* the first that went wrong with the file */
-	/* The record of pages that did not fit any more: it goes into the room for the end. */
+	int err; /* the first error of the file */
+	/* The record of pages that no longer fitted: it goes into the room for the end. */
 	struct bytes unsaved;
 };
 
-/* `path` NULL: it is only looked at while it is recorded. */
+/* `path` NULL: it is only viewed while it is recorded. */
 int recording_open(struct recording *r, const char *path);
 int recording_begin(struct recording *r, const struct capture *c);
 /* Whole pages of one CPU. */
 int recording_pages(struct recording *r, uint32_t cpu, const void *pages, size_t bytes);
 /* One page, of which `bytes` are given: a target cuts a page after its data. */
 int recording_page(struct recording *r, uint32_t cpu, const void *page, size_t bytes);
-/* The same out of a pipe that holds them. */
+/* The same from a pipe that holds them. */
 int recording_splice(struct recording *r, uint32_t cpu, int pipe, size_t bytes);
 int recording_end(struct recording *r, const struct capture *c);
-/* What it can be opened by while it is recorded. */
+/* The name by which it can be opened while it is recorded. */
 const char *recording_file(const struct recording *r, char buf[32]);
-/* Reports what went wrong; of a recording that did not begin nothing is left. 0 if the file holds everything, in whatever form. */
+/* Reports what went wrong; a recording that did not begin leaves nothing. 0 if the file holds everything, in whatever form. */
 int recording_close(struct recording *r);
 
 #endif

@@ -14,7 +14,7 @@ static const char *pattern_of(const char *name)
 	return strcmp(name, "*") && strcmp(name, "all") ? name : "*:*";
 }
 
-/* The name of the event that a format file is of. */
+/* The name of the event that a format file describes. */
 static void name_of(const struct capture_format *f, char *to, size_t bytes)
 {
 	const char *name = strncmp(f->text, "name: ", 6) ? "" : f->text + 6;
@@ -22,7 +22,7 @@ static void name_of(const struct capture_format *f, char *to, size_t bytes)
 	snprintf(to, bytes, "%.*s", (int)strcspn(name, "\n"), name);
 }
 
-/* Does what -e named mean this event: "system:event", or either of them alone, with wildcards? */
+/* Does the argument of -e match this event: "system:event", or either of them alone, with wildcards? */
 static bool means(const char *pattern, const char *system, const char *event)
 {
 	const char *colon = strpbrk(pattern, ":/");
@@ -34,7 +34,7 @@ static bool means(const char *pattern, const char *system, const char *event)
 	return !fnmatch(first, system, 0) && !fnmatch(colon + 1, event, 0);
 }
 
-/* One event, or a whole system ("": all of it): its filter, its trigger, and on it goes, or off. */
+/* One event, or a whole system ("": all of it): set its filter and trigger, and switch it on or off. */
 static int set_one(struct steer *s, const struct record_event *e, const char *system,
 		   const char *event)
 {
@@ -81,7 +81,7 @@ static int set_event(struct steer *s, const struct record_event *e, const struct
 	return found ? 0 : -1;
 }
 
-/* Only the events that were named. None: all, unless it is a tracer that was asked for. */
+/* Only the events that were named. If none was named: all, unless a tracer was asked for. */
 static int set_events(struct steer *s, const struct record_options *o, const struct capture *c)
 {
 	if (steer_list(s, "set_event", NULL, 0))
@@ -152,7 +152,7 @@ int setup_pids(struct steer *s, const struct record_options *o, pid_t child)
 		       : 0;
 }
 
-/* The tracer comes last, and its options once it is there: some are of the tracer alone. */
+/* The tracer comes last, and its options after it: some exist only with the tracer. */
 int setup_target(struct steer *s, const struct record_options *o, const struct capture *c)
 {
 	if ((o->clock && steer_set(s, "trace_clock", o->clock)) ||

@@ -8,7 +8,7 @@
 
 /* With tracing off. The capture has the target's formats. 0, or -1 with a message. */
 int setup_target(struct steer *s, const struct record_options *o, const struct capture *c);
-/* Only these tasks: those of o->pids, and `child` if it is not 0. */
+/* Trace only the tasks of o->pids, and `child` if it is not 0. */
 int setup_pids(struct steer *s, const struct record_options *o, pid_t child);
 
 #endif

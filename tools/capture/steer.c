@@ -11,7 +11,7 @@
 #define TEXT_MAX      (16u << 20)
 #define PATH_MAX_TREE 512
 
-/* A file as it was. Lists are put back line by line, values as the word that the file takes. */
+/* The saved contents of a file. Lists are restored line by line, values as the word that the file accepts. */
 struct steer_undo {
 	struct steer_undo *next;
 	char *path, *text;
@@ -62,14 +62,14 @@ int steer_make_instance(struct steer *s, const char *name)
 	return s->made ? 0 : -1;
 }
 
-/* The word to write so that a file says again what it says in `text`. In place. */
+/* Turns the text of a file into the word to write to restore it. In place. */
 static void as_written(const char *path, char *text)
 {
 	const char *file = basename(path);
 	char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
 
 	text[strcspn(text, "\n")] = '\0';
-	if (!strcmp(file, "trace_clock") && close) { /* the chosen one of all */
+	if (!strcmp(file, "trace_clock") && close) { /* the selected word */
 		*close = '\0';
 		memmove(text, open + 1, strlen(open));
 	} else if (!strcmp(file, "buffer_size_kb")) { /* "7 (expanded: 1408)" */
@@ -79,7 +79,7 @@ static void as_written(const char *path, char *text)
 	}
 }
 
-/* Once for each file: only the first text is what was before. */
+/* Once for each file: only the first text is the original one. */
 static int remember(struct steer *s, const char *path, bool list)
 {
 	struct steer_undo *u;

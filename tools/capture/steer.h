@@ -13,27 +13,27 @@ struct steer {
 	struct steer_undo *undo;
 };
 
-/* Paths are those of the top; files that every instance has are the instance's. All say what went wrong. 0 or -1. */
+/* Paths are those of the top; files that every instance has are the instance's. All report errors. 0 or -1. */
 
-/* An instance of the recorder's own. A fresh one has nothing switched on, so nothing of it is put back. */
+/* An instance of the recorder's own. A new one has nothing switched on, so nothing needs to be restored. */
 int steer_make_instance(struct steer *s, const char *name);
-/* Work in an instance, which is made if it is not there. */
+/* Work in an instance, which is created if needed. */
 int steer_use_instance(struct steer *s, const char *name);
 /* DIR/PATH of the instance, for files that are only read; `buf` has 512 bytes. */
 const char *steer_path(const struct steer *s, const char *path, char *buf);
 
 /* A file that holds one value. */
 int steer_set(struct steer *s, const char *path, const char *value);
-/* A file that holds a list: from now on these alone. */
+/* Replace the contents of a file that holds a list. */
 int steer_list(struct steer *s, const char *path, const char *const *values, unsigned nr);
 /* Add to a list that steer_list() has set. `wrong` is what -EINVAL means. */
 int steer_add(struct steer *s, const char *path, const char *value, const char *wrong);
-/* A trigger of an event; it is removed again. */
+/* Set a trigger of an event; it is removed at the end. */
 int steer_trigger(struct steer *s, const char *path, const char *trigger);
 bool steer_has(const struct steer *s, const char *path);
-/* Put everything back, the last change first. */
+/* Restore everything, the last change first. */
 void steer_restore(struct steer *s);
-/* Only forget what was: the target is gone. */
+/* Forget the changes: the target is gone. */
 void steer_forget(struct steer *s);
 
 #endif

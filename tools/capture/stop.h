@@ -12,15 +12,15 @@
 void stop_watch(void);
 /* The signal that came, 0: none. */
 int stop_signal(void);
-/* The same as a predicate, for what is called while something waits. */
+/* The same as a predicate, for callbacks of waiting calls. */
 bool stop_came(void);
-/* Did more than one come? Then nothing is waited for any more. */
+/* Did more than one come? Then no call waits any longer. */
 bool stop_at_once(void);
 /* Did a child end, or stop, since the last call? */
 bool stop_child(void);
 /* To be polled: can be read when any of the signals came. */
 int stop_fd(void);
-/* Take what made it readable. */
+/* Clear it after reading. */
 void stop_take(void);
 
 #endif

@@ -24,7 +24,7 @@ static int by_address(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* ARM and RISC-V mark where code and data begin: $x, $d.12, $xrv64i2p1. These are no names. */
+/* ARM and RISC-V mark where code and data begin: $x, $d.12, $xrv64i2p1. These are not names of functions. */
 static bool is_mapping(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("xadt", name[1]) &&

@@ -19,8 +19,8 @@
 #include "capture/stop.h"
 
 /*
- * A signal ends it: a host that is not there is silent for minutes, a process that is stopped and whose queue is full for
- * ever. connect() tells what became of the first call.
+ * A signal ends the wait: a missing host may be silent for minutes, a stopped process with a full queue for ever. Calling
+ * connect() again reports what became of the first call.
  */
 static int connect_or_stop(int fd, const struct sockaddr *at, socklen_t len)
 {
@@ -100,7 +100,7 @@ static speed_t baud_of(long rate)
 	return B0;
 }
 
-/* `DEVICE` or `DEVICE:BAUD`; names of devices may have colons of their own. The device's part of it, and the speed. */
+/* `DEVICE` or `DEVICE:BAUD`; names of devices may contain colons. Returns the device's part and the speed. */
 static char *serial_parts(const char *target, speed_t *speed)
 {
 	const char *colon = strrchr(target, ':');
@@ -112,7 +112,7 @@ static char *serial_parts(const char *target, speed_t *speed)
 	return strndup(target, (size_t)(colon - target));
 }
 
-/* A second client would take half of the answers. The last one may be just about to end. */
+/* A second client would take half of the answers. The previous one may be just about to end. */
 static bool serial_lock(int fd)
 {
 	for (int ms = 0; ms < 2000; ms += 50) {
@@ -123,7 +123,7 @@ static bool serial_lock(int fd)
 	return false;
 }
 
-/* Raw, at the speed, and ours alone. -1 with a message. */
+/* Make the line raw, set its speed, and lock it. -1 with a message. */
 static int serial_setup(int fd, const char *target, speed_t speed)
 {
 	struct termios t;
@@ -171,7 +171,7 @@ static int open_serial(const char *target)
 	return fd;
 }
 
-/* In /tmp anybody may have made the directory: only the process's own user is believed. */
+/* In /tmp anybody may have made the directory: only the process's own user is trusted. */
 static bool is_users(int fd, uid_t uid)
 {
 	struct ucred who;
@@ -180,7 +180,7 @@ static bool is_users(int fd, uid_t uid)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == uid;
 }
 
-/* The socket of a process: where the user port puts it. */
+/* The socket of a process, where the user port creates it. */
 static int connect_pid(const char *target)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR");
@@ -228,7 +228,7 @@ struct p9 *p9_connect(const char *target)
 
 	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11) {
 		fd = connect_pid(target);
-		return fd < 0 ? NULL : p9_attach(fd, target); /* it has no frames */
+		return fd < 0 ? NULL : p9_attach(fd, target); /* the target does not use frames */
 	}
 	if (!strncmp(target, "unix:", 5))
 		fd = connect_socket(target, target + 5, connect_unix);

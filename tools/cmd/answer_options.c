@@ -13,7 +13,7 @@
 static struct model_pair pairs[PAIRS_MAX];
 static size_t nr_pairs;
 
-/* begin=end, or begin=end:key; the events may be system:name, which only the trace can tell from name:key. */
+/* begin=end, or begin=end:key; the events may be system:name, which only the trace can distinguish from name:key. */
 static bool add_pair(const char *text)
 {
 	char *end = strchr(text, '=');

@@ -73,7 +73,7 @@ static bool number(const char *text, double least, double most, double *out)
 	return !errno && end != text && !*end && *out >= least && *out <= most;
 }
 
-/* What the table cannot check. */
+/* Check what the table cannot. */
 static int settle(const struct options *o)
 {
 	double v;

@@ -9,7 +9,7 @@
 struct flame_drawing {
 	struct stack_options *stacks; /* settled */
 	const char *file;
-	const char *compared; /* the older trace, that `file` is compared with; NULL: none */
+	const char *compared; /* the older trace to compare `file` with; NULL: none */
 	const char *output;
 	const struct form *form; /* of stacks */
 	const struct flame_style

@@ -144,7 +144,7 @@ static const struct form *common_form(const char *name)
 	return NULL;
 }
 
-/* Those that every trace has, then those of the formats which are not among them. False at the end. */
+/* The forms of every trace, then those that only some formats have. False at the end. */
 static bool form_at(size_t i, struct form *out)
 {
 	const struct source_form *f;

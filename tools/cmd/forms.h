@@ -20,8 +20,8 @@ enum form_needs {
 };
 
 enum {
-	FORM_ONLY_FILE = 1, /* it cannot go to the standard output */
-	FORM_DRAWING = 2,   /* it shows only what is wide enough to be seen */
+	FORM_ONLY_FILE = 1, /* it needs a file, not the standard output */
+	FORM_DRAWING = 2,   /* it omits frames that are too narrow to be seen */
 	FORM_TEXT_TOO = 4,  /* also of a trace that is the text of a latency tracer */
 };
 
@@ -47,7 +47,7 @@ struct form {
 
 /* False: there is none. */
 bool form_find(const char *name, struct form *out);
-/* The names of those with such needs: "svg, html or folded"; valid until the next call. */
+/* The names of the forms with such needs: "svg, html or folded"; valid until the next call. */
 const char *form_names(enum form_needs needs);
 /* A line for each, as help shows them; to be freed. */
 char *form_help(void);

@@ -41,7 +41,7 @@ static int print_entry(void *arg, const char *name, const struct p9_stat *st)
 	return 0;
 }
 
-/* Subdirectories are collected first: the listing's answer is not open during the next one. */
+/* Subdirectories are collected first, so that only one listing is open at a time. */
 static int collect_dir(void *arg, const char *name, const struct p9_stat *st)
 {
 	return st->is_dir ? tree_names_add(arg, name) : 0;

@@ -43,7 +43,7 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-/* 1234567 ns as a person reads it: 1.235 ms. */
+/* 1234567 ns for people: 1.235 ms. */
 static void put_amount(uint64_t v, const char *unit)
 {
 	if (strcmp(unit, "ns")) /* samples, or ticks of unknown length */
@@ -77,7 +77,7 @@ static void put_node(const struct flame *f, const char *unit, uint32_t at, size_
 	       (int)(2 * depth), "", (int)n->bytes, n->text);
 }
 
-/* The next of a walk from `root` down; `down` may be refused. 0 at the end. */
+/* The next node of a walk from `root`, which descends only if `down` is set. 0 at the end. */
 static uint32_t next(const struct flame *f, uint32_t at, uint32_t root, bool down, size_t *depth)
 {
 	if (down && f->node[at].child) {
@@ -91,7 +91,7 @@ static uint32_t next(const struct flame *f, uint32_t at, uint32_t root, bool dow
 	return at == root ? 0 : f->node[at].sibling;
 }
 
-/* Functions that --min leaves out. */
+/* Functions that --min skips. */
 static uint64_t small;
 
 static void put_tree(const struct flame *f, const char *unit, uint32_t root)
@@ -150,7 +150,7 @@ static int put_graph(const struct flame *f, const struct stacks *s)
 	return found ? EXIT_OK : EXIT_FAIL;
 }
 
-/* What the figures do not hold. */
+/* Report what the figures lack. */
 static void tell_missing(const struct stacks *s)
 {
 	char text[512];

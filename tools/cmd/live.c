@@ -136,7 +136,7 @@ struct follow *live_follow(struct live *l)
 	return err ? NULL : f;
 }
 
-/* The last calls of a target may take some seconds, or never be answered: a second signal ends the program as it is. */
+/* The target may answer the last calls late or never: a second signal ends the program at once. */
 static void join(struct live *l)
 {
 	for (bool said = false;; said = true) {

@@ -18,7 +18,7 @@ struct live {
 	int err;
 };
 
-/* The options of a recording that is watched, in a command's own list. */
+/* The options of a live recording, for a command's own list. */
 extern struct record_options live_asked;
 extern struct option_call live_add_event;
 #define LIVE_OPTIONS                                                                              \
@@ -48,11 +48,11 @@ const char *live_this_linux(void);
 bool live_is_target(const char *name);
 /* Start to record. 0, or -1 with a message. From here on signals end the recording: stop_signal(). */
 int live_start(struct live *l, const char *target);
-/* Wait until there is something to follow, or the recording failed, or a signal comes. NULL: nothing is there, with a message. */
+/* Wait until there is something to follow, the recording fails, or a signal comes. NULL: there is nothing, with a message. */
 struct follow *live_follow(struct live *l);
-/* Wait so long, or until a signal comes. False: a signal came. */
+/* Wait this long, or until a signal comes. False: a signal came. */
 bool live_wait(int ms);
-/* End the recording, what it switched on is switched off. 0, or -1: it failed, with a message. A second signal ends the program. */
+/* End the recording and switch off what it switched on. 0, or -1: it failed, with a message. A second signal ends the program. */
 int live_stop(struct live *l);
 
 #endif

@@ -62,7 +62,7 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
-/* What was printed must have arrived: a full disk is an error, a reader that went away (head) is not. */
+/* Everything printed must have arrived: a full disk is an error, a reader that went away (head) is not. */
 static int finish(int rc)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -73,7 +73,7 @@ static int finish(int rc)
 	return EXIT_FAIL;
 }
 
-/* Traces are mapped: one that is cut short by another program while it is read ends here, with a word. */
+/* Traces are mapped: if another program truncates one while it is read, we end here with a message. */
 static void file_shrank(int sig)
 {
 	static const char text[] = "fathom: a file became shorter while it was read\n";

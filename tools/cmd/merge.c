@@ -95,7 +95,7 @@ static int relation(struct join_clock *c)
 	return EXIT_OK;
 }
 
-/* A trace that counts ticks cannot be laid beside another without their rate. */
+/* A trace that counts ticks cannot be merged unless their rate is known. */
 static bool has_clock(const struct source *s, uint64_t hz, const char *option)
 {
 	if (s->unit == CLOCK_NS || hz)

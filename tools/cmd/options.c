@@ -138,7 +138,7 @@ static int usage_error(const struct command_spec *spec, const char *what, const 
 	return EXIT_USAGE;
 }
 
-/* Several filters are one, of which one part is enough. */
+/* Several filters are one: an event must match any of its parts. */
 static int join(char **to, const char *value)
 {
 	char *both;
@@ -150,7 +150,7 @@ static int join(char **to, const char *value)
 	return OPTIONS_GO;
 }
 
-/* A command that reads one trace reads the trace.dat of the folder if none is named, as trace-cmd does. */
+/* A command that reads one trace reads the trace.dat in the current folder if no file is named, as trace-cmd does. */
 static int no_argument(const struct command_spec *spec, struct options *o)
 {
 	int rc;
@@ -203,7 +203,7 @@ static void suggest(const struct option_spec *t, const char *name, size_t n)
 			fprintf(stderr, "        did you mean --%s?\n", t->name);
 }
 
-/* A misspelt one is answered with those it may have meant. */
+/* A misspelt option is answered with similar ones. */
 static int unknown_option(const struct command_spec *spec, const struct option_spec *shared,
 			  const char *a, size_t n)
 {
@@ -216,7 +216,7 @@ static int unknown_option(const struct command_spec *spec, const struct option_s
 	return rc;
 }
 
-/* One argument that begins with a dash; *i moves over its value. */
+/* One argument that begins with a dash; *i moves past its value. */
 static int one_option(const struct command_spec *spec, const struct option_spec *shared, int argc,
 		      char **argv, int *i)
 {
@@ -302,7 +302,7 @@ static bool filter_is_wrong(struct options *o)
 	return true;
 }
 
-/* What can be said of the values without the trace. */
+/* Check what can be checked without the trace. */
 static int check_values(const struct command_spec *spec, struct options *o)
 {
 	if (!cpus_are_wrong(o) && !time_is_wrong(o->from_text, false) &&
@@ -395,7 +395,7 @@ static const struct format *next_format(void *arg)
 	return f;
 }
 
-/* Names in the filter that nothing in the trace has are most often misspelt. */
+/* Names in the filter that do not occur in the trace are probably misspelt. */
 static void doubt_filter(const struct options *o, struct source *s)
 {
 	struct all_formats all = {.source = s};

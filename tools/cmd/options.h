@@ -30,7 +30,7 @@
 enum option_kind {
 	OPTION_FLAG,	 /* bool: set to true */
 	OPTION_STRING,	 /* const char * */
-	OPTION_JOINED,	 /* char *: a string; given again, both with "; " between; owned */
+	OPTION_JOINED,	 /* char *: a string; if repeated, the values are joined with "; "; owned */
 	OPTION_NUMBER,	 /* uint64_t; decimal, or hex with 0x */
 	OPTION_PERCENT,	 /* double: not negative */
 	OPTION_CHOICE,	 /* struct option_choice: one of some words */
@@ -57,7 +57,7 @@ struct option_spec {
 	bool *given; /* may be NULL */
 };
 
-/* What a command takes beside its own: nothing; what a source can be given; that, and which events of it. */
+/* Which shared options a command takes: none; those of a source; those, and the choice of events. */
 enum option_set {
 	OPTIONS_NONE,
 	OPTIONS_SOURCE,
@@ -71,9 +71,9 @@ struct command_spec {
 	const char *more;    /* printed after the options: examples; may be NULL */
 	char *(*list)(void); /* printed before `more`, and freed; may be NULL */
 	const struct option_spec *own;
-	enum option_set shared; /* an own one goes before a shared one of the same name */
+	enum option_set shared; /* a command's own option hides a shared one of the same name */
 	int min_args, max_args;
-	bool runs_command; /* what begins with the first word after the options is a command: options.command */
+	bool runs_command;   /* the words after the options are a command: options.command */
 	bool to_may_be_word; /* --to WORD is not a wrong time: the command understands it */
 };
 
@@ -83,7 +83,7 @@ struct options {
 	char **command; /* of a spec with runs_command, ended by NULL; NULL: none */
 	/* Shared by commands that read a trace. */
 	const char *cpu_list, *from_text, *to_text, *buffer;
-	char *filter_text; /* as the two below to be freed by options_close() */
+	char *filter_text; /* freed by options_close(), as are the next two */
 	struct filter *filter;
 	uint64_t *cpus;
 	struct source_options source;
@@ -93,17 +93,17 @@ struct options {
 
 #define OPTIONS_GO (-1)
 
-/* OPTIONS_GO, or the exit code to return: after --help, or when the line is wrong (said on stderr). */
+/* OPTIONS_GO, or the exit code to return: after --help, or when the command line is wrong (reported on stderr). */
 int options_parse(const struct command_spec *spec, int argc, char **argv, struct options *o);
 /* Open the trace named by args[0] and settle what needs it: CPUs, times, buffer. NULL with the message printed. */
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, struct source *s);
-/* Does the line name symbols, tasks or formats that are not the trace's own? What is kept beside the trace does not fit then. */
+/* Does the line name symbols, tasks or formats that are not the trace's own? The files kept beside the trace do not apply then. */
 bool options_name_source(const struct options *o);
-/* The trace was read: a line if parts of it are damaged, and one if it says that it lost events or calls. */
+/* After reading the trace: warn if parts are damaged, or if it says that it lost events or calls. */
 void options_tell_missing(const struct source *s);
-/* True, with a word, if the trace is the text of a latency tracer: there are no events to ask about. */
+/* True, with a message, if the trace is the text of a latency tracer, which has no events. */
 bool options_only_text(const struct source *s);
 /* Frees what options_parse() made. */
 void options_close(struct options *o);
@@ -119,7 +119,7 @@ struct progress {
 void progress_start(struct progress *p, const char *what, uint64_t total);
 /* Cheap: looks at the clock only now and then. One thread. */
 void progress_at(struct progress *p, uint64_t done);
-/* The same as a callback, `arg` being the progress, of work that finds out its total by itself. */
+/* The same as a callback, `arg` being the progress, for work that determines its total itself. */
 void progress_show(void *arg, uint64_t done, uint64_t total);
 /* The same for a scan, which says what it does: `progress` of struct scan_options. Start it with "". */
 void progress_scan(void *arg, const char *what, uint64_t done, uint64_t total);

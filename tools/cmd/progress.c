@@ -41,7 +41,7 @@ void progress_at(struct progress *p, uint64_t done)
 	for (uint64_t i = 0; i < WIDTH; i++)
 		bar[i] = i < filled ? '#' : '.';
 	bar[WIDTH] = 0;
-	/* To the descriptor: stderr itself escapes what steers a terminal. */
+	/* Write to the descriptor: stderr itself escapes control characters. */
 	dprintf(STDERR_FILENO, "\r%s [%s] %3d %%", p->what, bar,
 		done >= p->total ? 100 : (int)(done * 100 / p->total));
 }

@@ -156,7 +156,7 @@ static void no_such_type(const struct source *s, const char *name)
 		}
 }
 
-/* What the options together ask for makes no sense. */
+/* Options that contradict each other. */
 static bool is_wrong(const struct options *o)
 {
 	const char *why = NULL;

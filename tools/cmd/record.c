@@ -187,7 +187,7 @@ static bool in_range(const char *name, uint64_t value, uint64_t max)
 	return false;
 }
 
-/* One of the ways, and only options that it has. */
+/* Exactly one way to record, and only options that apply to it. */
 static bool sensible(void)
 {
 	bool qemu_only = o.nr_run || o.append || o.console || via;
@@ -221,7 +221,7 @@ static bool is_demo(const char *name)
 	return !strncmp(name, "demo", 4) && (!name[4] || name[4] == '-') && !strchr(name, '/');
 }
 
-/* `demo` and `demo-ARCH` lie beside this program: build/fathom, build/demo/L6/kernel.elf. */
+/* `demo` and `demo-ARCH` are found beside this program: build/fathom, build/demo/L6/kernel.elf. */
 static const char *demo_kernel(const char *name)
 {
 	static char path[PATH_MAX + 64];
@@ -290,7 +290,7 @@ static void print_summary(const struct capture *c)
 
 /* ---- the command, traced from inside ---- */
 
-/* Only beside this Linux, whose clock the library has too, and unless the user says what the library does. */
+/* Only beside this Linux, whose clock the library has too, and unless the user configures the library. */
 static bool wants_program(void)
 {
 	if (!o.command || o.target || no_program || getenv("FATHOM_TRACE"))
@@ -319,7 +319,7 @@ static int merge_program(const struct preload *p, bool alone)
 	return err && (err != -ENOENT || alone) ? -1 : 0;
 }
 
-/* Who may not use this Linux's tracing still gets what the command records of itself. */
+/* A user who may not trace this Linux still gets what the command records itself. */
 static int record_alone(const struct preload *p)
 {
 	int status;

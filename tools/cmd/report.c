@@ -72,7 +72,7 @@ static int print(struct source *s)
 	if (kernel_text)
 		return report_kernel(s, &report);
 	progress_start(&bar, "printing", 1);
-	/* On a terminal the text itself shows how far it is. */
+	/* On a terminal the text itself shows the progress. */
 	report.progress = isatty(STDOUT_FILENO) ? NULL : progress_show;
 	report.progress_arg = &bar;
 	err = report_trace_cmd(s, &report);

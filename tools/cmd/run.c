@@ -45,7 +45,7 @@ static const struct command_spec spec = {
 	.max_args = 8,
 };
 
-/* The program's text: of -e, or of the file that is the first argument, which is then taken away. */
+/* The program's text: from -e, or from the file named by the first argument, which is then removed. */
 static int program_text(struct options *o, struct program_options *p, char **owned)
 {
 	size_t bytes;

@@ -26,7 +26,7 @@ static char *load(void *arg, const char *path, int *err)
 	return tree_load(((struct session *)arg)->tree, path, TEXT_MAX, NULL, err);
 }
 
-/* Without bytes: as `> PATH` does. Otherwise what is there stays: it is added to, or is a command. */
+/* Without bytes: as `> PATH` does. Otherwise the contents stay: the bytes are appended, or are a command. */
 static int store(void *arg, const char *path, const void *data, size_t bytes)
 {
 	struct tree *t = ((struct session *)arg)->tree;
@@ -73,7 +73,7 @@ static bool wait_for(void *arg, int64_t ms)
 	return stop_signal() != 0;
 }
 
-/* What the target has, as an empty trace: the compiler asks it as it asks any other. */
+/* The target's events as an empty trace, which the compiler queries like any other. */
 static struct source *describe(const char *target, struct tree *t, struct capture *c,
 			       struct recording *r)
 {

@@ -44,7 +44,7 @@ static const struct command_spec spec = {
 
 /* ---- rows as text ---- */
 
-#define ROWS_KEPT 500 /* of which the widths of the columns are made */
+#define ROWS_KEPT 500 /* rows that determine the widths of the columns */
 
 struct sheet {
 	char **cells; /* rows one after another */
@@ -84,7 +84,7 @@ static char *cell_text(sqlite3_stmt *st, int i)
 	const unsigned char *s = sqlite3_column_text(st, i);
 	char *text = strdup(s ? (const char *)s : ""), *p;
 
-	for (p = text; p && *p; p++) /* a row is a line, and steers no terminal */
+	for (p = text; p && *p; p++) /* a row is one line and has no control characters */
 		if ((unsigned char)*p < 32 || *p == 127)
 			*p = '?';
 	return text ? text : strdup("");
@@ -162,7 +162,7 @@ static void json_row(sqlite3_stmt *st, sqlite3_stmt *named)
 
 /* ---- queries ---- */
 
-/* The word that SQLite complains of: after the last ": " of its message. */
+/* The word that SQLite complains about: after the last ": " of its message. */
 static const char *blamed(const char *message)
 {
 	const char *p = strrchr(message, ':');
@@ -175,7 +175,7 @@ static const char *blamed(const char *message)
 
 static void add_columns(sqlite3 *db, struct sql *q, const char *text);
 
-/* A word of the text that may be a misspelt keyword: the one that SQLite stumbled over, or the one before it. */
+/* The word that may be a misspelt keyword: the one SQLite rejected, or the one before it. */
 static const char *keyword_meant(const char *text, int at)
 {
 	static const char *const words[] = {"select", "from",  "where",	   "group",  "order",
@@ -200,7 +200,7 @@ static const char *keyword_meant(const char *text, int at)
 	return NULL;
 }
 
-/* The function of SQLite's whose name is nearest; "" if none is. */
+/* The SQLite function with the most similar name; "" if there is none. */
 static void function_meant(sqlite3 *db, const char *word, char *out, size_t room)
 {
 	unsigned least = UINT_MAX;
@@ -284,7 +284,7 @@ static int print_rows(sqlite3_stmt *st, sqlite3_stmt *named, int rc)
 	return rc;
 }
 
-/* By groups if that can be done, else as it was written. */
+/* By groups if possible, else as written. */
 static int run_statement(struct sql *q, sqlite3_stmt *st, const char *text, const char *end)
 {
 	sqlite3_stmt *grouped = sql_grouped(q, text, end);
@@ -322,7 +322,7 @@ static int run(sqlite3 *db, struct sql *q, const char *text)
 	return EXIT_OK;
 }
 
-/* Columns of the tables that a query names, so that a misspelt one can be guessed. */
+/* Columns of the tables that a query names, so that a misspelt column can be guessed. */
 static void add_columns(sqlite3 *db, struct sql *q, const char *text)
 {
 	static const char *const select = "SELECT name FROM pragma_table_xinfo(?)";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stack_options.c -- what flame and graph, which draw stacks, take on their command line alike. */
+/* stack_options.c -- the options that flame and graph share. */
 #include "cmd/stack_options.h"
 #include "base/diag.h"
 #include "cmd/cmd.h"

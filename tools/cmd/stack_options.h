@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stack_options.h -- what flame and graph, which draw stacks, take on their command line alike. */
+/* stack_options.h -- the options that flame and graph share. */
 #ifndef CMD_STACK_OPTIONS_H
 #define CMD_STACK_OPTIONS_H
 

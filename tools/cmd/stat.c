@@ -154,7 +154,7 @@ static void print_types(struct source *s, const struct summary *m)
 	more(m->nr_types);
 }
 
-/* A process has as many CPUs as it may have threads: those on which nothing happened are a number, not rows. */
+/* A process has as many CPUs as it may have threads: idle ones are counted, not listed. */
 static bool is_silent(const struct summary *m, const struct summary_stream *t)
 {
 	const struct account_stream *a = &m->account.streams[t->stream];
@@ -308,7 +308,7 @@ static void print_json(struct source *s, const struct summary *m)
 	json_end(&j);
 }
 
-/* With a filter of any kind the events must be looked at; stream by stream, as no order is needed. */
+/* Any filter requires a look at the events, but no order: stream by stream. */
 static int walk(struct source *s, struct options *o, struct summary *out)
 {
 	struct progress bar;
@@ -347,7 +347,7 @@ static int whole(struct source *s, const struct options *o, struct summary *out)
 	return err;
 }
 
-/* Tasks that are gone are not in the trace's table; those that are printed get the names that records hold. */
+/* The trace's table lacks tasks that have ended: the printed ones get their names from records. */
 static void learn_names(struct source *s, const struct options *o, const struct summary *m)
 {
 	size_t nr = as_json ? m->nr_pids : shown(m->nr_pids);

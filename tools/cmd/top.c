@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c -- fathom top: what a target does at the moment, in a terminal. */
+/* top.c -- fathom top: what a target is doing, in a terminal. */
 #include "base/diag.h"
 #include "capture/stop.h"
 #include "cmd/cmd.h"
@@ -65,7 +65,7 @@ static const struct {
 
 /* ---- the screen ---- */
 
-/* The library is loaded when there is a screen: other commands start without it. */
+/* The library is loaded only for a screen: other commands start without it. */
 static struct {
 	__typeof__(&newterm) newterm;
 	__typeof__(&endwin) endwin;
@@ -160,7 +160,7 @@ static void show(struct screen *s, struct top *t, const char *state)
 	free(text);
 }
 
-/* Keys that were pressed, waiting for one so long. False: end. */
+/* Handle keys, waiting this long for one. False: end. */
 static bool take_keys(struct screen *s, int ms)
 {
 	int key;
@@ -250,7 +250,7 @@ static bool open_screen(struct screen *s)
 			   "prints lines instead");
 		return false;
 	}
-	out = fdopen(dup(STDOUT_FILENO), "w"); /* stdout itself escapes what steers a terminal */
+	out = fdopen(dup(STDOUT_FILENO), "w"); /* stdout itself escapes control characters */
 	if (!out || !nc.newterm(NULL, out, stdin)) {
 		diag_error("top: the terminal %s is not known", getenv("TERM"));
 		return false;
@@ -291,7 +291,7 @@ static int top_target(const char *target, enum top_order order)
 	return live_stop(&l) ? EXIT_FAIL : rc;
 }
 
-/* All its events would be many, and the figures are made of these. */
+/* Recording every event would be expensive, and the figures need only these. */
 static int top_this_linux(enum top_order order)
 {
 	if (!live_asked.nr_events && !live_asked.tracer) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verify.c -- fathom verify: what of a trace is damaged, where, and what is still readable. */
+/* verify.c -- fathom verify: which parts of a trace are damaged, and what can still be read. */
 #include "base/diag.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
@@ -72,7 +72,7 @@ static void walk_stream(struct source *s, uint32_t i, struct found *f, struct pr
 	cursor_close(c);
 }
 
-/* Every format file, also of events that do not occur. */
+/* Every format file, including those of events that do not occur. */
 static void check_formats(struct source *s)
 {
 	for (size_t i = 0; i < s->nr_schemas; i++) {

@@ -47,7 +47,7 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-/* A browser, where there is a screen for one. It is not waited for: some stay as long as they are open. */
+/* Start a browser if there is a screen. It is not waited for: some run until they are closed. */
 static void open_browser(const char *url)
 {
 	char *const argv[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
@@ -87,7 +87,7 @@ static struct server *start(struct asks *a)
 	return s;
 }
 
-static bool ended; /* answers that are on their way are given up */
+static bool ended; /* pending answers are abandoned */
 
 static bool is_ended(void)
 {
@@ -104,7 +104,7 @@ static int serve(struct asks *a)
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &ends, NULL); /* the server's threads have it so too */
+	pthread_sigmask(SIG_BLOCK, &ends, NULL); /* the server's threads inherit the mask */
 	s = start(a);
 	if (!s)
 		return EXIT_FAIL;

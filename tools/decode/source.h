@@ -297,7 +297,7 @@ struct source_writing {
 struct source_form {
 	const char *name; /* also the suffix */
 	const char *what; /* for help */
-	bool only_file;	  /* it cannot go to the standard output */
+	bool only_file;	  /* it needs a file, not the standard output */
 	bool from_file; /* write() reads the file itself: it may be too damaged to be opened; `s` is NULL */
 	/* 0, or a negative errno with a message. */
 	int (*write)(struct source *s, const struct source_form *form,

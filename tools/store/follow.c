@@ -26,7 +26,7 @@ struct follow {
 	struct step steps[STEPS];
 	uint32_t nr_steps;
 	uint64_t settled; /* events up to this time are all here */
-	bool over;	  /* nothing comes any more: F3 */
+	bool over;	  /* no more data will come: F3 */
 };
 
 static bool look(struct follow *f, uint64_t *whole)
