@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* latency.c -- fathom latency: how long things took, and the worst of them. */
+/* latency.c -- fathom latency: how long things took, and the worst cases. */
 #include "cmd/answer_options.h"
 #include "view/latency.h"
 
