@@ -42,10 +42,11 @@ def inside():
         out = run.communicate(timeout=60)[0]
         return ns, out
 
-    off = min(a_round() for _ in range(3))
-    subprocess.run([FATHOM, "fs", pid, "write", "events/bench/tick/enable", "1"], check=True, stdout=subprocess.DEVNULL)
-    bare = min(a_round() for _ in range(3))
-    subprocess.run([FATHOM, "fs", pid, "write", "events/bench/tick/enable", "0"], check=True, stdout=subprocess.DEVNULL)
+    def recorded(on):
+        subprocess.run([FATHOM, "fs", pid, "write", "events/bench/tick/enable", on], check=True, stdout=subprocess.DEVNULL)
+        return min(a_round() for _ in range(3))
+
+    bare, off = recorded("1"), recorded("0")
     print(f"inside a process: {off:.1f} ns off, {bare:.1f} ns recorded", flush=True)
     for name, text, goal in (("tid", "@[tid] = count();", None), ("pid", "@[pid] = count();", 60), ("field", "@[args->n & 1023] = count();", None),
                              ("hist", "@ = hist(args->n);", None)):

@@ -16,6 +16,12 @@ BPF_MEM_TYPE(32);
 BPF_MEM_TYPE(64);
 /* Rare: made small, not fast. */
 #define BPF_RARE static __attribute__((cold, noinline))
+/* Not so rare, but long: one place for it where code is small. */
+#ifdef __OPTIMIZE_SIZE__
+#define BPF_LONG BPF_RARE
+#else
+#define BPF_LONG static inline
+#endif
 #define BPF_AT(bits, base) \
 	(((struct bpf_mem##bits *)(uintptr_t)((base) + (uint64_t)(int64_t)i->off))->v)
 
@@ -208,6 +214,7 @@ enum bpf_do {
 	BPF_DO_RSH64,
 	BPF_DO_AND,
 	BPF_DO_OR,
+	BPF_DO_SET,
 	BPF_DO_MOV,
 	BPF_DO_JUMPS,
 	BPF_DO_JA,
@@ -243,7 +250,10 @@ static const uint8_t bpf_do[256] = {
 	BPF_ALUS(BPF_ADD, BPF_DO_ADD),
 	BPF_ALUS(BPF_AND, BPF_DO_AND),
 	BPF_ALUS(BPF_OR, BPF_DO_OR),
-	BPF_ALUS(BPF_MOV, BPF_DO_MOV),
+	[BPF_ALU | BPF_MOV | BPF_K] = BPF_DO_MOV,
+	[BPF_ALU | BPF_MOV | BPF_X] = BPF_DO_MOV,
+	[BPF_ALU64 | BPF_MOV | BPF_K] = BPF_DO_SET,
+	[BPF_ALU64 | BPF_MOV | BPF_X] = BPF_DO_MOV,
 	BPF_ALUS(BPF_SUB, BPF_DO_SUB),
 	BPF_ALUS(BPF_MUL, BPF_DO_OPERATE),
 	BPF_ALUS(BPF_DIV, BPF_DO_OPERATE),
@@ -279,7 +289,7 @@ static const uint8_t bpf_do[256] = {
 	[BPF_JMP | BPF_CALL] = BPF_DO_CALL,
 };
 
-BPF_RARE uint64_t bpf_load_signed(const struct bpf_insn *i, uint64_t s)
+BPF_LONG uint64_t bpf_load_signed(const struct bpf_insn *i, uint64_t s)
 {
 	switch (BPF_SIZE(i->code)) {
 	case BPF_B: return bpf_extended(BPF_AT(8, s), 8);
@@ -288,11 +298,58 @@ BPF_RARE uint64_t bpf_load_signed(const struct bpf_insn *i, uint64_t s)
 	}
 }
 
+#define BPF_NUMBER     ((uint64_t)(int64_t)i->imm)
+#define BPF_OPERAND    (i->code & BPF_X ? r[BPF_SRC(i)] : BPF_NUMBER)
+/* A result is as wide as its instruction. */
+#define BPF_AS_WIDE(v) (BPF_CLASS(i->code) == BPF_ALU64 ? (v) : (uint32_t)(v))
 /* Of BPF_STX the register, of BPF_ST the immediate. */
-#define BPF_STORED (i->code & 1 ? s : (uint64_t)(int64_t)i->imm)
+#define BPF_STORED     (i->code & 1 ? BPF_S : BPF_NUMBER)
+
+/*
+ * BPF_MAKES(what, value) and BPF_DOES(what, statements) are instructions; BPF_D is the register that changes, BPF_S the source
+ * register, BPF_B the second operand. Where code may be large, each instruction goes to the next one by a jump of its own, which
+ * the processor learns, and takes only the operands that it has. Else they share what they can.
+ */
+#ifdef __OPTIMIZE_SIZE__
+#define BPF_DOES(what, ...)  \
+	case BPF_DO_##what:  \
+		__VA_ARGS__; \
+		continue
+#define BPF_MAKES(what, v)  \
+	case BPF_DO_##what: \
+		b = (v);    \
+		break
+#define BPF_D (*d)
+#define BPF_S s
+#define BPF_B b
+#else
+#define BPF_DOES(what, ...)              \
+	case BPF_DO_##what:              \
+		at_##what : __VA_ARGS__; \
+		i++;                     \
+		if (!left--)             \
+			goto used_up;    \
+		goto *to[bpf_do[i->code]]
+#define BPF_MAKES(what, v) BPF_DOES(what, made = (v); BPF_D = BPF_AS_WIDE(made))
+#define BPF_LABEL(what)	   [BPF_DO_##what] = &&at_##what
+#define BPF_D		   r[BPF_DST(i)]
+#define BPF_S		   r[BPF_SRC(i)]
+#define BPF_B		   BPF_OPERAND
+#endif
 
 uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, const void *context)
 {
+#ifndef __OPTIMIZE_SIZE__
+	static const void *const to[] = {
+		BPF_LABEL(EXIT),	BPF_LABEL(OPERATE), BPF_LABEL(ADD),	BPF_LABEL(SUB),
+		BPF_LABEL(RSH64),	BPF_LABEL(AND),	    BPF_LABEL(OR),	BPF_LABEL(SET),
+		BPF_LABEL(MOV),		BPF_LABEL(JUMPS),   BPF_LABEL(JA),	BPF_LABEL(JA32),
+		BPF_LABEL(MAY_GOTO),	BPF_LABEL(CALL),    BPF_LABEL(WIDE),	BPF_LABEL(ATOMIC),
+		BPF_LABEL(LOAD_SIGNED), BPF_LABEL(LOAD8),   BPF_LABEL(LOAD16),	BPF_LABEL(LOAD32),
+		BPF_LABEL(LOAD64),	BPF_LABEL(STORE8),  BPF_LABEL(STORE16), BPF_LABEL(STORE32),
+		BPF_LABEL(STORE64),
+	};
+#endif
 	uint64_t r[BPF_NR_REGS];
 	const struct bpf_insn *i = program;
 	uint32_t left = m->budget;
@@ -302,56 +359,49 @@ uint64_t fathom_bpf_run(struct bpf_machine *m, const struct bpf_insn *program, c
 	r[1] = (uintptr_t)context;
 	r[BPF_FP] = (uintptr_t)m->stack + m->stack_bytes;
 	for (;; i++) {
-		uint64_t *d = &r[BPF_DST(i)], s = r[BPF_SRC(i)];
-		uint64_t b = i->code & BPF_X ? s : (uint64_t)(int64_t)i->imm;
-
-		if (!left--) {
-			m->budget = 0;
-			return 0;
-		}
+#ifdef __OPTIMIZE_SIZE__
+		uint64_t *d = &r[BPF_DST(i)], s = r[BPF_SRC(i)], b = BPF_OPERAND;
+#else
+		uint64_t made;
+#endif
+		if (!left--)
+			goto used_up;
 		switch (bpf_do[i->code]) {
-		case BPF_DO_ADD: b += *d; break;
-		case BPF_DO_SUB: b = *d - b; break;
-		case BPF_DO_AND: b &= *d; break;
-		case BPF_DO_OR: b |= *d; break;
-		case BPF_DO_MOV:
-			if (!i->off)
-				break;
-			/* fall through */
-		case BPF_DO_OPERATE: b = bpf_operate(i, *d, b); break;
-		case BPF_DO_RSH64: b = bpf_shift(*d, (uint32_t)b & 63, 0); break;
-		case BPF_DO_JUMPS:
-			if (bpf_jumps(i, *d, b))
-				i += i->off;
-			continue;
-		case BPF_DO_MAY_GOTO:
-			if (loops) {
-				loops--;
-				continue;
-			}
-			/* fall through */
-		case BPF_DO_JA: i += i->off; continue;
-		case BPF_DO_JA32: i += i->imm; continue;
-		case BPF_DO_CALL:
-			r[0] = m->call(m, (uint32_t)i->imm, r[1], r[2], r[3], r[4], r[5]);
-			continue;
-		case BPF_DO_WIDE:
-			*d = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
-			i++;
-			continue;
-		case BPF_DO_ATOMIC: bpf_atomic(i, r); continue;
-		case BPF_DO_LOAD8: *d = BPF_AT(8, s); continue;
-		case BPF_DO_LOAD16: *d = BPF_AT(16, s); continue;
-		case BPF_DO_LOAD32: *d = BPF_AT(32, s); continue;
-		case BPF_DO_LOAD64: *d = BPF_AT(64, s); continue;
-		case BPF_DO_LOAD_SIGNED: *d = bpf_load_signed(i, s); continue;
-		case BPF_DO_STORE8: BPF_AT(8, *d) = (uint8_t)BPF_STORED; continue;
-		case BPF_DO_STORE16: BPF_AT(16, *d) = (uint16_t)BPF_STORED; continue;
-		case BPF_DO_STORE32: BPF_AT(32, *d) = (uint32_t)BPF_STORED; continue;
-		case BPF_DO_STORE64: BPF_AT(64, *d) = BPF_STORED; continue;
-		case BPF_DO_EXIT: m->budget = left; return r[0];
+			BPF_MAKES(ADD, BPF_D + BPF_B);
+			BPF_MAKES(SUB, BPF_D - BPF_B);
+			BPF_MAKES(AND, BPF_D & BPF_B);
+			BPF_MAKES(OR, BPF_D | BPF_B);
+			BPF_MAKES(RSH64, bpf_shift(BPF_D, (uint32_t)BPF_B & 63, 0));
+			BPF_MAKES(MOV, i->off ? bpf_operate(i, BPF_D, BPF_B) : BPF_B);
+			BPF_MAKES(OPERATE, bpf_operate(i, BPF_D, BPF_B));
+			BPF_DOES(SET, BPF_D = BPF_NUMBER);
+			BPF_DOES(JUMPS, i += bpf_jumps(i, BPF_D, BPF_B) ? i->off : 0);
+			BPF_DOES(MAY_GOTO, i += loops ? loops--, 0 : i->off);
+			BPF_DOES(JA, i += i->off);
+			BPF_DOES(JA32, i += i->imm);
+			BPF_DOES(CALL,
+				 r[0] = m->call(m, (uint32_t)i->imm, r[1], r[2], r[3], r[4], r[5]));
+			BPF_DOES(WIDE,
+				 BPF_D = (uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32;
+				 i++);
+			BPF_DOES(ATOMIC, bpf_atomic(i, r));
+			BPF_DOES(LOAD8, BPF_D = BPF_AT(8, BPF_S));
+			BPF_DOES(LOAD16, BPF_D = BPF_AT(16, BPF_S));
+			BPF_DOES(LOAD32, BPF_D = BPF_AT(32, BPF_S));
+			BPF_DOES(LOAD64, BPF_D = BPF_AT(64, BPF_S));
+			BPF_DOES(LOAD_SIGNED, BPF_D = bpf_load_signed(i, BPF_S));
+			BPF_DOES(STORE8, BPF_AT(8, BPF_D) = (uint8_t)BPF_STORED);
+			BPF_DOES(STORE16, BPF_AT(16, BPF_D) = (uint16_t)BPF_STORED);
+			BPF_DOES(STORE32, BPF_AT(32, BPF_D) = (uint32_t)BPF_STORED);
+			BPF_DOES(STORE64, BPF_AT(64, BPF_D) = BPF_STORED);
+			BPF_DOES(EXIT, m->budget = left; return r[0]);
 		default: __builtin_unreachable();
 		}
-		*d = BPF_CLASS(i->code) == BPF_ALU64 ? b : (uint32_t)b;
+#ifdef __OPTIMIZE_SIZE__
+		*d = BPF_AS_WIDE(b);
+#endif
 	}
+used_up:
+	m->budget = 0;
+	return 0;
 }

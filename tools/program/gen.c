@@ -398,6 +398,23 @@ static void statement(struct gen *g, struct node *n)
 	gen_drop(g, mark);
 }
 
+/* The end returns something on every path to it: a call was the last thing, and nothing jumps there. */
+static bool has_result(const struct gen *g)
+{
+	for (uint32_t i = 0; i < g->nr_fixes; i++)
+		if (g->labels[g->fixes[i].label] == (int32_t)g->nr)
+			return false;
+	return g->nr && g->code[g->nr - 1].code == (BPF_JMP | BPF_CALL);
+}
+
+static bool uses_context(const struct gen *g)
+{
+	for (uint32_t i = 1; i < g->nr; i++)
+		if (BPF_SRC(&g->code[i]) == 6)
+			return true;
+	return false;
+}
+
 bool gen_clause(struct compiler *c, struct probe *p)
 {
 	struct gen g = {.c = c, .p = p};
@@ -409,10 +426,11 @@ bool gen_clause(struct compiler *c, struct probe *p)
 		gen_jump(&g, p->clause->predicate, g.end, false);
 	statement(&g, p->clause->block);
 	gen_here(&g, g.end);
-	gen_imm(&g, 0, 0);
+	if (!has_result(&g))
+		gen_imm(&g, 0, 0);
 	gen_put(&g, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	p->code = g.code;
-	p->nr_code = g.nr;
+	p->code = g.code + !uses_context(&g); /* no jump leads to the first instruction */
+	p->nr_code = g.nr - (uint32_t)(p->code - g.code);
 	p->stack_bytes = g.most;
 	if (g.most > 16384)
 		ast_error(c->ast, p->at,

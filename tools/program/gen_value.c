@@ -41,6 +41,10 @@ static bool pair(struct gen *g, struct node *a, struct node *b)
 	gen_value(g, a);
 	if (is_small(b))
 		return true;
+	if (b->kind == NODE_VARIABLE) {
+		gen_put(g, BPF_LDX | BPF_MEM | BPF_DW, 1, BPF_FP, gen_variable(g, b->text), 0);
+		return false;
+	}
 	wait_push(g, &at);
 	gen_value(g, b);
 	gen_put(g, BPF_ALU64 | BPF_MOV | BPF_X, 1, 0, 0, 0);

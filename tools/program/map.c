@@ -79,7 +79,7 @@ void map_zero(struct map *m)
 			memset(map_value(m, m->slots[i]), 0, m->value_words * 8);
 }
 
-static uint64_t hash_of(const uint64_t *key, uint32_t words)
+static inline uint64_t hash_of(const uint64_t *key, uint32_t words)
 {
 	uint64_t h = 0x9e3779b97f4a7c15;
 	uint32_t i;
@@ -94,13 +94,25 @@ static uint64_t hash_of(const uint64_t *key, uint32_t words)
 	return h;
 }
 
+static inline bool same_key(const uint64_t *a, const void *b, uint32_t words)
+{
+	for (uint32_t i = 0; i < words; i++) {
+		uint64_t w;
+
+		memcpy(&w, (const char *)b + i * 8, 8);
+		if (a[i] != w)
+			return false;
+	}
+	return true;
+}
+
 /* The slot of the key, or the empty one where it belongs. There is always an empty one. */
-static size_t slot_of(const struct map *m, uint64_t hash, const void *key)
+static inline size_t slot_of(const struct map *m, uint64_t hash, const void *key)
 {
 	size_t i = hash & (m->cap - 1);
 
 	while (m->slots[i] &&
-	       (m->slots[i]->hash != hash || memcmp(m->slots[i]->data, key, m->key_words * 8)))
+	       (m->slots[i]->hash != hash || !same_key(m->slots[i]->data, key, m->key_words)))
 		i = (i + 1) & (m->cap - 1);
 	return i;
 }

@@ -217,7 +217,8 @@ static const struct event *with_stack(struct runner *r, struct merge *m, const s
 
 static void one(struct runner *r, const struct event *e, uint32_t switch_type)
 {
-	ticks_until(r, e->time);
+	if (r->nr_ticks)
+		ticks_until(r, e->time);
 	if (!r->machine.done)
 		runner_event(r, e);
 	note_running(r, e, switch_type);

@@ -4,6 +4,13 @@
 #include "programs/maps.h"
 #include "wire/copy.h"
 
+/* What a run calls: where code may be large, without calls in it. */
+#ifdef __OPTIMIZE_SIZE__
+#define MAP_HOT
+#else
+#define MAP_HOT __attribute__((flatten))
+#endif
+
 uint8_t *fathom_map_value(const struct program_map *m, uint32_t slot, uint32_t cpu)
 {
 	return m->data + (size_t)slot * m->stride + m->key_room +
@@ -71,7 +78,7 @@ int fathom_map_matches(const struct program_map *m, const struct map_walk *w, co
 	return __atomic_load_n(&m->state[w->at], __ATOMIC_RELAXED) == w->seen;
 }
 
-int32_t fathom_map_find(const struct program_map *m, const void *key)
+MAP_HOT int32_t fathom_map_find(const struct program_map *m, const void *key)
 {
 	struct map_walk w;
 	uint32_t i;
@@ -100,7 +107,7 @@ uint64_t fathom_map_word_add(void *at, uint64_t by)
 #endif
 }
 
-uint8_t *fathom_map_gather(struct program_map *m, const void *key, uint32_t cpu)
+MAP_HOT uint8_t *fathom_map_gather(struct program_map *m, const void *key, uint32_t cpu)
 {
 	int32_t slot = fathom_map_find(m, key);
 
@@ -109,7 +116,7 @@ uint8_t *fathom_map_gather(struct program_map *m, const void *key, uint32_t cpu)
 	return slot < 0 ? 0 : fathom_map_value(m, (uint32_t)slot, cpu);
 }
 
-uint64_t fathom_map_add(struct program_map *m, const void *key, uint64_t by, uint32_t cpu)
+MAP_HOT uint64_t fathom_map_add(struct program_map *m, const void *key, uint64_t by, uint32_t cpu)
 {
 	uint8_t *v = fathom_map_gather(m, key, cpu);
 
