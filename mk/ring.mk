@@ -100,9 +100,10 @@ CHECK_DEPS += $(B)/test/torture/together
 
 N ?= 100000000
 .PHONY: torture
-torture: $(B)/test/torture/torture $(B)/test/torture/together ## N events with nested signal writers and a live reader, in every mode; N more with hooks, resizes and snapshots at once (N=100000000)
+torture: $(B)/test/torture/torture $(B)/test/torture/together $(B)/test/torture/programs ## N events with nested signal writers and a live reader, in every mode; N more with hooks, resizes and snapshots at once; N with programs that come and go (N=100000000)
 	$(B)/test/torture/torture $(N)
 	$(B)/test/torture/together $(N)
+	$(B)/test/torture/programs $(N)
 
 # bench-core: one process with everything in it. LTTng-UST is linked if it is installed.
 BENCH_CORE_SRC := bench/core/core.c $(FATHOM_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)

@@ -375,7 +375,7 @@ static void files_remove(const struct fathom_node *n)
 	struct program *p = program_of(n);
 
 	fathom_program_detach_all(p);
-	fathom_program_unload(p);
+	fathom_program_retire(p);
 	programs[node_slot(n)] = 0;
 	fathom_pool_retire(p);
 }

@@ -226,8 +226,7 @@ int fathom_program_load(struct program *p, const void *bytes, size_t n)
 	return p->image_bytes == p->image_room ? load_finish(p) : 0;
 }
 
-/* Nothing of it is attached; a handler may still be inside. */
-void fathom_program_unload(struct program *p)
+void fathom_program_retire(struct program *p)
 {
 	for (uint32_t i = 0; p->maps && i < p->head.nr_maps; i++) {
 		fathom_pool_retire(p->maps[i].data);
@@ -239,6 +238,11 @@ void fathom_program_unload(struct program *p)
 	fathom_pool_retire(p->runs);
 	fathom_pool_retire(p->maps);
 	fathom_pool_retire(p->image);
+}
+
+void fathom_program_unload(struct program *p)
+{
+	fathom_program_retire(p);
 	p->stacks = (struct program_map){0};
 	p->ring = (struct program_ring){0};
 	p->maps = 0;

@@ -148,7 +148,10 @@ void fathom_program_run(struct program *p, uint32_t part, const struct program_h
 
 /* More of the image. 0 (more has to come, or it is loaded), or a negative errno with the reason in error_log. */
 int fathom_program_load(struct program *p, const void *bytes, size_t n);
+/* A load that failed or was not finished: it can be loaded anew. Nothing of it was ever attached. */
 void fathom_program_unload(struct program *p);
+/* Its memory, when it is detached. A run may still be under way and see all of it: nothing in it changes. Keeps B2. */
+void fathom_program_retire(struct program *p);
 
 /* ---- attach.c ---- */
 
