@@ -51,7 +51,7 @@ check a_wrong_filter_fails "$? $(grep -c -- '--filter' "$work/err")" "2 1"
 for o in "--cpu 0" "--from 1" "--filter CPU==0"; do
 	# shellcheck disable=SC2086
 	"$fathom" flame "$work/all.folded" $o -o - >"$work/out" 2>"$work/err"
-	check "folded_text_takes_no_${o%% *}" "$? $(grep -c 'to choose by' "$work/err")" "1 1"
+	check "folded_text_takes_no_${o%% *}" "$? $(grep -c 'to select by' "$work/err")" "1 1"
 done
 "$fathom" flame "$work/all.folded" --format folded >"$work/out" 2>"$work/err"
 check never_over_its_input "$? $(grep -c 'is the trace that is read' "$work/err")" "1 1"

@@ -120,7 +120,7 @@ def bomb(c):
     f = File7()
     each = deflated(bytes(60 << 20))
     f.options([leads_to(EVENT_FORMATS, f.add(EVENT_FORMATS, each, packed=True)) for _ in range(50)])
-    c.all_commands("50_sections", c.file("bomb.dat", f.data), "unpacks to more than 256 MiB in all")
+    c.all_commands("50_sections", c.file("bomb.dat", f.data), "unpacks to more than 256 MiB in total")
 
 
 def bomb_of_text(c):
@@ -135,11 +135,11 @@ def bomb_of_text(c):
 def circle(c):
     f = File7()
     f.options([f.one_page()], len(f.data))
-    c.all_commands("circle_of_one", c.file("circle.dat", f.data), "go round in a circle")
+    c.all_commands("circle_of_one", c.file("circle.dat", f.data), "form a loop")
     f = File7()
     two = f.options([], f.options([]))
     f.data = f.data.replace(option(DONE, struct.pack("<Q", 0)), option(DONE, struct.pack("<Q", two)))
-    c.all_commands("circle_of_two", c.file("circle.dat", f.data), "go round in a circle")
+    c.all_commands("circle_of_two", c.file("circle.dat", f.data), "form a loop")
 
 
 def shared_chunks(c):
@@ -152,7 +152,7 @@ def shared_chunks(c):
     f = File7()
     at = f.add(BUFFER, chunks, packed=True)
     f.options([buffer_option(at, [(0, at + 16, len(chunks))], b"b%d" % n) for n in range(500)])
-    c.all_commands("chunks_of_500_buffers", c.file("chunks.dat", f.data), "those of another buffer")
+    c.all_commands("chunks_of_500_buffers", c.file("chunks.dat", f.data), "belong to another buffer")
 
 
 def shared_pages(c):

@@ -18,7 +18,7 @@ def options(t):
         rc, out, err = fathom("report", option, path, dat)
         check(f"{option[2:]}_of_no_use", rc == 1 and not out and f"{option} does not apply to" in err, f"{rc} {err}")
     rc, out, err = fathom("report", "--symbols", __file__, dat)
-    check("symbols_without_any", rc == 1 and not out and "no symbols in it" in err, f"{rc} {err}")
+    check("symbols_without_any", rc == 1 and not out and "has no symbols" in err, f"{rc} {err}")
     used(t, dat)
 
 

@@ -96,5 +96,5 @@ with Traces() as t:
     check("graph_text_of_irqsoff", len(calls) == text.count("();\n") + text.count("() {\n") > 10 and calls[1]["time"] == 11763000, calls[:2])
     open(txt, "w").write("# tracer: function_graph\n#\n# CPU\n")
     rc, out, err = fathom("stat", txt)
-    check("graph_text_empty", rc == 1 and "no line in it is a call" in err, err)
+    check("graph_text_empty", rc == 1 and "no line that is a call" in err, err)
 done()

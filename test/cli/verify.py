@@ -70,9 +70,9 @@ with Traces() as t:
     check("report_cpu_that_cannot_be", rc == 0 and out.count("[000]") > 1000 and "[001]" not in out, (len(out), err))
 
     # One byte of the head: it is told, and nothing is lost.
-    for name, at, told in (("events_v6.dat", 12, "byte order 1, but numbers are of the other"),
-                           ("events_v7_zstd.dat", 12, "byte order 1, but numbers are of the other"),
-                           ("events_v6.dat", 10, "version '7', but it is 6"), ("events_v6.dat", 0, "17 08 44 'tracing' was expected"),
+    for name, at, told in (("events_v6.dat", 12, "byte order 1, but numbers have the other"),
+                           ("events_v7_zstd.dat", 12, "byte order 1, but numbers have the other"),
+                           ("events_v6.dat", 10, "version '7', but the layout is that of 6"), ("events_v6.dat", 0, "17 08 44 'tracing' was expected"),
                            ("events_v7_zstd.dat", 5, "17 08 44 'tracing' was expected")):
         data = bytearray(open(t.path(name), "rb").read())
         data[at] ^= 1

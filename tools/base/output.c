@@ -283,7 +283,7 @@ int output_error(const char *path, int err)
 {
 	if (err && err != -EPIPE)
 		diag_error("%s: cannot write: %s%s", path, strerror(-err),
-			   err == -EEXIST ? "; --force writes over it" : "");
+			   err == -EEXIST ? "; --force overwrites it" : "");
 	return err;
 }
 

@@ -101,7 +101,7 @@ static bool commit_fits(const struct pull *p, bool big)
 	return commit <= p->c->page_bytes - 8 - n;
 }
 
-/* Nothing in a control tree says the target's byte order; its first page does. The head is written anew then. */
+/* Nothing in a control tree says the target's byte order; its first page does. The head is rewritten then. */
 static int settle_order(struct pull *p, size_t bytes)
 {
 	bool other = !p->c->big;

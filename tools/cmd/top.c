@@ -24,7 +24,7 @@ static const char *sort = "cpu";
 static const struct option_spec own[] = {
 	{"interval", 'i', "SECONDS", "between two pictures (1)", OPTION_NUMBER, &interval, NULL},
 	{"times", 'n', "N",
-	 "end after so many; without a terminal they are printed one below the other",
+	 "end after N updates; without a terminal they are printed one after another",
 	 OPTION_NUMBER, &times, NULL},
 	{"sort", 's', "KEY", "cpu, ready, blocked, switches or pid (cpu)", OPTION_STRING, &sort,
 	 NULL},

@@ -232,9 +232,9 @@ static int field_line(struct parse *p, struct line *l, struct format_field *f)
 	if (!colon || !semi || semi < colon)
 		return fail(p, l->at, "expected field:TYPE NAME;");
 	if (key_value(semi + 1, l->end, "offset", FORMAT_OFFSET_MAX, &f->offset))
-		return fail(p, l->at, "a field's offset is missing or absurd");
+		return fail(p, l->at, "a field's offset is missing or implausible");
 	if (key_value(semi + 1, l->end, "size", FORMAT_OFFSET_MAX, &f->size))
-		return fail(p, l->at, "a field's size is missing or absurd");
+		return fail(p, l->at, "a field's size is missing or implausible");
 	if (key_value(semi + 1, l->end, "signed", 1, &is_signed))
 		is_signed = 0; /* kernels before 2.6.36 do not tell */
 	if (declaration(p, colon + 1, semi, f, &dim))
@@ -266,7 +266,7 @@ static struct format *block(const char *text, size_t bytes, const char *system, 
 
 	p->text = (char *)text;
 	if (bytes > FORMAT_TEXT_MAX || name > 4096 || nr > FORMAT_FIELDS_MAX) {
-		fail(p, text, "a format file of this size or with so many fields is not real");
+		fail(p, text, "the format file is too large or has too many fields");
 		return NULL;
 	}
 	f = calloc(1, head + name + bytes + 1);

@@ -39,7 +39,7 @@ struct format {
 	const char *name;
 	const char *print_fmt; /* "" if there is none */
 	uint32_t id;
-	uint32_t nr_common; /* the first so many fields are common_* */
+	uint32_t nr_common; /* this many fields at the beginning are common_* */
 	uint32_t nr_fields; /* all */
 	struct format_field *fields;
 };

@@ -259,7 +259,7 @@ void merge_drop(struct merge *m)
 	}
 	if (m->runs[slot].at == m->runs[slot].end)
 		m->heap[i] = m->heap[--m->nr_heap];
-	/* It may have to go up: rare enough to order the heap anew. */
+	/* It may have to go up: rare enough to rebuild the heap. */
 	for (i = m->nr_heap / 2; i-- > 0;)
 		sift_down(m, i);
 	set_bound(m);

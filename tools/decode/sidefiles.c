@@ -60,8 +60,8 @@ static int load_symbols(struct source *s, const char *path)
 	}
 	if (symbols_count(s->symbols))
 		return 0;
-	diag_error("--symbols %s: no symbols in it; kallsyms, System.map or an ELF file with a "
-		   "symbol table is expected",
+	diag_error("--symbols %s: it has no symbols; expected kallsyms, System.map or an ELF file "
+		   "with a symbol table",
 		   path);
 	return -ENODATA;
 }

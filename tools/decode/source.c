@@ -29,7 +29,7 @@ static const struct source_ops *const formats[] = {
 };
 
 #define PROBE_BYTES (64u << 10)
-#define GROWS_TO    (1ull << 40) /* a recording of so many bytes can be followed */
+#define GROWS_TO    (1ull << 40) /* a recording of up to this many bytes can be followed */
 
 const char *source_suffix(const char *path)
 {
@@ -185,16 +185,16 @@ static int unknown_format(const struct source_options *o, const struct source_pr
 	if (o && o->quiet)
 		return -EINVAL;
 	if (packed && !o->as) {
-		diag_error("%s: it is packed; `%s -dc %s | fathom report -` reads it", path, packed,
-			   path);
+		diag_error("%s: it is compressed; `%s -dc %s | fathom report -` reads it", path,
+			   packed, path);
 		return -EINVAL;
 	}
 	if (o && o->as)
-		diag_error("'%s' is not a trace format; known are:", o->as);
+		diag_error("'%s' is not a trace format; known formats are:", o->as);
 	else if (directory)
-		diag_error("%s: a directory, and no ring pages (cpu0.raw ...) are in it", path);
+		diag_error("%s: a directory without ring pages (cpu0.raw ...)", path);
 	else
-		diag_error("%s: not a trace of a known format; known are:", path);
+		diag_error("%s: not a trace of a known format; known formats are:", path);
 	if (!directory || o->as)
 		for (size_t i = 0; formats[i]; i++)
 			fprintf(stderr, "        %-12s %s\n", formats[i]->name, formats[i]->what);

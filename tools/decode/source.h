@@ -218,7 +218,7 @@ struct source_options {
 	bool inlines, lines; /* frames: functions that were inlined; file:line after each name */
 	bool quiet; /* no message when the file cannot be opened: the return value says why */
 	uint64_t
-		grows; /* it is still being recorded, and so many bytes of it are whole; 0: it is not */
+		grows; /* it is still being recorded, and this many bytes of it are complete; 0: it is not */
 };
 
 /* What probe() sees: the first bytes of a file, or only a path if it is a directory. */
@@ -272,7 +272,7 @@ struct source_index {
 	int (*seek_type)(struct source *s, struct cursor **cursors, uint32_t type, uint64_t n);
 	/* The number of events, of a type (or UINT32_MAX: all), without reading them. */
 	uint64_t (*count)(struct source *s, uint32_t type);
-	/* Write it to `path`, built anew if `force`; *written says whether it was needed. 0 or a negative errno. NULL: it is
+	/* Write it to `path`, rebuilt if `force`; *written says whether it was needed. 0 or a negative errno. NULL: it is
 	 * not kept in a file. */
 	int (*write)(struct source *s, const char *path, bool force, bool *written);
 	/* The line this format's own tools would print for the event, with its number; bytes written, or -1: it has none. */
@@ -510,7 +510,7 @@ struct merge {
 	uint32_t given;
 	uint32_t peeked; /* slot of the event merge_peek() returned */
 	uint32_t ahead;	 /* portions that merge_help() may do per cursor */
-	uint32_t turn;	 /* about so many of them are one thread's turn */
+	uint32_t turn;	 /* about this many of them are one thread's turn */
 	/* The next block to read of a stream, from this one on; NULL: all are read */
 	uint64_t (*skip)(void *arg, uint32_t stream, uint64_t block);
 	void *skip_arg;
@@ -570,7 +570,7 @@ void merge_drop(struct merge *m);
 void merge_share(struct merge *m, uint32_t threads);
 bool merge_help(struct merge *m);
 bool merge_prepare(struct merge *m);
-/* The cursors were moved (cursor_seek ...): read the heads anew. */
+/* The cursors were moved (cursor_seek ...): read the heads again. */
 void merge_restart(struct merge *m);
 /* The source has grown: streams that were at their end may have more. */
 void merge_resume(struct merge *m);

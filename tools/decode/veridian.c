@@ -94,7 +94,7 @@ static void state_losses(struct source *s, const char *line, size_t len, uint64_
 	for (size_t i = 0; i < l->nr_streams; i++)
 		listed += l->streams[i].nr;
 	if (total < listed)
-		source_damage(s, offset, len, "%llu events recorded, and the dump lists %llu",
+		source_damage(s, offset, len, "%llu events were recorded, but the dump lists %llu",
 			      (unsigned long long)total, (unsigned long long)listed);
 	else
 		source_state_loss(s, LOSS_ALL, LOSS_OMITTED, total - listed, LOSS_EXACT);

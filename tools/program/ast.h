@@ -83,7 +83,7 @@ struct node {
 	struct place at;
 	const char *text;
 	int64_t number;
-	struct type type;  /* set by types.c, anew for each probe, as is: */
+	struct type type;  /* set by types.c, again for each probe, as is: */
 	const void *bound; /* the field, map or variable that is meant */
 	struct node **kids;
 	uint32_t nr;

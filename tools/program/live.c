@@ -243,7 +243,7 @@ static int begin(struct live *l, const uint8_t *image, size_t bytes)
 	int err = l->tree->make(l->tree->arg, l->dir);
 
 	if (err == -ENOENT || err == -EPERM) {
-		diag_error("%s: the target has no programs/: its port sets no "
+		diag_error("%s: the target has no programs/ directory: its port does not set "
 			   "fathom_config.programs, or it is not Fathom",
 			   l->tree->target);
 		return err;
@@ -319,7 +319,8 @@ static void warn_losses(const struct live *l)
 
 		if (n && strncmp(line, "loaded", 6) != 0 && strncmp(line, "runs", 4) != 0 &&
 		    strcmp(n, ": 0") != 0)
-			diag_warn("%s: %s: the results lack so many", l->tree->target, line);
+			diag_warn("%s: %s: these are missing in the results", l->tree->target,
+				  line);
 	}
 	free(text);
 }
@@ -405,7 +406,8 @@ int live_run(struct source *s, const struct program_options *o, const struct liv
 	int err = -EINVAL;
 
 	if (s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-		diag_error("%s: a target of the other byte order takes no programs", tree->target);
+		diag_error("%s: a target of the other byte order cannot run programs",
+			   tree->target);
 	else if (program_compile(&c) && fits(&c) && o->listing)
 		listing_print(&c, out), err = 0;
 	else if (!ast.failed && c.nr_probes && l.events && machine_init(&l.machine, &c, out)) {

@@ -17,7 +17,7 @@ struct live_tree {
 	/* What the program emits: opened once, read without waiting (-EAGAIN). */
 	int (*events_open)(void *arg, const char *path);
 	ssize_t (*events_read)(void *arg, void *buf, size_t bytes);
-	/* Wait so long, or less; true: the program is to end. */
+	/* Wait at most this long; true: the program is to end. */
 	bool (*wait)(void *arg, int64_t ms);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h -- a compiled program that runs over events: maps, the event at hand, what is printed. */
+/* machine.h -- a compiled program that runs over events: maps, the current event, the output. */
 #ifndef PROGRAM_MACHINE_H
 #define PROGRAM_MACHINE_H
 

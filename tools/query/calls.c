@@ -318,7 +318,7 @@ bool compile_call(struct compiler *c, const struct token *name, uint8_t *type)
 		if (token_word(name, calls[i].name))
 			call = &calls[i];
 	if (!call)
-		return compiler_fail(c, "a helper that is not known");
+		return compiler_fail(c, "an unknown helper");
 	switch (call->kind) {
 	case CALL_FLAGS:
 	case CALL_SYMBOLIC: return call_table(c, call->kind == CALL_FLAGS, type);

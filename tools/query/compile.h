@@ -31,7 +31,7 @@ void compiler_advance(struct compiler *c);
 bool compiler_fail(struct compiler *c, const char *what);
 bool compiler_expect(struct compiler *c, uint32_t punct);
 
-/* An instruction that pops and pushes so many values; its index. */
+/* An instruction that pops and pushes these numbers of values; its index. */
 uint32_t emit(struct compiler *c, struct insn i, unsigned pops, unsigned pushes);
 uint32_t literal_add(struct compiler *c, const char *s, uint32_t len);
 uint32_t table_begin(struct compiler *c);

@@ -72,7 +72,7 @@ enum op {
 	OP_JUMP,	 /* c target */
 	OP_JUMP_IF_ZERO, /* pops */
 	OP_JUMP_IF_SET,	 /* pops */
-	OP_FLAGS, /* c table, b literal of the delimiter; a not 0: cut the value to so many bytes */
+	OP_FLAGS, /* c table, b literal of the delimiter; a not 0: cut the value to this many bytes */
 	OP_SYMBOLIC, /* c table */
 	OP_HEX,	     /* pop length, pop bytes; b 1: no blanks between */
 	OP_ARRAY,    /* pop element size, pop count, pop bytes; b: libtraceevent's form */

@@ -298,12 +298,12 @@ bool filter_doubt(const struct filter *f, const struct format *(*next)(void *arg
 
 		doubt->offset = c->offset;
 		if (c->lone && !seen[i] && !known[i] && (c->names.nr || !*c->text)) {
-			fail(doubt, "no event and no field of the trace is called so");
+			fail(doubt, "the trace has no event or field of this name");
 			return true;
 		}
 		if (c->events && !c->lone && !seen[i]) {
 			doubt->offset -= strlen(c->events) + 1;
-			fail(doubt, "no event of the trace is called so");
+			fail(doubt, "the trace has no event of this name");
 			return true;
 		}
 		if (!c->lone && k < c->names.nr) {

@@ -146,7 +146,7 @@ static bool compare_text(struct compiler *c, const struct operand *left, enum co
 	uint32_t len;
 
 	if (op != COMPARE_EQ && op != COMPARE_NE && op != COMPARE_GLOB && !regex)
-		return compiler_fail(c, "texts compare with == != ~ =~ !~ only");
+		return compiler_fail(c, "text can only be compared with == != ~ =~ !~");
 	if (!text_value(c, &s, &len))
 		return false;
 	if (regex) {

@@ -100,7 +100,7 @@ static bool primary(struct compiler *c, struct operand *o)
 		compiler_advance(c);
 		ok = primary(c, o);
 		if (ok && o->text && !o->missing)
-			ok = compiler_fail(c, "text cannot be calculated with");
+			ok = compiler_fail(c, "text cannot be used in a calculation");
 		o->text = false;
 		o->type = TYPE_LONG;
 		emit(c, (struct insn){op, TYPE_LONG, 0, 0, 0}, 1, 1);
@@ -146,7 +146,7 @@ static bool arithmetic(struct compiler *c, struct operand *o, unsigned level)
 		if (!arithmetic(c, &right, sums[i].level))
 			return false;
 		if ((o->text || right.text) && !o->missing && !right.missing)
-			return compiler_fail(c, "text cannot be calculated with");
+			return compiler_fail(c, "text cannot be used in a calculation");
 		o->missing |= right.missing;
 		o->text = false;
 		o->type = type_common(o->type, right.type);

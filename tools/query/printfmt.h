@@ -24,7 +24,7 @@ struct printfmt *printfmt_new_env(const struct format *f, const char *text, size
 void printfmt_free(struct printfmt *p);
 /* NULL if it compiled; else why not, and where. */
 const struct expr_error *printfmt_error(const struct printfmt *p);
-/* Append the text of one record. The scratch of the record is used anew. */
+/* Append the text of one record. The scratch of the record is reused. */
 void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o);
 
 /*

@@ -470,7 +470,7 @@ struct rules *rules_parse(const char *file, const char *text, size_t bytes)
 			one_line(&l);
 	}
 	if (!r->failed && !r->nr) {
-		diag_error("%s: it contains no rule; see `fathom help check` for their form", file);
+		diag_error("%s: contains no rule; see `fathom help check` for the syntax", file);
 		r->failed = true;
 	}
 	if (r->failed) {

@@ -321,7 +321,7 @@ static bool is_text_field(const struct grouping *g, int key)
 	       columns_kind(&g->columns, (int)x->step[0].v) == ROW_TEXT;
 }
 
-/* One stream's groups join the others; words are numbered anew. */
+/* One stream's groups join the others; words are renumbered. */
 static void merge(struct groups *to, const struct groups *from)
 {
 	const struct grouping *g = to->of;

@@ -433,7 +433,7 @@ static int listed(struct sum_expr *list, int *nr, int max, const struct sum_expr
 	return i;
 }
 
-/* ---- writing it anew ---- */
+/* ---- rewriting it ---- */
 
 static void rewrite(struct regroup *r, int from, int to);
 

@@ -23,7 +23,7 @@ static const size_t entry_bytes[INDEX_TABLES] = {
 #define SAMPLE_SPOT 4096u
 #define SAMPLES	    14u
 
-/* Both ends whole and some spots between: a trace that was written anew has other times everywhere. */
+/* Both ends whole and some spots between: a trace that was rewritten has other times everywhere. */
 static uint64_t sample(const struct source *s)
 {
 	uint64_t n = s->map_bytes, h = bytes_hash(1, &n, sizeof(n));

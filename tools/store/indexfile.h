@@ -8,7 +8,7 @@
 
 #define INDEX_MAGIC	    "FATHIDX\n"
 #define INDEX_VERSION	    1u
-/* Symbols are kept if the events are so many times larger. */
+/* Symbols are kept if the events are this many times larger. */
 #define INDEX_SYMBOLS_RATIO 8u
 #define INDEX_ALIGN	    4096u
 /* Read as a number by a machine of the other byte order it is another one: the file is then not used but rebuilt. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.c -- the ring pages of a stream for a writer: copied as they are, or made anew from events. */
+/* pages.c -- the ring pages of a stream for a writer: copied unchanged, or rebuilt from events. */
 #include "store/pages.h"
 #include "wire/ringpage.h"
 
@@ -15,7 +15,7 @@ bool pages_copied(const struct source *s, const struct scan_choice *f)
 	/* Records of slim events are longer than what lies in the pages. */
 	if (s->slim)
 		return false;
-	/* trace.dat has one page size; buffers of several are made anew. */
+	/* trace.dat has one page size; buffers with several sizes are rebuilt. */
 	for (size_t i = 1; i < s->nr_buffers; i++)
 		if (s->buffers[i].nr_streams &&
 		    s->buffers[i].page_bytes != s->buffers[0].page_bytes)

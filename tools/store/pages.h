@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.h -- the ring pages of a stream for a writer: copied as they are, or made anew from events. */
+/* pages.h -- the ring pages of a stream for a writer: copied unchanged, or rebuilt from events. */
 #ifndef STORE_PAGES_H
 #define STORE_PAGES_H
 

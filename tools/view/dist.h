@@ -29,7 +29,7 @@ struct dist {
 	uint32_t *small; /* less than 2^32 */
 	uint64_t *big;
 	size_t nr_small, cap_small, nr_big, cap_big;
-	size_t ranked; /* so many of `small` are no greater than the others */
+	size_t ranked; /* this many of `small` are no greater than the others */
 	bool failed;
 };
 

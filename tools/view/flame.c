@@ -123,7 +123,7 @@ static void sum_up(struct flame *f)
 	}
 }
 
-/* Fold nodes of less than `least` into their parents, close the ranks, link and hash anew. */
+/* Fold nodes of less than `least` into their parents, close the ranks, link and hash again. */
 static void fold_small(struct flame *f, uint64_t least, uint32_t *to)
 {
 	size_t n = 1;

@@ -44,7 +44,7 @@ struct printer {
 	} kind;
 	const struct format_field *field[8]; /* of the printer's own choice */
 	const struct format_field *migrate;  /* common_migrate_disable, on PREEMPT_RT; else NULL */
-	/* records of so many bytes have the fields that the reader needs in the machine's own form; 0: they do not */
+	/* records of at least this many bytes have the fields that the reader needs in the machine's own form; 0: they do not */
 	uint32_t plain;
 	uint16_t at[4]; /* of field[0] to [3] then */
 	char head[128]; /* "sched_switch:         " */

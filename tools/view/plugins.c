@@ -285,7 +285,7 @@ static const struct plugin {
 	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
 	int kind;
 	const char *fields[8];
-	unsigned required; /* so many of the fields must be there */
+	unsigned required; /* this many of the fields are required */
 } plugins[] = {
 	{"sched",
 	 "sched_switch",

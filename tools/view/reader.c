@@ -313,7 +313,7 @@ static void learn(struct reader *r, const uint8_t *data, uint32_t size,
 
 /* ---- batches ---- */
 
-/* Room for a record of so many bytes. */
+/* Make room for a record of this many bytes. */
 static bool make_room(struct batch *b, size_t bytes)
 {
 	size_t cap = (b->cap ? b->cap * 2 : 256u << 10) + bytes;

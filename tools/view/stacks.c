@@ -66,7 +66,7 @@ static int read_folded(const char *path, struct stacks_options *o, struct flame 
 	size_t bad;
 
 	if (o->settle && o->settle(o, NULL)) {
-		diag_error("%s: folded text has no times, CPUs or events to choose by", path);
+		diag_error("%s: folded text has no times, CPUs or events to select by", path);
 		return -EINVAL;
 	}
 	bad = flame_add_folded(f, out->map, out->map_bytes, path, o->reverse, other);

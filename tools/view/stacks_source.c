@@ -245,7 +245,7 @@ static bool start_model(struct walk *w)
 
 /* ---- samples ---- */
 
-#define PADDED_FRAMES 8 /* a user_stack of Linux has so many, with zeros after its frames */
+#define PADDED_FRAMES 8 /* a user_stack of Linux has this many, with zeros after its frames */
 
 /* A 0 among the frames, or at the end of a long stack, is the sampler's mark of what it cut. */
 static size_t read_frames(struct walk *w, const struct event *e, const struct format_field *f,
@@ -386,8 +386,9 @@ static bool choose(struct walk *w, const struct model_counts *n, bool *graph, bo
 							   : "ticks";
 	if (*graph || *samples || has(n, w->function))
 		return true;
-	diag_error("%s: it has no stacks: no function_graph, no stack samples, no function events",
-		   w->s->path);
+	diag_error(
+		"%s: has no stacks: neither function_graph nor function events, nor stack samples",
+		w->s->path);
 	return false;
 }
 

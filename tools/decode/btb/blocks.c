@@ -38,7 +38,7 @@ static bool grow(struct btb_blocks *b, void *array, size_t n, size_t *cap, size_
 	return !b->failed;
 }
 
-/* Is it believable that so many blocks are missing here? Each of them takes room, of which a damaged number may not take more. */
+/* Is it plausible that this many blocks are missing here? Each of them takes room, of which a damaged number may not take more. */
 static bool believe_lost(struct btb_blocks *b, uint64_t blocks)
 {
 	if (blocks > ID_JUMP || b->nr_lost + blocks > ID_JUMP + LOST_PER_SEEN * b->nr_seen)

@@ -143,8 +143,8 @@ int btb_parse(struct btb *b, const uint64_t *w, size_t n, const size_t *cuts, si
 	b->w = w;
 	b->nr_words = n;
 	if (!find_info(b)) {
-		diag_error("%s: no INFO entry in %zu words of backtrace buffer: nothing says what "
-			   "the entries hold",
+		diag_error("%s: no INFO entry in %zu words of the backtrace buffer: the layout of "
+			   "the entries is unknown",
 			   file, n);
 		return -EINVAL;
 	}

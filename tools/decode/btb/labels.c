@@ -27,7 +27,7 @@ static const struct source_label *keep(struct btb_names *n, const char *text, si
 	return l;
 }
 
-/* Inlined functions and the source line, from DWARF if the ELF file is at hand. */
+/* Inlined functions and the source line, from DWARF if the ELF file is available. */
 static void add_detail(struct btb_names *n, struct btb_binary *b, uint64_t at, FILE *out)
 {
 	const char *names[INLINED_MAX], *file;

@@ -145,7 +145,7 @@ int btb_load_words(struct btb_file *f, int run)
 		err = btb_console_read((const char *)f->map, f->map_bytes, true, take_section,
 				       &sink, &f->loss);
 		if (err == -ENODATA)
-			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it",
+			diag_error("%s: it has no line of a backtracer (`>=< [id.offset] ...`)",
 				   f->path);
 		if (!err && run >= 0 && (uint64_t)run >= f->loss.runs) {
 			diag_error("%s: there is no run %d: the log has %" PRIu64

@@ -69,14 +69,14 @@ static void read_list(struct btb_names *n, const char *path, bool asked)
 	fclose(f);
 }
 
-/* A bundle says which build it is of; if the binary is at hand too, the two must be of the same. */
+/* A bundle says which build it is of; if the binary is available too, the two must match. */
 static void check_build(const struct btb_binary *b, const char *path, const char *id)
 {
 	char now[BUILD_ID_TEXT];
 
 	if (b->path && elf_build_id(b->path, now) && strcmp(now, id))
-		diag_warn("%s is of build %.12s, %s is of build %.12s: names may be wrong", path,
-			  id, b->path, now);
+		diag_warn("%s is from build %.12s, %s is from build %.12s: names may be wrong",
+			  path, id, b->path, now);
 }
 
 /* Names come from the capture, and tables lie in folders by name: no part of one may lead out of its folder. */

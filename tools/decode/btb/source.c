@@ -181,7 +181,7 @@ static int add_streams(struct source *s, struct btb_priv *p)
 	}
 	if (odd)
 		source_damage(s, 8 * (uint64_t)(btb_entry_words(b, odd) - b->w), 0,
-			      "an entry of CPU %llu, which cannot be",
+			      "an entry of CPU %llu, which is impossible",
 			      (unsigned long long)btb_entry_cpu(b, odd));
 	if (make_streams(s, p, count, slot))
 		return -ENOMEM;

@@ -177,7 +177,7 @@ static int put(struct btb_file *f, const char *form, const struct source_writing
 	}
 }
 
-/* A step goes forward only; the buffer itself may be written anew, without what is damaged. */
+/* A step goes forward only; the buffer itself may be rewritten, without the damaged parts. */
 static bool goes_back(const struct btb_file *f, enum btb_stage to)
 {
 	return to != BTB_NONE && f->stage >= to && !(f->stage == to && to == BTB_PLAIN);
@@ -206,7 +206,7 @@ static int write_form(struct source *s, const struct source_form *form,
 	if (err)
 		return err;
 	if (goes_back(&f, stage_named(form->name))) {
-		diag_error("%s: it is %s already, or a later step: cannot make it into %s", w->in,
+		diag_error("%s: it is already %s, or a later step: cannot convert it to %s", w->in,
 			   form->name, form->name);
 		btb_close(&f);
 		return -EINVAL;
@@ -217,7 +217,7 @@ static int write_form(struct source *s, const struct source_form *form,
 		if (!err)
 			err = output_close(&out, put(&f, form->name, w, out.f));
 		if (err == -ENODATA)
-			diag_error("%s: no line of a backtracer (`>=< [id.offset] ...`) in it",
+			diag_error("%s: it has no line of a backtracer (`>=< [id.offset] ...`)",
 				   w->in);
 		else
 			output_error(w->out, err);

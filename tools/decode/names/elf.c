@@ -121,14 +121,14 @@ int elf_add_symbols(struct symbols *t, const char *path, const char *module)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		diag_error("%s: not an ELF file: no symbols from it", path);
+		diag_error("%s: not an ELF file, so it has no symbols", path);
 		err = -EINVAL;
 	} else {
 		err = add_table(t, elf, SHT_SYMTAB, module, &added);
 		if (!err && !added)
 			err = add_table(t, elf, SHT_DYNSYM, module, &added);
 		if (!err && !added)
-			diag_warn("%s: it has no symbols (stripped?)", path);
+			diag_warn("%s: has no symbols (is it stripped?)", path);
 	}
 	elf_end(elf);
 	close(fd);

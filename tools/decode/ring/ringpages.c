@@ -219,8 +219,8 @@ static bool next_page(struct ring_cursor *r)
 		if (used >
 		    room) { /* header_page does not tell: instances may have other sub-buffers */
 			source_damage(r->c.source, r->page_offset, bytes,
-				      "cpu %u: the page says %u bytes are used, it has %u",
-				      r->c.cpu, used, room);
+				      "cpu %u: the page claims %u used bytes, but has %u", r->c.cpu,
+				      used, room);
 			continue;
 		}
 		r->page = p;
@@ -319,7 +319,8 @@ static void bad_record(struct ring_cursor *r, const uint8_t *where)
 
 	source_damage(r->c.source, r->stream->nr_chunks ? r->page_offset : r->page_offset + in,
 		      (uint64_t)(r->end - where),
-		      "cpu %u: a record at 0x%" PRIx64 " of its page runs over the page's end",
+		      "cpu %u: a record at 0x%" PRIx64
+		      " of its page extends past the end of the page",
 		      r->c.cpu, in);
 }
 

@@ -52,7 +52,7 @@ struct ring_shift {
 struct ring_set {
 	struct format_page page;
 	uint32_t type_offset, pid_offset;
-	/* a record with both has at least so many; shorter ones have type 0 */
+	/* a record with both has at least this many; shorter ones have type 0 */
 	uint32_t common_bytes;
 	bool big;
 	enum compression compression;

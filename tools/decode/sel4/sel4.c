@@ -512,7 +512,7 @@ static int open_log(struct source *s, const struct source_options *o)
 	if (err)
 		return err;
 	if (!nr) {
-		diag_error("%s: no seL4 trace dump in it", s->path);
+		diag_error("%s: it has no seL4 trace dump", s->path);
 		return -ENODATA;
 	}
 	err = new_trace(s, nr, &p);

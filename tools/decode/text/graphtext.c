@@ -350,9 +350,9 @@ static int graph_open(struct source *s, const struct source_options *o)
 	if (!err)
 		err = each_line(s, take_line);
 	if (!err && !g->events.nr_streams) {
-		diag_error(
-			"%s: no line in it is a call: \" 0)   1.234 us    |  name();\" is expected",
-			s->path);
+		diag_error("%s: it has no line that is a call: \" 0)   1.234 us    |  name();\" is "
+			   "expected",
+			   s->path);
 		err = -EINVAL;
 	}
 	if (!err) {

@@ -154,8 +154,8 @@ static int text_open(struct source *s, const struct source_options *o)
 	if (!err)
 		err = text_lines_finish(&t->lines, &p->gather, nr_blocks(s));
 	if (!err && !p->events) {
-		diag_error("%s: no line in it is an event: \"task-pid [cpu] flags time: name: "
-			   "...\" is expected",
+		diag_error("%s: it has no line that is an event: \"task-pid [cpu] flags time: "
+			   "name: ...\" is expected",
 			   s->path);
 		err = -EINVAL;
 	}

@@ -91,7 +91,7 @@ struct text_gather {
 
 /* A line of a CPU begins at `offset` of the text; offsets grow. 0 or a negative errno. */
 int text_lines_add(struct text_lines *t, struct text_gather *g, uint64_t offset, uint32_t cpu);
-/* All lines of a text of so many blocks were added. */
+/* All lines of a text of this many blocks were added. */
 int text_lines_finish(struct text_lines *t, struct text_gather *g, uint64_t blocks);
 void text_lines_free(struct text_lines *t);
 /* The places of a CPU's lines in a block; *nr of them. */

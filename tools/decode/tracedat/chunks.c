@@ -17,7 +17,7 @@
  */
 #define HEAD	     8u
 #define CHUNK_PAGES  10u /* as trace-cmd writes them */
-/* Bounds on the search in a hostile file: the file so many times, and a chunk's data up to here. */
+/* Bounds on the search in a hostile file: read the file at most this many times, and a chunk's data up to here. */
 #define SEARCH_TIMES 8u
 #define EXTENT_MAX   (256u << 10)
 

@@ -98,7 +98,7 @@ static void time_shift(struct source *s, const uint8_t *data, uint32_t bytes, ui
 	uint32_t cpus;
 
 	if (k->nr_shifts) {
-		source_damage(s, offset, bytes, "option TIME_SHIFT: there was one before");
+		source_damage(s, offset, bytes, "option TIME_SHIFT occurs twice");
 		return;
 	}
 	reader_init(&r, data, bytes, s->big_endian);

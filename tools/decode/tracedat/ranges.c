@@ -104,7 +104,7 @@ int tracedat_settle_ranges(struct source *s, struct cpu_range *v, size_t nr)
 		if (err != -EEXIST)
 			continue;
 		source_damage(s, v[i].offset, v[i].bytes,
-			      "cpu %u: its pages are those of another buffer", v[i].cpu);
+			      "cpu %u: its pages belong to another buffer", v[i].cpu);
 		v[i].bytes = 0;
 		err = 0;
 	}

@@ -51,7 +51,7 @@ static bool add_place(struct tracedat_walk *w, uint32_t cpu, uint64_t place)
 static bool add_pages(struct tracedat_walk *w, uint32_t cpu, uint64_t at, uint64_t bytes)
 {
 	if (bytes && cpu >= w->nr_cpus) {
-		source_damage(w->s, at, bytes, "pages of cpu %u, there are %u CPUs", cpu,
+		source_damage(w->s, at, bytes, "pages of cpu %u, but there are %u CPUs", cpu,
 			      w->nr_cpus);
 		return true;
 	}

@@ -20,7 +20,7 @@ static unsigned magic_wrong(const uint8_t *p, uint64_t bytes)
 	return wrong;
 }
 
-/* So many may be damaged: the rest is like nothing else. */
+/* This many bytes may be damaged: the rest is unmistakable. */
 #define MAGIC_DAMAGE 3
 
 static int tracedat_probe(const struct source_probe *p)
@@ -115,7 +115,8 @@ static int read_head(struct source *s, struct reader *r)
 		return -EINVAL;
 	}
 	if (version_is_6(s, version)) {
-		source_damage(s, sizeof(magic), 1, "version '%.8s', but it is 6", version);
+		source_damage(s, sizeof(magic), 1, "version '%.8s', but the layout is that of 6",
+			      version);
 		version = "6";
 	}
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0) {
@@ -124,8 +125,7 @@ static int read_head(struct source *s, struct reader *r)
 		return -EINVAL;
 	}
 	if (order_is_wrong(s, *r, version[0] == '7')) {
-		source_damage(s, r->at - 6, 1, "byte order %u, but numbers are of the other",
-			      endian);
+		source_damage(s, r->at - 6, 1, "byte order %u, but numbers have the other", endian);
 		r->big = !r->big;
 		t->page_bytes = get_u32(s->map + r->at - 4, r->big);
 	}
@@ -247,7 +247,7 @@ static bool blob_text(struct source *s, struct blob *b, uint16_t id, bool wide)
 		return false;
 	n = wide ? reader_u64(&r) : reader_u32(&r);
 	if (n > reader_left(&r)) {
-		source_damage(s, b->section, n, "section %u: its text is longer than it is", id);
+		source_damage(s, b->section, n, "section %u: its text extends past its end", id);
 		n = reader_left(&r);
 	}
 	b->bytes = n;

@@ -20,14 +20,13 @@ static void *keep(struct tracedat *t, void *p)
 	return p;
 }
 
-/* May so many bytes more be unpacked? The sizes in a file cost it nothing. */
+/* May this many more bytes be unpacked? A hostile file can claim any size. */
 static bool afford(struct source *s, uint64_t offset, uint64_t bytes)
 {
 	struct tracedat *t = s->priv;
 
 	if (bytes > TRACEDAT_META_MAX - t->unpacked) {
-		source_damage(s, offset, bytes,
-			      "what is not events unpacks to more than %u MiB in all",
+		source_damage(s, offset, bytes, "the metadata unpacks to more than %u MiB in total",
 			      TRACEDAT_META_MAX >> 20);
 		return false;
 	}
@@ -137,7 +136,7 @@ bool tracedat_section(struct source *s, uint64_t offset, uint16_t id, struct rea
 
 /* ---- the pages of a buffer ---- */
 
-/* So many of u32 cpu, u64 offset, u64 bytes, as far as they are whole; *nr of them. To be freed. */
+/* Up to this many entries of u32 cpu, u64 offset, u64 bytes, as far as they are complete; *nr of them. To be freed. */
 static struct cpu_range *read_cpus(struct source *s, struct reader *r, uint32_t cpus, uint64_t at,
 				   size_t *nr)
 {
@@ -281,7 +280,7 @@ int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next)
 
 	*next = 0;
 	if (!tracedat_first_seen(s->priv, offset)) {
-		source_damage(s, offset, 0, "the option sections go round in a circle");
+		source_damage(s, offset, 0, "the option sections form a loop");
 		return 0;
 	}
 	if (!tracedat_section(s, offset, OPT_DONE, &r))

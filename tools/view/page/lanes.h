@@ -44,7 +44,7 @@ enum lane_kind {
 	0xffffffu /* item.what: the number, then class << 24, then flags of the span << 26 */
 #define LANE_LOST_UNKNOWN 0xffffffu /* how many is not known */
 #define LANE_LOST_NOT	  0xfffffeu /* nothing was lost: it was not recorded */
-#define LANE_LOST_MANY	  0xfffffdu /* so many or more */
+#define LANE_LOST_MANY	  0xfffffdu /* this many or more */
 
 struct lane_item {
 	uint32_t from, len; /* from the chunk's `from` on */

@@ -41,7 +41,7 @@ int lanes_build_begin(struct lanes_build *b, const struct model_counts *n);
 void lanes_build_event(struct lanes_build *b, const struct event *e, bool wanted);
 /* What goes on at this moment, into the lanes: lanes_fill_now(). */
 void lanes_build_now(struct lanes_build *b);
-/* While it is shown: tasks get their names; of those that are over only so many are kept. */
+/* While it is shown: tasks get their names; of those that have ended only this many are kept. */
 void lanes_build_tasks(struct lanes_build *b, size_t keep);
 /* From the first event to the last. */
 uint64_t lanes_build_span(const struct lanes_build *b);

@@ -252,7 +252,7 @@ static uint64_t note_done(struct tiling *t)
 	return open;
 }
 
-/* So many levels together; -ENOSPC if they do not fit whole: then they are not there at all. */
+/* These levels together; -ENOSPC if they do not fit completely: then none is written. */
 static int put_levels(struct tiling *t, uint32_t levels, uint64_t *room, FILE *out)
 {
 	uint32_t end = t->level + levels;
