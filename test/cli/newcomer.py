@@ -89,7 +89,7 @@ with Traces() as t:
     rc, out, err = fathom("query", trace, "--buffer", "foo")
     check("no_such_instance", rc == 1 and "no trace instance 'foo'" in err, err)
     rc, out, err = fathom("stat", trace, "--as", "xml")
-    check("no_such_format", rc == 1 and "known are" in err, err)
+    check("no_such_format", rc == 1 and "known formats are" in err, err)
 
     # A pipe closed by head: no message, no failure that a person would see.
     for c in ("query", "report", "report --json", "convert --form csv"):
