@@ -233,7 +233,7 @@ with Server(trace) as s, Page(1300, 800) as b:
     b.click(*b.at(b.eval("page.meta.span / 40"), "t138", 4))
     picked = b.eval("[page.picked.row.key, page.picked.from, page.picked.len]")
     whole = "JSON.stringify([page.view, page.range, page.mark, page.order, page.tab, page.listFilter, document.getElementById('search').value, page.picked && [page.picked.row.key, page.picked.from]])"
-    b.until("location.hash.includes('pick=t138') && location.hash.includes('filter=')")
+    b.until("location.hash.includes('filter=') && (new URLSearchParams(location.hash.slice(1)).get('pick') || '').endsWith(`,${page.picked.from}`)")
     before, url = b.eval(whole), b.eval("location.href")
     b.call("Page.navigate", url="about:blank")
     b.open(url)
