@@ -46,7 +46,7 @@ def stop(p):
 
 
 def inside(d):
-    """Both objects run inside while everything is recorded; then they run over what was recorded."""
+    """The objects run inside while everything is recorded; then they run over what was recorded."""
     busy = subprocess.Popen([os.path.join(TOP, "build/program/busy"), "20", str(TURNS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             env={**os.environ, "FATHOM_TRACE": "serve=1,buffer_kb=8192,out="})
     pid = busy.stdout.readline().strip()
@@ -55,7 +55,7 @@ def inside(d):
     rec = start("record", "--target", pid, "-o", path, "-e", "all", "-p", "function_graph")
     until(lambda: os.path.exists(path) and fathom("fs", pid, "cat", "tracing_on")[1].strip() == "1")
     live = {}
-    for name in "latency", "legacy":
+    for name in "latency", "legacy", "globals":
         live[name] = start("run", "--target", pid, compiled(d, name))
         check(f"{name}_attaches", live[name].stdout.readline().startswith("Attaching"), "")
     busy.stdin.write("go\n")
@@ -65,9 +65,10 @@ def inside(d):
     stop(rec)
     busy.stdin.close()
     busy.wait(timeout=100)
+    shown = "n", "sum", "total", "calls", ".bss", ".data", ".rodata"
     for name, (text, err) in out.items():
         rc, trace, said = fathom("run", f"{d}/{name}.o", path)
-        check(f"{name}_live_is_as_the_trace", rc == 0 and not err and maps(text, "n", "sum", "total", "calls") == maps(trace, "n", "sum", "total", "calls") and
+        check(f"{name}_live_is_as_the_trace", rc == 0 and not err and maps(text, *shown) == maps(trace, *shown) and
               "@" in text, f"{text}\n{trace}\n{err}{said}")
     want = fathom("run", "-e", SAME, path)[1]
     check("as_the_language", maps(out["latency"][0], "n", "sum") == maps(want, "n", "sum") and len(maps(want, "n", "sum")) == 2 * THREADS, (out["latency"], want))
@@ -75,6 +76,9 @@ def inside(d):
     check("functions_are_counted", calls == {str(i): str(TURNS * THREADS) for i in range(3)}, out["legacy"])
     total = sum(int(n) for n in re.findall(r"^@total\[0, \d+\]: (\d+)$", out["latency"][0], re.M))
     check("per_cpu_values", total == TURNS * THREADS, out["latency"])
+    n, of = TURNS * THREADS, [100 + i for i in range(THREADS)]
+    left = 2**64 + 1000000 - TURNS * sum((pid & 7) + 1 for pid in of)
+    check("variables", maps(out["globals"][0], *shown) == [f"@.bss[0]: ({n}, {max(of)})", f"@.data[0]: ({left % 2**64}, {7 + 3 * n})"], out["globals"])
     check("ring", out["legacy"][0].count("@ring: 65 00 00 00 00 00 00 00\n") == TURNS, out["legacy"][0][:500])
     return path
 
@@ -84,7 +88,10 @@ def refused(d, trace):
             ("outside", 'SEC("tp/sched/sched_switch") int f(char *r) { return r[4000]; }', "refused at instruction 0: outside the context"),
             ("endless", 'SEC("tp/sched/sched_switch") int f(int *r) { int n = *r; while (n != 7) { n = n * 3 + 1; asm volatile("" : "+r"(n)); } return n; }',
              "loop without may_goto"),
-            ("global", 'int seen; SEC("tp/sched/sched_switch") int f(void *r) { seen++; return 0; }', "variables outside maps"),
+            ("extern", 'extern int seen; SEC("tp/sched/sched_switch") int f(void *r) { seen++; return 0; }', "that are not in the object"),
+            ("large", 'char all[5000]; SEC("tp/sched/sched_switch") int f(void *r) { all[4999]++; return 0; }', "more than 4096 bytes"),
+            ("beyond", 'char all[8]; SEC("tp/sched/sched_switch") int f(unsigned *r) { return all[r[1]]; }', "moved by a number without bounds"),
+            ("past", 'char all[8]; SEC("tp/sched/sched_switch") int f(unsigned *r) { return all[r[1] & 15]; }', "outside"),
             ("nowhere", 'SEC("socket") int f(void *r) { return 0; }', "no section is an attach point"),
             ("unknown", 'SEC("tp/sched/sched_swich") int f(void *r) { return 0; }', "did you mean sched_switch"),
             ("type", 'struct { __uint(type, 7); __uint(max_entries, 1); __type(key, u32); __type(value, u32); } m SEC(".maps");'

@@ -51,6 +51,7 @@ struct map_raw {
 	enum bpf_map_kind kind;
 	uint32_t linux_type, key_bytes, value_bytes, entries;
 	bool key_is_text;
+	bool is_constant; /* it only has what it began with: not shown */
 };
 
 struct map_spec {

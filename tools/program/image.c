@@ -23,7 +23,7 @@ static uint32_t entries(const struct map_spec *m)
 	return m->nr_keys ? nr : 1;
 }
 
-/* The file's name: without the @; the map that has no other name is called that. */
+/* The file's name: without the @; the map that has no other name is called that. A section's dot would hide the file. */
 static void name_of(const struct map_spec *m, uint32_t number, char out[BPF_IMAGE_NAME])
 {
 	const char *name = m->name[1] ? m->name + 1 : "@";
@@ -32,6 +32,8 @@ static void name_of(const struct map_spec *m, uint32_t number, char out[BPF_IMAG
 		snprintf(out, BPF_IMAGE_NAME, "%s", name);
 	else /* cut, and unlike others that begin so */
 		snprintf(out, BPF_IMAGE_NAME, "%.10s~%u", name, number % 1000);
+	if (*out == '.')
+		*out = '_';
 }
 
 static void fill_map(struct bpf_image_map *to, const struct map_spec *m, uint32_t number)

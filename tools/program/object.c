@@ -23,6 +23,7 @@ struct elf {
 	uint32_t btf;		   /* section; 0: none */
 	uint32_t *map_of;	   /* by symbol: 1 + number of its map */
 	uint32_t *function_of;	   /* by symbol: 1 + number */
+	uint32_t *global_of;	   /* by section: 1 + its number in o.globals */
 	struct bpf_insn **code_of; /* by section: a copy that is relocated */
 	struct object o;
 };
@@ -271,6 +272,67 @@ static int32_t function_at(const struct elf *e, uint32_t section, int64_t at)
 	return -1;
 }
 
+#define GLOBAL_BYTES 4096u
+
+static bool is_data(const struct elf *e, uint32_t section)
+{
+	const Elf64_Shdr *s = section < e->nr_sections ? &e->sections[section] : NULL;
+	const char *name = s && section ? section_name(e, section) : "";
+
+	return *name && s->sh_flags & SHF_ALLOC && !(s->sh_flags & SHF_EXECINSTR) && s->sh_size &&
+	       s->sh_size <= GLOBAL_BYTES && (s->sh_type == SHT_NOBITS || content(e, section)) &&
+	       strcmp(name, ".maps") != 0 && strcmp(name, "maps") != 0;
+}
+
+/* The section as a map, and what it holds at the start, filled up to words. */
+static bool add_global(struct elf *e, uint32_t section)
+{
+	const Elf64_Shdr *s = &e->sections[section];
+	struct map_spec *m = &e->c->maps[e->c->nr_maps];
+	const uint8_t *from = content(e, section);
+	uint32_t n = e->o.nr_globals, bytes = ((uint32_t)s->sh_size + 7) & ~7u;
+	uint8_t *copy = NULL;
+	char *name = arena_take(&e->c->ast->arena, strlen(section_name(e, section)) + 2);
+
+	if (e->c->nr_maps == 32 || n == OBJECT_GLOBALS)
+		return object_error(e->c->ast, "more than 32 maps, or %u sections of variables",
+				    OBJECT_GLOBALS);
+	if (from) {
+		copy = arena_take(&e->c->ast->arena, bytes);
+		memset(copy, 0, bytes);
+		memcpy(copy, from, s->sh_size);
+	}
+	sprintf(name, "@%s", section_name(e, section));
+	*m = (struct map_spec){.name = name,
+			       .raw = {.is = true,
+				       .is_constant = !(s->sh_flags & SHF_WRITE),
+				       .kind = BPF_MAP_ARRAY,
+				       .key_bytes = 4,
+				       .value_bytes = bytes,
+				       .entries = 1}};
+	map_types(e, m);
+	e->o.globals[n].map = e->c->nr_maps++;
+	e->o.globals[n].content = copy;
+	e->o.globals[n].bytes = bytes;
+	e->global_of[section] = ++e->o.nr_globals;
+	return true;
+}
+
+/* The address of a variable: of a section, the place in it stands in the instruction. */
+static bool relocate_global(struct elf *e, struct bpf_insn *i, const Elf64_Sym *s)
+{
+	uint64_t at = s->st_value + (uint64_t)(int64_t)i->imm;
+
+	if (!e->global_of[s->st_shndx] && !add_global(e, s->st_shndx))
+		return false;
+	if (at >= e->sections[s->st_shndx].sh_size)
+		return object_error(e->c->ast, "a variable lies outside its section");
+	i[0].regs = BPF_REGS(BPF_DST(i), BPF_PSEUDO_GLOBAL);
+	i[0].imm = (int32_t)e->global_of[s->st_shndx] - 1;
+	i[1].imm = (int32_t)at;
+	return true;
+}
+
 static bool relocate(struct elf *e, uint32_t section, const Elf64_Rel *r)
 {
 	uint64_t symbol = ELF64_R_SYM(r->r_info);
@@ -286,6 +348,9 @@ static bool relocate(struct elf *e, uint32_t section, const Elf64_Rel *r)
 		i->imm = (int32_t)e->map_of[symbol] - 1;
 		return true;
 	}
+	if (i->code == BPF_LD_IMM64 && r->r_offset + 8 < e->sections[section].sh_size &&
+	    is_data(e, s->st_shndx))
+		return relocate_global(e, i, s);
 	if (i->code == (BPF_JMP | BPF_CALL) && BPF_SRC(i) == BPF_PSEUDO_CALL &&
 	    s->st_shndx < e->nr_sections && is_code(e, s->st_shndx)) {
 		/* Of a section: the place in it stands in the instruction, less one. */
@@ -296,8 +361,8 @@ static bool relocate(struct elf *e, uint32_t section, const Elf64_Rel *r)
 		return to >= 0 || object_error(e->c->ast, "a call leads to no function");
 	}
 	return object_error(e->c->ast,
-			    "%s: variables outside maps, and functions that are not in the object, "
-			    "are not known here",
+			    "%s: functions and variables that are not in the object, and more "
+			    "than 4096 bytes of variables, are not known here",
 			    section_name(e, s->st_shndx < e->nr_sections ? s->st_shndx : 0));
 }
 
@@ -365,7 +430,26 @@ static const char *attach_text(struct elf *e, const char *section)
 	return NULL;
 }
 
-/* Each function of a section that is an attach point is a clause; clause i is of function of[i]. */
+static void add_clause(struct ast *t, const char *text)
+{
+	struct clause *c = &t->clauses[t->nr_clauses++];
+
+	*c = (struct clause){.attaches = arena_take(&t->arena, sizeof(*c->attaches)),
+			     .nr_attaches = 1};
+	c->attaches[0] = (struct attach){text, {1, 1, 1}};
+}
+
+#define INITIAL UINT32_MAX
+
+static bool has_initial(const struct object *o)
+{
+	for (uint32_t i = 0; i < o->nr_globals; i++)
+		if (o->globals[i].content)
+			return true;
+	return false;
+}
+
+/* Each function of a section that is an attach point is a clause; clause i is of function of[i], or sets the variables. */
 static bool make_clauses(struct elf *e, uint32_t *of)
 {
 	struct ast *t = e->c->ast;
@@ -373,14 +457,15 @@ static bool make_clauses(struct elf *e, uint32_t *of)
 	t->clauses = arena_take(&t->arena, (e->o.nr_functions + 1) * sizeof(*t->clauses));
 	for (uint32_t f = 0; f < e->o.nr_functions; f++) {
 		const char *text = attach_text(e, section_name(e, e->o.functions[f].section));
-		struct clause *c = &t->clauses[t->nr_clauses];
 
 		if (!text)
 			continue;
-		*c = (struct clause){.attaches = arena_take(&t->arena, sizeof(*c->attaches)),
-				     .nr_attaches = 1};
-		c->attaches[0] = (struct attach){text, {1, 1, 1}};
-		of[t->nr_clauses++] = f;
+		of[t->nr_clauses] = f;
+		add_clause(t, text);
+	}
+	if (t->nr_clauses && has_initial(&e->o)) {
+		of[t->nr_clauses] = INITIAL;
+		add_clause(t, "BEGIN");
 	}
 	return t->nr_clauses || object_error(t, "no section is an attach point, such as "
 						"tracepoint/sched/sched_switch or kprobe/NAME");
@@ -406,8 +491,10 @@ static bool make_probes(struct elf *e, const uint32_t *of)
 		return false;
 	for (uint32_t i = 0; i < c->nr_probes; i++) {
 		struct probe *p = &c->probes[i];
+		uint32_t f = of[p->clause - c->ast->clauses];
 
-		p->code = object_inline(&e->o, of[p->clause - c->ast->clauses], &p->nr_code);
+		p->code = f == INITIAL ? object_initial(&e->o, &p->nr_code)
+				       : object_inline(&e->o, f, &p->nr_code);
 		if (!p->code)
 			return false;
 		p->stack_bytes = BPF_STACK_BYTES;
@@ -431,12 +518,14 @@ bool object_compile(struct compiler *c)
 	e.map_of = calloc(e.nr_symbols + 1, sizeof(*e.map_of));
 	e.function_of = calloc(e.nr_symbols + 1, sizeof(*e.function_of));
 	e.code_of = calloc(e.nr_sections + 1, sizeof(*e.code_of));
+	e.global_of = calloc(e.nr_sections + 1, sizeof(*e.global_of));
 	of = calloc(e.nr_symbols + 1, sizeof(*of));
-	ok = e.map_of && e.function_of && e.code_of && of && find_symbols(&e) && relocate_all(&e) &&
-	     make_clauses(&e, of) && make_probes(&e, of);
+	ok = e.map_of && e.function_of && e.code_of && e.global_of && of && find_symbols(&e) &&
+	     relocate_all(&e) && make_clauses(&e, of) && make_probes(&e, of);
 	free(e.map_of);
 	free(e.function_of);
 	free(e.code_of);
+	free(e.global_of);
 	free(of);
 	return ok;
 }

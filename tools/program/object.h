@@ -14,13 +14,27 @@ struct object_function {
 	uint32_t nr;
 };
 
+/*
+ * Variables outside maps: the sections that hold them are arrays of one value. A program begins by looking them up, and keeps their
+ * addresses at the lower end of its stack; the load of a variable's address is one of that, with an offset.
+ */
+#define OBJECT_GLOBALS 8
+
 struct object {
 	struct ast *ast; /* for memory, and messages */
+	struct {
+		uint32_t map;
+		const uint8_t *content; /* NULL: zeros */
+		uint32_t bytes;		/* a multiple of 8 */
+	} globals[OBJECT_GLOBALS];
+	uint32_t nr_globals;
 	struct object_function *functions;
 	uint32_t nr_functions;
 };
 
 #define BPF_PSEUDO_CALL 1
+#define BPF_PSEUDO_GLOBAL \
+	2 /* of BPF_LD_IMM64: the number of the section in globals, then the offset in it */
 
 bool object_is(const char *text, size_t bytes);
 /* In place of parsing and compiling: maps, probes and their code. False: errors were printed. */
@@ -29,6 +43,8 @@ bool object_compile(struct compiler *c);
 bool object_btf_map(const uint8_t *btf, size_t bytes, const char *name, struct map_raw *out);
 /* object_inline.c: a function with all that it calls in it. NULL: an error was printed. */
 struct bpf_insn *object_inline(struct object *o, uint32_t function, uint32_t *nr);
+/* What the variables are at the start, as a program that sets them. */
+struct bpf_insn *object_initial(struct object *o, uint32_t *nr);
 /* A message that begins with the file's name; the program has failed. */
 __attribute__((format(printf, 2, 3))) bool object_error(struct ast *t, const char *fmt, ...);
 

@@ -64,6 +64,64 @@ static uint32_t frame_of(const struct object_function *f)
 	return ((uint32_t)-low + 7) & ~7u;
 }
 
+/* ---- variables ---- */
+
+static int32_t global_slot(uint32_t number)
+{
+	return (int32_t)number * 8 - BPF_STACK_BYTES;
+}
+
+/* Their addresses onto the stack. The key, which is 0, lies above them. */
+static void find_globals(struct text *t)
+{
+	int32_t key = global_slot(t->o->nr_globals);
+
+	if (!t->o->nr_globals)
+		return;
+	emit(t, BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0);
+	emit(t, BPF_ST | BPF_MEM | BPF_DW, BPF_FP, 0, key, 0);
+	for (uint32_t i = 0; i < t->o->nr_globals; i++) {
+		emit(t, BPF_LD_IMM64, 1, BPF_PSEUDO_MAP, 0, (int32_t)t->o->globals[i].map);
+		emit(t, 0, 0, 0, 0, 0);
+		emit(t, BPF_ALU64 | BPF_MOV | BPF_X, 2, BPF_FP, 0, 0);
+		emit(t, BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, key);
+		emit(t, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_MAP_LOOKUP);
+		emit(t, BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0);
+		emit(t, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0);
+		emit(t, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		emit(t, BPF_STX | BPF_MEM | BPF_DW, BPF_FP, 0, global_slot(i), 0);
+	}
+	emit(t, BPF_ALU64 | BPF_MOV | BPF_X, 1, 6, 0, 0);
+}
+
+/* Of a damaged object it may be none; the verifier does not know it then. */
+static bool is_global(const struct text *t, const struct bpf_insn *i)
+{
+	return i->code == BPF_LD_IMM64 && BPF_SRC(i) == BPF_PSEUDO_GLOBAL &&
+	       (uint32_t)i->imm < t->o->nr_globals;
+}
+
+/* Two instructions for two. */
+static void put_global(struct text *t, const struct bpf_insn *i)
+{
+	emit(t, BPF_LDX | BPF_MEM | BPF_DW, BPF_DST(i), BPF_FP, global_slot((uint32_t)i->imm), 0);
+	emit(t, BPF_ALU64 | BPF_ADD | BPF_K, BPF_DST(i), 0, 0, i[1].imm);
+}
+
+static void set_word(struct text *t, uint32_t at, const uint8_t *word)
+{
+	uint32_t half[2];
+
+	memcpy(half, word, 8);
+	if (!half[0] && !half[1])
+		return;
+	emit(t, BPF_LD_IMM64, 2, BPF_PSEUDO_NUMBER, 0, (int32_t)half[0]);
+	emit(t, 0, 0, 0, 0, (int32_t)half[1]);
+	emit(t, BPF_STX | BPF_MEM | BPF_DW, 1, 2, (int32_t)at, 0);
+}
+
+/* ---- calls ---- */
+
 static void put(struct text *t, uint32_t function, uint32_t frame, int depth);
 
 static void put_call(struct text *t, const struct bpf_insn *i, uint32_t frame, uint32_t own,
@@ -103,6 +161,11 @@ static void put(struct text *t, uint32_t function, uint32_t frame, int depth)
 		const struct bpf_insn *n = &f->code[i];
 
 		at[i] = (uint32_t)t->nr;
+		if (is_global(t, n) && i + 1 < f->nr) {
+			put_global(t, n);
+			at[++i] = (uint32_t)t->nr;
+			continue;
+		}
 		if (is_call(n))
 			put_call(t, n, frame, own, depth);
 		else if (depth && n->code == (BPF_JMP | BPF_EXIT))
@@ -132,26 +195,55 @@ static void put(struct text *t, uint32_t function, uint32_t frame, int depth)
 	free(at);
 }
 
+/* The text, in the arena; NULL: it was too long. */
+static struct bpf_insn *finished(struct text *t, uint32_t *nr)
+{
+	struct bpf_insn *code = NULL;
+
+	if (!t->failed) {
+		code = arena_take(&t->o->ast->arena, t->nr * sizeof(*code));
+		memcpy(code, t->code, t->nr * sizeof(*code));
+		*nr = (uint32_t)t->nr;
+	}
+	free(t->code);
+	return code;
+}
+
 struct bpf_insn *object_inline(struct object *o, uint32_t function, uint32_t *nr)
 {
 	const struct object_function *f = &o->functions[function];
 	struct text t = {.o = o};
-	struct bpf_insn *code = NULL;
+	struct bpf_insn *code;
 	bool calls = false;
 
+	find_globals(&t);
 	for (uint32_t i = 0; i < f->nr; i++)
 		calls |= is_call(&f->code[i]);
 	for (int k = 0; k < KEPT && calls; k++)
 		emit(&t, BPF_ALU64 | BPF_MOV | BPF_K, (uint8_t)(6 + k), 0, 0, 0);
 	put(&t, function, 0, 0);
-	if (t.failed) {
+	code = finished(&t, nr);
+	if (!code)
 		object_error(o->ast, "%s: its calls are too deep or too many, or call each other",
 			     f->name);
-	} else {
-		code = arena_take(&o->ast->arena, t.nr * sizeof(*code));
-		memcpy(code, t.code, t.nr * sizeof(*code));
-		*nr = (uint32_t)t.nr;
+	return code;
+}
+
+struct bpf_insn *object_initial(struct object *o, uint32_t *nr)
+{
+	struct text t = {.o = o};
+	struct bpf_insn *code;
+
+	find_globals(&t);
+	for (uint32_t i = 0; i < o->nr_globals; i++) {
+		emit(&t, BPF_LDX | BPF_MEM | BPF_DW, 1, BPF_FP, global_slot(i), 0);
+		for (uint32_t at = 0; o->globals[i].content && at < o->globals[i].bytes; at += 8)
+			set_word(&t, at, o->globals[i].content + at);
 	}
-	free(t.code);
+	emit(&t, BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0);
+	emit(&t, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	code = finished(&t, nr);
+	if (!code)
+		object_error(o->ast, "its variables have too much to begin with");
 	return code;
 }

@@ -259,6 +259,7 @@ void show_maps(struct machine *m)
 	if (all)
 		qsort(all, m->c->nr_maps, sizeof(*all), by_name);
 	for (i = 0; all && i < m->c->nr_maps; i++)
-		show_map(m, all[i], 0, 0);
+		if (!all[i]->spec->raw.is_constant)
+			show_map(m, all[i], 0, 0);
 	free(all);
 }
