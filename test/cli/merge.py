@@ -49,6 +49,8 @@ p, m = merge("--clock-b", "1", "--align", "--offset", "1")
 check("one relation only", p.returncode == 2, p.stderr)
 p, m = merge("--clock-b", "1", "--cpu", "0")
 check("an option it would not heed is refused", p.returncode == 2 and "no such option" in p.stderr, p.stderr)
+p, m = merge("--clock-b", "1000000", "--align", "--file-version", "5")
+check("no such version", p.returncode == 2 and "--file-version takes 7 or 6" in p.stderr, p.stderr)
 p, m = merge("--clock-b", "1000000", "--align", "--file-version", "6")
 t = subprocess.run(["trace-cmd", "report", OUT], capture_output=True, text=True)
 times = [float(l.split("]")[1].split(":")[0]) for l in t.stdout.splitlines() if "] " in l and ": " in l]

@@ -13,16 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *form_name, *version, *compression;
+static const char *form_name;
+static struct option_choice compression = {.names = "zstd, zlib or none"};
+static const enum compression packings[] = {COMPRESS_ZSTD, COMPRESS_ZLIB, COMPRESS_NONE};
+static struct option_choice version = {.names = "7 or 6"};
 static bool force, per_cpu, per_type;
 
 static const struct option_spec own[] = {
 	{"form", 0, "FORM", "the form, if the suffix of OUT does not select it", OPTION_STRING,
 	 &form_name, NULL},
-	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (default: 7)", OPTION_STRING, &version,
+	{"file-version", 0, "V", "of a trace.dat: 6 or 7 (default: 7)", OPTION_CHOICE, &version,
 	 NULL},
 	{"compression", 0, "NAME", "of a trace.dat version 7: zstd (default), zlib, none",
-	 OPTION_STRING, &compression, NULL},
+	 OPTION_CHOICE, &compression, NULL},
 	{"per-cpu", 0, NULL, "backtracer texts: also a file per CPU", OPTION_FLAG, &per_cpu, NULL},
 	{"per-type", 0, NULL, "parquet: OUT is a directory with a file per type of event",
 	 OPTION_FLAG, &per_type, NULL},
@@ -75,8 +78,8 @@ static int convert(struct job *j, const struct form *form)
 	const char *path = j->o.args[1];
 	struct form_job f = {.source = j->source,
 			     .choice = &j->o.choice,
-			     .version = version,
-			     .compression = compression,
+			     .version = version.at ? 6 : 7,
+			     .compression = packings[compression.at],
 			     .bar = &j->bar};
 	struct output out;
 	int err;

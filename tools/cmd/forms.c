@@ -22,8 +22,8 @@ static void show(void *arg, uint64_t pages)
 static int write_dat(const struct form_job *j, FILE *out)
 {
 	struct writer_options w = {
-		.version = 7,
-		.compression = COMPRESS_ZSTD,
+		.version = j->version,
+		.compression = j->compression,
 		.choice = j->choice,
 		.progress = show,
 		.arg = j->bar,
@@ -31,14 +31,6 @@ static int write_dat(const struct form_job *j, FILE *out)
 	uint64_t too_large, blocks = 0;
 	int err;
 
-	if (j->version)
-		w.version = !strcmp(j->version, "6") ? 6 : !strcmp(j->version, "7") ? 7 : 0;
-	if (j->compression)
-		w.compression = compress_named(j->compression);
-	if (!w.version || w.compression == COMPRESS_UNKNOWN) {
-		diag_error("convert: trace.dat has versions 6 and 7, and zstd, zlib or none");
-		return -EINVAL;
-	}
 	for (size_t i = 0; i < j->source->nr_streams; i++)
 		blocks += j->source->streams[i].nr_blocks;
 	progress_start(j->bar, "writing", w.version == 6 ? 2 * blocks : blocks);

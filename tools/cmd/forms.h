@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "decode/compress.h"
 #include "store/scan.h"
 
 struct flame;
@@ -29,7 +30,8 @@ enum {
 struct form_job {
 	struct source *source;
 	const struct scan_choice *choice;
-	const char *version, *compression; /* of a trace.dat; NULL: not given */
+	uint32_t version;	      /* of a trace.dat */
+	enum compression compression; /* of version 7 */
 	struct progress *bar;
 	const struct flame *flame;
 	const struct flame_style *style;

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *output, *offset_text, *at_text, *buffer, *version;
+static const char *output, *offset_text, *at_text, *buffer;
 static const char *as_b, *symbols_b, *meta_b;
+static struct option_choice version = {.names = "7 or 6"};
 static uint64_t hz_a, hz_b;
 static bool align, force;
 
@@ -37,7 +38,7 @@ static const struct option_spec own[] = {
 	 &meta_b, NULL},
 	{"into-buffer", 0, "NAME", "B into a buffer of this name, not onto further CPUs",
 	 OPTION_STRING, &buffer, NULL},
-	{"file-version", 0, "V", "of the trace.dat: 6 or 7 (default: 7)", OPTION_STRING, &version,
+	{"file-version", 0, "V", "of the trace.dat: 6 or 7 (default: 7)", OPTION_CHOICE, &version,
 	 NULL},
 	{"force", 'f', NULL, "overwrite FILE if it exists", OPTION_FLAG, &force, NULL},
 	{0},
@@ -108,9 +109,8 @@ static bool has_clock(const struct source *s, uint64_t hz, const char *option)
 static int write_out(struct source *s, const char *path)
 {
 	const struct scan_choice all = SCAN_ALL;
-	struct writer_options w = {.version = version && !strcmp(version, "6") ? 6 : 7,
-				   .compression = COMPRESS_ZSTD,
-				   .choice = &all};
+	struct writer_options w = {
+		.version = version.at ? 6 : 7, .compression = COMPRESS_ZSTD, .choice = &all};
 	uint64_t too_large = 0;
 	struct output out;
 	int err = output_open(&out, path, !force);

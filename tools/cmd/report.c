@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 static struct report_options report;
-static const char *like;
+static struct option_choice like = {.names = "3.4 or 3.1"};
 static uint64_t threads;
 static bool kernel_text, as_json, start_given, written_given;
 
 static const struct option_spec own[] = {
 	{"like", 0, "VERSION", "print as trace-cmd 3.4 (default) or 3.1, which has no flags",
-	 OPTION_STRING, &like, NULL},
+	 OPTION_CHOICE, &like, NULL},
 	{"raw-fields", 'R', NULL, "print the fields of each event, not its print fmt", OPTION_FLAG,
 	 &report.raw, NULL},
 	{"no-plugins", 'N', NULL, "use only print fmts, not trace-cmd's plugins", OPTION_FLAG,
@@ -88,16 +88,11 @@ int cmd_report(int argc, char **argv)
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	if (like && strcmp(like, "3.1") && strcmp(like, "3.4")) {
-		diag_error("report: --like takes 3.1 or 3.4, not '%s'", like);
-		options_close(&o);
-		return EXIT_USAGE;
-	}
 	s = options_open(&o);
 	if (!s)
 		return EXIT_FAIL;
 	report.choice = &o.choice;
-	report.like_31 = like && !strcmp(like, "3.1");
+	report.like_31 = like.at;
 	report.threads = (unsigned)(threads > 64 ? 64 : threads);
 	report.fd = STDOUT_FILENO;
 	report.colour = colour_wanted(STDOUT_FILENO);

@@ -19,14 +19,15 @@
 #define ROWS	40u /* where there is no terminal to fill */
 
 static uint64_t interval = 1, times;
-static const char *sort = "cpu";
+static struct option_choice sort = {
+	.names = "cpu, ready, blocked, switches or pid"}; /* enum top_order */
 
 static const struct option_spec own[] = {
 	{"interval", 'i', "SECONDS", "between two pictures (1)", OPTION_NUMBER, &interval, NULL},
 	{"times", 'n', "N",
 	 "end after N updates; without a terminal they are printed one after another",
 	 OPTION_NUMBER, &times, NULL},
-	{"sort", 's', "KEY", "cpu, ready, blocked, switches or pid (cpu)", OPTION_STRING, &sort,
+	{"sort", 's', "KEY", "cpu, ready, blocked, switches or pid (cpu)", OPTION_CHOICE, &sort,
 	 NULL},
 	LIVE_OPTIONS,
 	{0},
@@ -52,16 +53,7 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-static const struct {
-	const char *name;
-	char key;
-	enum top_order order;
-} orders[] = {{"cpu", 'c', TOP_CPU},
-	      {"ready", 'r', TOP_READY},
-	      {"blocked", 'b', TOP_BLOCKED},
-	      {"switches", 's', TOP_SWITCHES},
-	      {"pid", 'p', TOP_PID}};
-#define ORDERS (sizeof(orders) / sizeof(orders[0]))
+static const char order_keys[] = "crbsp"; /* by enum top_order */
 
 /* ---- the screen ---- */
 
@@ -163,6 +155,7 @@ static void show(struct screen *s, struct top *t, const char *state)
 /* Handle keys, waiting this long for one. False: end. */
 static bool take_keys(struct screen *s, int ms)
 {
+	const char *order;
 	int key;
 
 	if (!s->window)
@@ -173,9 +166,8 @@ static bool take_keys(struct screen *s, int ms)
 			return false;
 		if (key == ' ')
 			s->paused = !s->paused;
-		for (size_t i = 0; i < ORDERS; i++)
-			if (key == orders[i].key)
-				s->order = orders[i].order;
+		else if (key > 0 && key < 128 && (order = strchr(order_keys, key)))
+			s->order = (enum top_order)(order - order_keys);
 		nc.wtimeout(s->window, 0);
 	}
 	return !stop_signal();
@@ -305,18 +297,14 @@ int cmd_top(int argc, char **argv)
 {
 	struct options o;
 	int rc = options_parse(&spec, argc, argv, &o);
-	size_t i = 0;
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	while (i < ORDERS && strcmp(sort, orders[i].name))
-		i++;
-	if (i == ORDERS || !interval || interval > 86400) {
-		diag_error(i == ORDERS ? "top: --sort is cpu, ready, blocked, switches or pid"
-				       : "top: --interval takes 1 to 86400 seconds");
+	if (!interval || interval > 86400) {
+		diag_error("top: --interval takes 1 to 86400 seconds");
 		rc = EXIT_USAGE;
 	} else if (!o.nr_args) {
-		rc = top_this_linux(orders[i].order);
+		rc = top_this_linux((enum top_order)sort.at);
 	} else if (!live_is_target(o.args[0])) {
 		diag_error(
 			"top: %s is not a live target (a pid, unix:PATH, tcp:HOST:PORT, a serial "
@@ -324,7 +312,7 @@ int cmd_top(int argc, char **argv)
 			o.args[0]);
 		rc = EXIT_USAGE;
 	} else {
-		rc = top_target(o.args[0], orders[i].order);
+		rc = top_target(o.args[0], (enum top_order)sort.at);
 	}
 	options_close(&o);
 	return rc;
