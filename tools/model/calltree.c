@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calltree.c -- calls added up by who called whom, from the model's calls. */
+/* calltree.c -- calls added up by caller and callee, from the model's calls. */
 #include "model/calltree.h"
 #include "base/vec.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calltree.h -- calls added up by who called whom, from the model's calls. */
+/* calltree.h -- calls added up by caller and callee, from the model's calls. */
 #ifndef MODEL_CALLTREE_H
 #define MODEL_CALLTREE_H
 
@@ -11,7 +11,7 @@ struct calltree_node {
 	uint64_t func; /* of a group: its number; 0: a caller that was never named */
 	uint64_t total, self, calls;
 	uint32_t parent, child, sibling; /* 0: none */
-	bool apart; /* below a call that has no name yet: found by walking, not by the table */
+	bool apart; /* below a call without a name so far: found by walking, not in the table */
 };
 
 struct calltree {

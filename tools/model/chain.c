@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chain.c -- why a task was late: the time of a delay, link by link, back to what it all waited for. */
+/* chain.c -- why a task was late: the time of a delay, link by link, back to the root cause. */
 #include "model/chain.h"
 #include "base/vec.h"
 
@@ -234,7 +234,7 @@ static struct chain_link *add(struct build *b, const struct chain_link *k)
 	return &c->links[c->nr++];
 }
 
-/* A leaf; one of the same kind that is in the group already takes its time. */
+/* Add a leaf; if the group has one of the same kind, that one gets its time. */
 static void leaf(struct build *b, const struct chain_link *k)
 {
 	for (size_t i = b->group; i < b->out->nr; i++) {
@@ -269,7 +269,7 @@ static void unknown(struct build *b, int32_t of, uint32_t depth, uint64_t from, 
 
 /* ---- what a CPU did ---- */
 
-/* From *t on, until `to` or earlier: whom the CPU worked for. */
+/* What the CPU worked for from *t on, until `to` or earlier. */
 static struct chain_link one_piece(const struct build *b, uint32_t cpu, uint64_t t, uint64_t to,
 				   enum chain_kind kind, uint64_t worth, bool first)
 {
@@ -330,7 +330,7 @@ static void occupied(struct build *b, int32_t of, uint32_t cpu, uint64_t from, u
 
 static void explain(struct build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth);
 
-/* It waited in the queue of a CPU, or of several, one after another. */
+/* The task waited in the queue of one CPU, or of several in turn. */
 static void was_ready(struct build *b, const struct span *s, uint64_t from, uint64_t to,
 		      uint32_t depth)
 {
@@ -359,7 +359,7 @@ static void was_ready(struct build *b, const struct span *s, uint64_t from, uint
 		occupied(b, s->pid, cpu, from, to, depth, CHAIN_INSTEAD);
 }
 
-/* Interrupts were off until shortly before this one was taken: it may have been due all the while. */
+/* Interrupts were off until shortly before this one was taken: it may have been pending all that time. */
 static uint64_t held_back(struct build *b, const struct span *s, uint64_t from, uint64_t taken,
 			  struct chain_link *k)
 {
@@ -440,7 +440,7 @@ static void was_blocked(struct build *b, const struct span *s, uint64_t from, ui
 		explain(b, s->by, from, to, depth + 1);
 }
 
-/* No span of the task: it was not born yet, or its states are not recorded. The end of that is returned. */
+/* The task has no span: it did not exist yet, or its states are not recorded. Returns the end of that time. */
 static uint64_t nothing_of(struct build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth)
 {
 	const struct span *old = before(&b->tasks, pid, from), *next = after(&b->tasks, pid, from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chain.h -- why a task was late: the time of a delay, link by link, back to what it all waited for. */
+/* chain.h -- why a task was late: the time of a delay, link by link, back to the root cause. */
 #ifndef MODEL_CHAIN_H
 #define MODEL_CHAIN_H
 
@@ -22,7 +22,7 @@ enum chain_kind {
 	CHAIN_RAN,	 /* the task itself */
 	CHAIN_INSTEAD,	 /* `by` ran while the task was ready */
 	CHAIN_MEANWHILE, /* `by` ran; whether the task was ready is not recorded */
-	CHAIN_IDLE,	 /* the CPU was idle though the task was ready: the switch was on its way */
+	CHAIN_IDLE,	 /* the CPU was idle although the task was ready: the switch was pending */
 	CHAIN_IRQ,	 /* an interrupt was served on the CPU */
 	CHAIN_SOFTIRQ,
 	CHAIN_IRQSOFF,	/* `by` had interrupts off there */
@@ -76,7 +76,7 @@ struct chain_choice {
 
 /* 0; -ENOENT: there is no such delay; or another negative errno. */
 int chain_find(struct source *s, const struct chain_choice *c, struct chain_delay *out);
-/* 0 or a negative errno. The caller frees it, also after an error. */
+/* 0 or a negative errno. The caller frees it, even after an error. */
 int chain_make(struct source *s, const struct model_walk *w, const struct chain_delay *d,
 	       struct chain *out);
 void chain_free(struct chain *c);

@@ -80,7 +80,7 @@ int chain_find(struct source *s, const struct chain_choice *c, struct chain_dela
 	struct model_sink sink = {.arg = &f, .span = span};
 	int err = model_walk(s, &c->walk, &sink, &f.model);
 
-	/* Those that did not run again wait to the end of the trace. */
+	/* Tasks that did not run again wait until the end of the trace. */
 	for (size_t i = 0; !err && c->has_at && i < f.left.cap; i++)
 		if (f.left.slots[i].value)
 			consider(&f, (int32_t)f.left.slots[i].key, SPAN_KINDS,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where an event type has a task and its name. */
+/* Which fields of an event type hold a task and its name. */
 struct pattern {
 	const char *event, *pid, *comm;
 };

@@ -5,7 +5,7 @@
 
 #include "decode/source.h"
 
-/* Look for the names of those of these tasks that the trace's table does not have; from then on source_comm() knows them. */
+/* Look for the names of these tasks that the trace's table lacks; from then on source_comm() knows them. */
 void model_learn_comms(struct source *s, const int32_t *pids, size_t nr, bool no_index);
 
 #endif

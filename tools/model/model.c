@@ -128,7 +128,7 @@ struct task *model_task(struct model *m, struct cpu *c, int32_t pid)
 static void add_gap(struct model *m, uint64_t from, uint64_t to)
 {
 	if (m->nr_gaps >= LOSSES_MAX || !VEC_ROOM(m->gaps, m->nr_gaps, m->cap_gaps)) {
-		/* one long gap says less, and nothing false */
+		/* one long gap says less, but nothing wrong */
 		m->failed |= !m->nr_gaps;
 		if (m->nr_gaps)
 			m->gaps[m->nr_gaps - 1].to = to;
@@ -172,7 +172,8 @@ static void gap(struct model *m, struct cpu *c, const struct event *e)
 	losses_add(
 		m->losses,
 		&(struct loss){.stream = e->stream, .from = from, .to = e->time, .lost = e->lost});
-	if (!m->sched[e->stream] && c->switches) /* another buffer, which does not say who runs */
+	if (!m->sched[e->stream] &&
+	    c->switches) /* another buffer, which does not say which task runs */
 		return;
 	add_gap(m, from, e->time);
 	pairs_gap(m, c, from);
@@ -214,7 +215,7 @@ void model_event(struct model *m, const struct event *e, uint64_t number, bool s
 	else if (!c->running)
 		sched_resume(m, c, e);
 	else if (e->pid == c->running->pid)
-		c->left = e->pid; /* its predecessor is gone for good */
+		c->left = e->pid; /* the previous task is gone */
 	else if (c->same_pids && e->pid != c->left && !(r && r->renames))
 		sched_missed(m, c, e);
 	m->last[e->stream] = e->time + 1;
@@ -328,7 +329,7 @@ static int place_streams(struct model *m)
 	return 0;
 }
 
-/* Which streams tell who runs; a CPU that never switched has switches if others of its recording have. If nobody knows what will come,
+/* Which streams say which task runs; a CPU that never switched has switches if others of its recording have. If nobody knows what will come,
  * the first switch tells: sched_begin(). */
 static void place_switches(struct model *m, const struct model_counts *n)
 {
@@ -497,7 +498,7 @@ struct counting {
 	struct model_counts *n;
 };
 
-/* One stream, in a thread of its own; `by_type` belongs to all of them. */
+/* One stream, in its own thread; all threads share `by_type`. */
 static int count_stream(void *arg, struct scan *sc, uint32_t i)
 {
 	struct counting *all = arg;

@@ -25,7 +25,7 @@ enum span_kind {
 	SPAN_RUNNING,
 	SPAN_READY,
 	SPAN_BLOCKED,
-	SPAN_LOST,   /* nothing is known of the task (task track), or of the CPU (task -1) */
+	SPAN_LOST,   /* nothing is known about the task (task track) or the CPU (task -1) */
 	SPAN_WAKEUP, /* from the last wakeup to being switched to */
 	SPAN_IRQ,
 	SPAN_SOFTIRQ,
@@ -39,15 +39,15 @@ enum span_kind {
 };
 
 enum {
-	SPAN_NO_BEGIN = 1, /* it began before what was seen */
-	SPAN_NO_END = 2,   /* it was going on when the window ended */
-	SPAN_CUT = 4,	   /* it was going on when events were lost, or its switch is missing */
+	SPAN_NO_BEGIN = 1, /* it began before the recorded part */
+	SPAN_NO_END = 2,   /* it was open when the window ended */
+	SPAN_CUT = 4,	   /* it was open when events were lost, or its switch is missing */
 	SPAN_UNSURE = 8,   /* M3 */
 	SPAN_GUESS =
 		16, /* running: the trace has no switches; events of the task were seen here, one after another */
 	SPAN_NO_WAKE =
 		32, /* blocked, and then it ran: no wakeup was seen, part of the time it may have been ready */
-	SPAN_NO_TIME = 64, /* a call of which only the return was seen, and not when it began */
+	SPAN_NO_TIME = 64, /* a call of which only the return was seen, not its beginning */
 	SPAN_NO_CALL =
 		128, /* there was none: what seems called by it was one level less deep; only who has enter() gets it */
 };
@@ -66,13 +66,13 @@ struct span {
 	uint32_t name;	     /* model_name(); calls: none, see model_span_name() */
 	uint64_t self;	     /* of a call: its own time */
 	uint64_t begin, end; /* numbers of the events; MODEL_NO_EVENT */
-	/* blocked: who woke it, where, in what context; ready: who did if nothing was before; and in which CPU's queue it began */
+	/* blocked: which task woke it, where, in what context; ready: the same if nothing came before; and in which CPU's queue it began */
 	int32_t by;
 	uint32_t by_cpu, by_flags, queue;
 };
 #define MODEL_NO_EVENT UINT64_MAX
 
-/* Linux's common_flags, in span.by_flags: the waker was not its task but what interrupted that. */
+/* Linux's common_flags, in span.by_flags: the waker was not its task but what interrupted it. */
 #define MODEL_IN_HARDIRQ 0x08u
 #define MODEL_IN_SOFTIRQ 0x10u
 #define MODEL_IN_NMI	 0x40u
@@ -100,7 +100,7 @@ struct model_frame {
 	/* of callees that were seen before it had a name: see calls.c */
 	uint64_t early, early_from;
 	bool early_inside; /* they, and those that came before its return was written, ran inside it */
-	bool entry_to_come; /* it has no name, and may get one by its entry */
+	bool entry_to_come; /* it has no name, and its entry may give it one */
 	uint64_t cookie;    /* for who listens */
 };
 
@@ -122,7 +122,7 @@ struct model_stack {
 	uint32_t cpu;
 };
 
-/* Called as things end; any may be NULL. What they get is theirs until they return. */
+/* Called as things end; any may be NULL. Their arguments are valid until they return. */
 struct model_sink {
 	void *arg;
 	void (*span)(void *arg, const struct span *s);
@@ -130,7 +130,7 @@ struct model_sink {
 	/* A call was entered: the last of the stack; or one that was not seen is known by now (`named`). Before that its
 	 * func is 0. A call that ends is given to span() with the stack still holding it, see model_stack(). */
 	void (*enter)(void *arg, struct model_stack *k, bool named);
-	/* An event that is part of no span. */
+	/* An event that is not part of a span. */
 	void (*mark)(void *arg, const struct event *e, uint64_t number);
 };
 
@@ -154,44 +154,44 @@ struct model_options {
 	uint64_t from, to; /* the window; 0 and UINT64_MAX: all */
 	const struct model_pair *pairs;
 	size_t nr_pairs;
-	const struct model_counts
-		*counts;  /* of the trace: model_count(); NULL: nobody knows what will come */
-	uint32_t without; /* 1 << kind: not wanted, need not be followed */
+	const struct model_counts *
+		counts; /* of the trace: model_count(); NULL: the contents are not known in advance */
+	uint32_t without; /* 1 << kind: not wanted, not followed */
 };
 
 struct model;
 
-/* NULL with a message: a pair names an event or a field that the trace has not; or out of memory. */
+/* NULL with a message: a pair names an event or a field that the trace does not have; or out of memory. */
 struct model *model_new(struct source *s, const struct model_options *o,
 			const struct model_sink *sink);
 /* All events of all streams in the window, as a merge gives them; `number` is the event's in the trace. What ends with an
  * event that is not to be shown (`show` false) is followed and not reported. */
 void model_event(struct model *m, const struct event *e, uint64_t number, bool show);
-/* The window is over: what is open is given with SPAN_NO_END. */
+/* The window has ended: open spans are given with SPAN_NO_END. */
 void model_end(struct model *m);
-/* What tasks do and which calls, system calls and interrupts are open at this moment, given as if the window ended here. Nothing changes by it. */
+/* What tasks do and which calls, system calls and interrupts are open at this moment, given as if the window ended here. The state does not change. */
 void model_peek(struct model *m);
 /* Of tasks that are over, once they are more than twice `keep`, as many of the oldest that `keep` are left: each is given to gone(), and
  * forgotten. What comes of its pid later is of another task. */
 void model_forget(struct model *m, size_t keep, void (*gone)(void *arg, int32_t pid), void *arg);
 void model_free(struct model *m);
 
-/* The stack whose last frame the call is that span() was just given. */
+/* The stack whose last frame is the call that span() was just given. */
 struct model_stack *model_stack(struct model *m);
 const char *model_name(const struct model *m, uint32_t name);
-/* "sched_switch"-like: what a reader calls this span. Valid until the model is freed. */
+/* The name of this span for a reader. Valid until the model is freed. */
 const char *model_span_name(struct model *m, const struct span *s);
 const char *model_function(struct model *m, uint64_t addr);
-/* What the trace's table calls the task, as every line of a report does; else what the scheduler's records called it last. */
+/* What the trace's table calls the task, as every line of a report does; else its last name in the scheduler's records. */
 const char *model_comm(struct model *m, int32_t pid);
 const char *span_kind_name(enum span_kind kind);
 /* Gaps met, for account_make(); calls that function_graph says it did not follow are in *calls. */
 const struct losses *model_losses(const struct model *m, uint64_t *calls);
-/* Switches that the trace does not have, though it reports no loss there: another task was seen than the one that ran. */
+/* Switches that the trace does not have, though it reports no loss there: a task other than the running one was seen. */
 uint64_t model_missed(const struct model *m);
 /* Page faults that were recorded as one event each: when they ended is not known, and they are not spans. */
 uint64_t model_single_faults(const struct model *m);
-/* The window as it was: the first and the last time. */
+/* The actual window: the first and the last time. */
 uint64_t model_start(const struct model *m);
 uint64_t model_finish(const struct model *m);
 bool model_failed(const struct model *m); /* out of memory */

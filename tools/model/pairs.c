@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define NEST_MAX 1024u
-#define KEYS_MAX (1u << 20) /* of a pair; then those that are over are forgotten */
+#define KEYS_MAX (1u << 20) /* spans of a pair; then those that have ended are forgotten */
 
 /* ---- spans that nest ---- */
 
@@ -48,7 +48,7 @@ static void pop(struct model *m, struct nest *n, int32_t pid, uint32_t cpu, uint
 	model_give(m, &s);
 }
 
-/* End the innermost of the key; the ends of those inside it were not seen. */
+/* End the innermost span of the key; the ends of those inside it were not seen. */
 static void pop_key(struct model *m, struct nest *n, uint64_t key, int32_t pid, uint32_t cpu,
 		    uint64_t now)
 {
@@ -244,7 +244,7 @@ static void forget_over(struct model *m, struct idmap *map)
 		else
 			free(p);
 	}
-	m->failed |= kept.nr >= KEYS_MAX; /* so many at once: something is wrong with the key */
+	m->failed |= kept.nr >= KEYS_MAX; /* this many at once: something is wrong with the key */
 	idmap_free(map);
 	*map = kept;
 }
@@ -467,7 +467,7 @@ static struct model_pair take_apart(struct model *m, const struct model_pair *p)
 	return out;
 }
 
-/* The end first: where one event ends a span and begins the next. */
+/* The end comes first where one event ends a span and begins the next. */
 bool pairs_named(struct model *m)
 {
 	for (size_t i = 0; i < m->o.nr_pairs; i++) {
@@ -488,7 +488,7 @@ void pairs_gap(struct model *m, struct cpu *c, uint64_t from)
 	give_off(m, c, from, SPAN_CUT);
 }
 
-/* What is open, as if it ended now; it stays open. */
+/* Report what is open as if it ended now; it stays open. */
 static void peek(struct model *m, struct nest *n, int32_t pid, uint32_t cpu, uint64_t now)
 {
 	uint32_t nr = n->nr;

@@ -49,7 +49,7 @@ static uint64_t to_ns(const struct joined *j, uint32_t part, uint64_t t)
 		    (uint64_t)((unsigned __int128)(t % hz) * 1000000000u / hz);
 	if (!part)
 		return t;
-	/* Before the beginning of the first clock there is no time. */
+	/* Times before the start of the first clock do not exist. */
 	if (j->clock.offset_ns < 0 && t < (uint64_t)-j->clock.offset_ns)
 		return 0;
 	return t + (uint64_t)j->clock.offset_ns;
@@ -92,7 +92,7 @@ static bool copy_record(struct join_cursor *k, struct event *e)
 	return true;
 }
 
-/* The record with the numbers that its type and task have here. */
+/* The record with the numbers of its type and task in the joined trace. */
 static void renumber(struct join_cursor *k, struct event *e)
 {
 	const struct joined *j = k->c.source->priv;
@@ -247,7 +247,7 @@ static bool same_schema(const struct schema *a, const struct schema *b)
 	return a->text_bytes == b->text_bytes && !memcmp(a->text, b->text, a->text_bytes);
 }
 
-/* Whether records of b are read rightly by a's schema: the same event, and every field of a lies where a says. */
+/* Whether a's schema reads records of b correctly: the same event, and every field of a is at the same place. */
 static bool reads(struct source *sa, const struct schema *a, struct source *sb,
 		  const struct schema *b)
 {
@@ -386,7 +386,7 @@ static int join_streams(struct source *s, const char *buffer)
 	return 0;
 }
 
-/* What either says it lost is lost of both. Of LOSS_ALL it is not known whose it was. */
+/* What either trace lost, the joined trace lost. For LOSS_ALL the CPU is not known. */
 static void join_losses(struct source *s)
 {
 	const struct joined *j = s->priv;
@@ -410,7 +410,7 @@ static void join_losses(struct source *s)
 	}
 }
 
-/* What the first says of itself. Its counters are stated with the others. */
+/* What the first says about itself. Its counters are stated with the others. */
 static void join_extras(struct source *s, const struct source *a)
 {
 	for (size_t i = 0; i < a->nr_extras; i++)
@@ -451,7 +451,7 @@ static uint64_t last_time(struct source *p, uint32_t stream)
 	return last;
 }
 
-/* Each was recorded in its own time: outside of it nothing is known of its CPUs. */
+/* Each was recorded in its own period: outside of it nothing is known about its CPUs. */
 static void join_recorded(struct source *s)
 {
 	const struct joined *j = s->priv;

@@ -14,7 +14,7 @@ struct join_clock {
 
 struct join_options {
 	struct join_clock clock;
-	bool same_tasks; /* tasks of one number are one task: the second is a program under the first's kernel */
+	bool same_tasks; /* tasks with the same number are one task: the second is a program under the first's kernel */
 	const char *
 		buffer; /* the second's streams go into a buffer of this name; NULL: they are further CPUs */
 };

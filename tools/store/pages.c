@@ -12,7 +12,7 @@ bool pages_copied(const struct source *s, const struct scan_choice *f)
 	if (!s->ops->page || f->from || f->to != UINT64_MAX || f->types || f->filter ||
 	    !s->nr_buffers)
 		return false;
-	/* Records of slim events are longer than what lies in the pages. */
+	/* Records of slim events are longer than their bytes in the pages. */
 	if (s->slim)
 		return false;
 	/* trace.dat has one page size; buffers with several sizes are rebuilt. */
@@ -40,7 +40,7 @@ static int copy(struct source *s, uint32_t stream, int (*put)(void *, const void
 	for (uint64_t i = 0; !err && i < s->streams[stream].nr_blocks; i++) {
 		const uint8_t *p = s->ops->page(c, i, &n);
 
-		/* Where the file ended inside a page there is less: it is omitted from the new file. */
+		/* A page in which the file ended is incomplete and is omitted from the new file. */
 		if (p && n == size)
 			err = put(arg, p, size);
 	}

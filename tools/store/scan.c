@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a type that is rarer than this, going to each by the index is less work than reading what lies between. */
+/* For a type rarer than this, seeking to each event by the index is cheaper than reading what lies between. */
 #define RARE 20000
 
 enum scan_plan {
@@ -27,7 +27,7 @@ struct scan {
 	uint32_t stream;      /* by stream: the current one */
 	bool numbered;	      /* merge->number is the number of the event given last, plus 1 */
 	bool failed;	      /* out of memory on the way: the scan ends */
-	bool *given; /* per stream: its last event that is no stack was given; NULL: not asked for */
+	bool *given; /* per stream: its last event other than a stack was given; NULL: not asked for */
 	uint32_t stack_types[2];
 	uint64_t done, total; /* blocks, for progress */
 };
@@ -110,7 +110,7 @@ static bool keep_one(const struct source *s, uint32_t stream, void *arg)
 	return stream == sc->stream && scan_stream(sc->choice, s, stream);
 }
 
-/* Is a type, and only one, all that is asked for? */
+/* Is exactly one type asked for, and nothing else? */
 static bool type_alone(const struct scan_choice *c)
 {
 	struct scan_choice rest = *c;
@@ -143,7 +143,7 @@ static int plan(struct scan *sc)
 	const struct scan_choice *c = sc->choice;
 	int err = 0;
 
-	/* Numbers are of all events: without some streams they are not known. */
+	/* Numbers count all events: without some streams they are not known. */
 	sc->numbered = sc->o.numbered && !c->cpus && !c->buffer;
 	if (sc->o.numbered && type_alone(c))
 		return plan_type(sc);
@@ -188,7 +188,7 @@ static void begin_streams(struct scan *sc)
 	}
 }
 
-/* Types of stacks, if they go with their events and a filter might part them. */
+/* Types of stacks, if they go with their events and a filter might separate them. */
 static int want_stacks(struct scan *sc)
 {
 	static const char *const names[2] = {"ftrace:kernel_stack", "ftrace:user_stack"};
@@ -263,7 +263,7 @@ void scan_rewind(struct scan *sc)
 
 /* ---- one by one ---- */
 
-/* Once a page. False: the scan shall end. */
+/* Called once a page. False: the scan is to end. */
 static bool go_on(struct scan *sc)
 {
 	if (sc->o.progress)

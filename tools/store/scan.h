@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.h -- the one way to ask for events: which, in what order, from which one on. */
+/* scan.h -- the one way to ask for events: which ones, in what order, from where on. */
 #ifndef STORE_SCAN_H
 #define STORE_SCAN_H
 
@@ -73,18 +73,18 @@ const struct event *scan_next(struct scan *sc);
 const struct event *scan_next_any(struct scan *sc, bool *wanted);
 /* Of all events of the trace, the number of the one given last; UINT64_MAX: not known. */
 uint64_t scan_number(const struct scan *sc);
-/* Go on before event number n of all: 0, or -ENOENT and the number there are in *nr. Only if the choice takes every stream. */
+/* Continue before event number n of all: 0, or -ENOENT and the number there are in *nr. Only if the choice takes every stream. */
 int scan_seek(struct scan *sc, uint64_t n, uint64_t *nr);
 /* Skip the next n events of the choice, before the first scan_next(). */
 void scan_skip(struct scan *sc, uint64_t n);
 /* Begin again. */
 void scan_rewind(struct scan *sc);
-/* What types and filter say of an event that was found by other ways. One thread per scan. */
+/* Whether types and filter accept an event that was found otherwise. One thread per scan. */
 bool scan_match(struct scan *sc, const struct event *e);
 /* For views that look ahead (merge_peek() ...): the merge of a SCAN_BY_TIME scan, at the beginning of the window. */
 struct merge *scan_merge(struct scan *sc);
 
-/* How many events there are of the choice: from the index, or counted by several threads. False: out of memory. */
+/* How many events the choice has: from the index, or counted by several threads. False: out of memory. */
 bool scan_count(struct source *s, const struct scan_choice *c, const struct scan_options *o,
 		uint64_t *out);
 
@@ -104,7 +104,7 @@ bool scan_stream(const struct scan_choice *c, const struct source *s, uint32_t s
 bool scan_keep(const struct source *s, uint32_t stream, void *choice);
 /* Does the window reach from the beginning to the end? */
 bool scan_is_whole(const struct scan_choice *c);
-/* Are there events that it does not want? */
+/* Does it exclude any events? */
 bool scan_is_choosy(const struct scan_choice *c);
 
 static inline bool scan_time(const struct scan_choice *c, uint64_t t)
@@ -115,7 +115,7 @@ static inline bool scan_time(const struct scan_choice *c, uint64_t t)
 /* A type by name, by what the format's own tools call it, or by either in another case. NULL: there is none. */
 const struct schema *scan_type(const struct source *s, const char *name);
 
-/* For messages: the event or field whose name is nearest to what begins the text; NULL: none is near. */
+/* For messages: the event or field whose name is most similar to the beginning of the text; NULL: none is similar. */
 const char *scan_guess(struct source *s, const char *word);
 
 /* ---- times as people write them (window.c) ---- */

@@ -49,7 +49,7 @@ static uint64_t type_before_step(const struct store *st, const struct store_type
 	return 0;
 }
 
-/* Not fewer than the events (of the type) before t: all steps that begin before t are counted whole. */
+/* An upper bound on the events (of the type) before t: all steps that begin before t count completely. */
 static uint64_t at_most_before(const struct store *st, const struct store_type *type, uint64_t t)
 {
 	uint64_t n = 0;
@@ -63,7 +63,7 @@ static uint64_t at_most_before(const struct store *st, const struct store_type *
 }
 
 /*
- * Stand a cursor before the first event that has reached t; the number of events (of the type) before it. The last step
+ * Place a cursor before the first event that has reached t; the number of events (of the type) before it. The last step
  * that begins before t is read; those before it are entirely before t (X1).
  */
 static uint64_t stand(struct store *st, struct cursor *c, const struct store_type *type, uint64_t t,
@@ -103,7 +103,7 @@ static uint64_t stand_all(struct store *st, struct merge *m, const struct store_
 	return type ? n : events;
 }
 
-/* The largest t for which surely not more than n events are before it. */
+/* The largest t that certainly has no more than n events before it. */
 static uint64_t bisect(const struct store *st, const struct store_type *type, uint64_t n)
 {
 	uint64_t lo = 0, hi = st->last_time;

@@ -57,7 +57,7 @@ int store_complete(struct store *st)
 	st->nr_events = 0;
 	err = store_build(st->source, &st->options, st);
 	st->complete = !err;
-	/* Saving is a favour to the next command: a read-only folder or a full disk is not an error. */
+	/* Saving only helps the next command: a read-only folder or a full disk is not an error. */
 	if (!err && path &&
 	    (st->options.always_save || event_bytes(st->source) >= STORE_SAVE_BYTES))
 		st->written = !store_save(st, path);

@@ -54,8 +54,8 @@ struct store_pid {
 struct store_options {
 	bool no_file;	  /* neither read nor write the file */
 	bool rebuild;	  /* do not read it */
-	bool existing;	  /* do not build it: -ENOENT if there is none that fits */
-	bool always_save; /* else only for traces that are worth it: STORE_SAVE_BYTES of events */
+	bool existing;	  /* do not build it: -ENOENT if there is no valid one */
+	bool always_save; /* else only for traces with at least STORE_SAVE_BYTES of events */
 	unsigned threads; /* that build it; 0: by the size of the trace and the CPUs there are */
 	const char *path; /* of the file; NULL: the trace's path + ".fidx" */
 	/* Called by one thread now and then with the bytes done of the total; may be NULL. */
@@ -95,7 +95,7 @@ struct store {
  */
 int store_open(struct source *s, const struct store_options *o, struct store **out);
 void store_close(struct store *st);
-/* A format that finds events by number by itself is not indexed at opening: this makes the tables. 0 or a negative errno. */
+/* A format that finds events by number itself is not indexed at opening: this makes the tables. 0 or a negative errno. */
 int store_complete(struct store *st);
 
 /*
@@ -110,10 +110,10 @@ uint64_t store_seek_time(struct store *st, struct merge *m, uint64_t t);
 const struct store_type *store_type(const struct store *st, uint32_t id);
 /* How many events of a type. Of a complete store, or one whose format counts by itself. */
 uint64_t store_count(const struct store *st, uint32_t type);
-/* Has the format a list of the type, so that any of them is found at once? */
+/* Does the format have a list of the type, so that any of its events is found at once? */
 bool store_has_list(struct store *st, uint32_t type);
 
-/* What tells a trace from another, for files that are kept beside it: size, time of change, a hash of parts of the content. 0, or
+/* What distinguishes a trace from another, for files that are kept beside it: size, time of change, a hash of parts of the content. 0, or
  * -ESTALE if it is not one regular file, or has changed since it was opened. */
 int store_identity(const struct source *s, uint64_t *bytes, int64_t *mtime_ns, uint64_t *content);
 

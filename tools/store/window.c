@@ -125,7 +125,7 @@ bool scan_span(struct source *s, uint64_t *first, uint64_t *last)
 	return *first <= *last;
 }
 
-/* One end of the window. Of an end that was copied from a line, the line is part. */
+/* One end of the window. An end that was copied from a line includes the line. */
 static uint64_t settle(struct source *s, const char *text, bool is_end)
 {
 	uint64_t t = 0, first = 0, last = 0;

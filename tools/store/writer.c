@@ -138,7 +138,7 @@ static int sort_schemas(struct writer_meta *m)
 	return 0;
 }
 
-/* A CPU number may be there once per buffer; where streams share one they are numbered by their place. */
+/* A CPU number may occur once per buffer; where streams share one they are numbered by their place. */
 static bool numbers_clash(const struct source *s, const struct trace_buffer *b)
 {
 	for (uint32_t i = 0; i < b->nr_streams; i++)
@@ -229,7 +229,7 @@ int writer_pages(struct writer_meta *m, const struct writer_buffer *b, uint32_t 
 	return pages_each(m->s, b->streams[cpu], m->o->choice, put_counted, &c, m->too_large);
 }
 
-/* What the source says it lost goes with its events. */
+/* The losses that the source states go with its events. */
 static int take_losses(struct writer_meta *m)
 {
 	const struct source *s = m->s;

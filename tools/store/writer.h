@@ -17,7 +17,7 @@ struct writer_options {
 	void *arg;
 };
 
-/* `out` is a new file that can be sought in. 0 or a negative errno. Events too large for a page are counted. */
+/* `out` is a new, seekable file. 0 or a negative errno. Events too large for a page are counted. */
 int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 		    uint64_t *too_large);
 
@@ -51,7 +51,7 @@ struct writer_meta {
 	char *stats; /* option CPUSTAT, of a source that knows its losses and has no such text; or NULL */
 };
 
-/* Does an option of the source go into the new file? Corrections of time do not when they are already made. */
+/* Does an option of the source go into the new file? Corrections of time do not if they were already applied. */
 bool writer_keeps(const struct writer_meta *m, uint16_t id);
 int writer_v6(struct writer_meta *m, FILE *out);
 int writer_v7(struct writer_meta *m, FILE *out);

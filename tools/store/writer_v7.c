@@ -117,7 +117,7 @@ static void section(struct v7 *w, uint16_t id, const void *p, size_t n)
 	number(w, w->options, where, 8);
 }
 
-/* Put a section together in memory, then write it. */
+/* Assemble a section in memory, then write it. */
 static void made_section(struct v7 *w, uint16_t id, void (*make)(struct v7 *w, FILE *f))
 {
 	char *text = NULL;

@@ -116,7 +116,7 @@ static void keep_lost(struct lanes_build *b, const struct span *s)
 		return;
 	}
 	for (size_t i = b->nr_lost; b->nr_lost >= LOST_MAX && i--;)
-		if (b->lost[i].cpu == s->cpu) { /* one long gap says less, and nothing false */
+		if (b->lost[i].cpu == s->cpu) { /* one long gap says less, but nothing wrong */
 			b->lost[i].to = since_start(b, s->to);
 			b->lost[i].what = LANE_LOST_UNKNOWN;
 			return;
