@@ -107,11 +107,7 @@ static const struct scenario scenarios[] = {
 
 enum {
 	TRAIL_MAX = 1024,
-#ifdef MODEL_WEAK
-	FILL = 64, /* bytes of a payload between those that are written: each is one more choice */
-#else
-	FILL = 16,
-#endif
+	FILL = 64, /* bytes of a payload between those that are written */
 	RECORDS_MAX = 64,
 	RUNS_MAX = 30000000,
 	RUN_SECONDS = 20, /* on a CPU that 4096 runs may take: a run without end is a finding */
