@@ -105,8 +105,7 @@ int cmd_check(int argc, char **argv)
 		fflush(stdout);
 		options_tell_missing(s);
 	}
-	if (s)
-		source_close(s);
+	source_close(s);
 	rules_free(r);
 	options_close(&o);
 	return rc;

@@ -59,8 +59,7 @@ int cmd_diff(int argc, char **argv)
 		diag_error("%s: %s", s[1]->path, strerror(-n));
 	fflush(stdout);
 	for (i = 0; i < 2; i++)
-		if (s[i])
-			source_close(s[i]);
+		source_close(s[i]);
 	options_close(&o);
 	return n ? EXIT_FAIL : EXIT_OK;
 }

@@ -401,8 +401,7 @@ int cmd_sql(int argc, char **argv)
 	}
 	sqlite3_close(db);
 	sql_free(q);
-	if (s)
-		source_close(s);
+	source_close(s);
 	options_close(&o);
 	return rc;
 }

@@ -233,8 +233,7 @@ int cmd_view(int argc, char **argv)
 	}
 	s = options_open(&o);
 	rc = s ? view_file(s, &o) : EXIT_FAIL;
-	if (s)
-		source_close(s);
+	source_close(s);
 	options_close(&o);
 	return rc;
 }

@@ -343,8 +343,7 @@ static const struct source_ops *look(const char *path, const struct source_optio
 	quiet.quiet = true;
 	if (s && !map_file(s, &quiet))
 		ops = format_of(s, o, &p, sure);
-	if (s)
-		source_close(s);
+	source_close(s);
 	return ops;
 }
 

@@ -381,8 +381,7 @@ int rules_judge(struct source *s, const struct scan_choice *c, const struct rule
 		err = judge_all(&j, c, &a, out);
 		account_free(&a);
 	}
-	if (j.model)
-		model_free(j.model);
+	model_free(j.model);
 	for (i = 0; j.evidence && i < r->nr; i++) {
 		dist_free(&j.evidence[i].dist);
 		free(j.evidence[i].inside);
