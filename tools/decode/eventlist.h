@@ -37,7 +37,7 @@ struct listed *eventlist_add(struct eventlist *l, size_t stream, uint16_t id, in
 int eventlist_record(struct eventlist *l, struct listed *e, const void *record, uint32_t bytes);
 /* The events of a stream that have the pid `from`, up to the first that has another, get `to`. 0 or a negative errno. */
 int eventlist_set_pid(struct eventlist *l, size_t stream, int32_t from, int32_t to);
-/* All are read. Tell the source of the streams: one per list, on CPU i. 0 or a negative errno. */
+/* All events are read. Add the streams to the source: one per list, on CPU i. 0 or a negative errno. */
 int eventlist_streams(struct source *s);
 /* A made-up schema: fields at offsets 8, 16 ... of the record, all u64 and named; print fmt given. */
 int eventlist_schema(struct source *s, const char *system, const char *name, uint32_t id,

@@ -29,7 +29,7 @@ struct format_field {
 	uint32_t flags;
 };
 
-/* The numbers a file may claim. What exceeds them is refused as damage. */
+/* The largest numbers a file may claim. Larger ones are refused as damage. */
 #define FORMAT_FIELDS_MAX 512u
 #define FORMAT_TEXT_MAX	  (1u << 20)
 #define FORMAT_OFFSET_MAX (1u << 20)

@@ -24,11 +24,11 @@ enum loss_cause {
 	LOSS_FULL,    /* refused: the buffer was full */
 	LOSS_NESTED,  /* refused: the writer was interrupted too deeply */
 	LOSS_TOO_BIG, /* refused: larger than a page */
-	LOSS_OMITTED, /* recorded, and not part of this dump */
-	LOSS_LINE,    /* sent, and damaged on the line */
+	LOSS_OMITTED, /* recorded, but not part of this dump */
+	LOSS_LINE,    /* sent, but damaged on the line */
 	LOSS_CALLS, /* calls that function_graph did not follow, its stack of returns being full; not events */
-	LOSS_TAKEN,   /* recorded, and read by another program than the recorder */
-	LOSS_CLEARED, /* recorded, and gone before it was read: the target emptied its buffer */
+	LOSS_TAKEN,   /* recorded, but read by a program other than the recorder */
+	LOSS_CLEARED, /* recorded, but lost before it was read: the target emptied its buffer */
 	LOSS_CAUSES,
 };
 
@@ -46,7 +46,7 @@ struct loss {
 	/* time of the last event before it; the first time of the trace if there is none */
 	uint64_t from;
 	uint64_t to;   /* time of the first event after it */
-	uint64_t lost; /* events, or UINT64_MAX: not known how many */
+	uint64_t lost; /* the number of events; UINT64_MAX: not known */
 };
 
 #define LOSSES_MAX 1000000u /* kept; more are joined with the last one of their stream */
@@ -94,14 +94,14 @@ void account_free(struct account *a);
 /* Calls that the trace's own records say were not followed. */
 void account_calls(struct account *a, uint64_t calls);
 
-/* "overwritten": a word for tables and JSON. */
+/* The cause as a word for tables and JSON: "overwritten". */
 const char *loss_cause_name(enum loss_cause cause);
 /*
  * A sentence about all of it, without a full stop: "nothing", "4,904 events: 4,904 overwritten",
  * "at least 4,020 events, cause not recorded", "no gap; the trace does not count what was lost".
  */
 void account_text(const struct account *a, char *out, size_t bytes);
-/* Whether there is something a reader of any figure must know: events or calls are missing. */
+/* Whether events or calls are missing, which a reader of any figure must know. */
 bool account_lost(const struct account *a);
 /* "lost", "lost_is_exact", "lost_unplaced", "lost_by_cause" into the object that is open. */
 void account_json(const struct account *a, struct json *j);

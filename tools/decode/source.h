@@ -157,7 +157,7 @@ struct damage {
 
 struct source {
 	const struct source_ops *ops;
-	char *path; /* as it was given: for messages, and to find what is beside it */
+	char *path; /* as given: for messages, and to find files beside it */
 	char *file; /* to open it once more; of a pipe, what it gave is kept in a nameless file */
 	int spool;  /* that file, or -1 */
 	void *priv; /* of the format */
@@ -205,7 +205,7 @@ struct source {
 
 #define SOURCE_ID_FAST 65536u
 
-/* What a command may tell a format; a NULL member was not given. Every format ignores what it has no use for. */
+/* What a command may pass to a format; a NULL member was not given. Every format ignores what it does not need. */
 struct source_options {
 	const char *as; /* name of the format: do not probe */
 	const char *
@@ -240,7 +240,7 @@ const char *source_suffix(const char *path);
 struct tally {
 	uint64_t nr_events;
 	uint64_t first_time, last_time, max_time;
-	bool want_first; /* tell the time of the next event in first_time, though it is not the first */
+	bool want_first; /* set first_time to the time of the next event, although it is not the first */
 	uint64_t *by_type;	 /* [SOURCE_ID_FAST]; types beyond are counted in [0] */
 	struct pid_counts *pids; /* NULL: not wanted */
 	struct losses *losses;
@@ -263,7 +263,7 @@ enum source_names {
 };
 
 /*
- * The index of a format that has one of its own: a back end of the store, which is the only one to call it.
+ * A format's own index: a back end of the store, which alone calls it.
  */
 struct source_index {
 	/* Stand all cursors of the merge before the event number n of all, or the n-th of a type. 0, -ENOENT (there are not so
@@ -304,7 +304,7 @@ struct source_form {
 		     const struct source_writing *w);
 };
 
-/* What only some formats have. Every member may be NULL. */
+/* What only some formats offer. Every member may be NULL. */
 struct source_own {
 	const struct source_index *index; /* the store uses it instead of building one */
 	const struct source_form *forms;  /* the last has no name */
@@ -328,7 +328,7 @@ struct source_extra {
 enum {
 	SOURCE_TAKES_SYMBOLS = 1,  /* its events have addresses */
 	SOURCE_TAKES_TABLES = 2,   /* a folder of symbol tables, which it reads itself */
-	SOURCE_TAKES_CMDLINES = 4, /* its events have pids and no names */
+	SOURCE_TAKES_CMDLINES = 4, /* its events have pids but no names */
 	SOURCE_TAKES_FORMATS = 8,
 	SOURCE_TAKES_META = 16,
 };

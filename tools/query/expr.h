@@ -223,7 +223,7 @@ uint64_t expr_field_slow(const uint8_t *data, uint32_t size, const struct format
 static inline uint64_t expr_field(const uint8_t *data, uint32_t size, const struct format_field *f,
 				  bool swap)
 {
-	/* Words in the machine's order are the rule. */
+	/* Most are words in the machine's byte order. */
 	if (f && f->size == 8 && !swap && size >= 8 && f->offset <= size - 8)
 		return expr_load(data + f->offset, 8, false);
 	if (f && f->size == 4 && !swap && size >= 4 && f->offset <= size - 4)

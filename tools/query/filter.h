@@ -19,7 +19,7 @@
  */
 struct filter;
 
-/* Understand the text; NULL and *err (offset into the text) if it is wrong in any event's eyes. */
+/* Parse the text; NULL and *err (offset into the text) if it is wrong for every event. */
 struct filter *filter_new(const char *text, struct expr_error *err);
 void filter_free(struct filter *f);
 

@@ -25,7 +25,7 @@ struct missing_names {
 bool filter_operand(struct compiler *c, struct operand *o);
 bool filter_condition(struct compiler *c);
 
-/* May libc be trusted with it: it copies what `+` and `{n}` repeat. */
+/* Is it safe to give to libc, which copies what `+` and `{n}` repeat? */
 bool filter_regex_is_modest(const char *s);
 
 /* The characters of "system/event,event" before a colon; 0 if the text does not begin so. */

@@ -10,7 +10,7 @@
 
 #define OUT_PAD 32u
 
-/* Appending never fails loudly: when memory is gone `failed` is set and the text is dropped. */
+/* Appending does not report errors: when memory runs out, `failed` is set and the text is dropped. */
 struct out {
 	char *base, *at, *end;
 	bool failed;
@@ -29,7 +29,7 @@ static inline void out_bytes(struct out *o, const char *s, size_t n)
 {
 	if (out_room(o, n + 16)) {
 		if (n <= 16 && n) {
-			/* Short texts are the rule: two overlapping moves of a fixed size beat a call of memcpy. */
+			/* Most texts are short: two overlapping moves of a fixed size beat a call of memcpy. */
 			if (n >= 8) {
 				memcpy(o->at, s, 8);
 				memcpy(o->at + n - 8, s + n - 8, 8);
@@ -94,7 +94,7 @@ extern const char out_pairs[201];
 unsigned out_digits(char *to, uint64_t v);
 /* The same in base 16, zeros in front up to `width` (16 at the most). */
 unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper);
-/* Numbers of one and two digits are the rule. */
+/* Most numbers have one or two digits. */
 static inline void out_u64(struct out *o, uint64_t v)
 {
 	if (!out_room(o, 20))

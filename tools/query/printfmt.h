@@ -14,7 +14,7 @@ enum printfmt_dialect {
 
 struct printfmt;
 
-/* Never NULL but when out of memory. A text that cannot be understood is noted: see printfmt_error(). */
+/* NULL only when out of memory. A text that cannot be parsed is noted: see printfmt_error(). */
 struct printfmt *printfmt_new(const struct format *f, const char *text, size_t bytes,
 			      uint8_t long_bytes, enum printfmt_dialect dialect);
 /* The same, with names of symbols known through env->address(); `env` may be NULL and is used in the call only. */

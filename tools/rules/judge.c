@@ -19,7 +19,7 @@ struct interval {
 	int32_t pid;
 };
 
-/* What the walk gathers for one rule. */
+/* What the walk collects for one rule. */
 struct evidence {
 	struct dist dist;
 	uint64_t longest, longest_event; /* a lower bound where an end was not seen */
@@ -160,7 +160,7 @@ static uint64_t figure_of(struct evidence *e, enum figure f)
 	}
 }
 
-/* Would more values leave the answer as it is, whatever they are? Counts, totals and maxima can only grow. */
+/* Would further values leave the answer unchanged, whatever they are? Counts, totals and maxima can only grow. */
 static bool is_final(const struct rule *r, bool good)
 {
 	bool grows =
@@ -284,7 +284,7 @@ static int judge_count(struct judge *j, const struct scan_choice *c, const struc
 		return -ENOMEM;
 	good = holds(r->op, n, r->amount);
 	say(o, good ? VERDICT_OK : VERDICT_FAILED, MODEL_NO_EVENT, "there are %" PRIu64, n);
-	/* Lost ones can only add to it. */
+	/* Lost events can only add to it. */
 	if (lost && !(good ? r->op == COMPARE_GT || r->op == COMPARE_GE
 			   : r->op == COMPARE_LT || r->op == COMPARE_LE))
 		o->verdict = VERDICT_INCONCLUSIVE;

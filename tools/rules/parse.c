@@ -29,7 +29,7 @@ void rules_mark(const char *line, const char *at, const char *guess)
 		fprintf(stderr, "        did you mean '%s'?\n", guess);
 }
 
-/* A word that is none of those it may be; `guess`, or NULL: the nearest of them. */
+/* Reports a word that is not allowed here, with the most similar one (`guess`, may be NULL). */
 static void wrong_word(struct line *l, const char *at, const char *expected, const char *guess)
 {
 	if (l->r->failed)

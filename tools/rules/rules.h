@@ -71,7 +71,7 @@ struct condition {
 
 struct rule {
 	enum rule_kind kind;
-	const char *text; /* as it stands in the file */
+	const char *text; /* as written in the file */
 	uint32_t line;
 	/* figures */
 	enum span_kind span;
@@ -110,7 +110,7 @@ struct rules {
 /* NULL with messages: file, line, a mark and what was expected. The text is copied. */
 struct rules *rules_parse(const char *file, const char *text, size_t bytes);
 void rules_free(struct rules *r);
-/* The line, a mark under `at`, and what may have been meant instead (NULL: no idea), to stderr. */
+/* The line, a mark under `at`, and what may have been meant (NULL: nothing similar), to stderr. */
 void rules_mark(const char *line, const char *at, const char *guess);
 /* Does the trace know every event that the rules name? If not, false with messages: a count of what it does not know is not 0. */
 bool rules_known(struct source *s, const struct rules *r);
@@ -118,7 +118,7 @@ bool rules_known(struct source *s, const struct rules *r);
 enum verdict {
 	VERDICT_OK,
 	VERDICT_FAILED,
-	VERDICT_INCONCLUSIVE, /* what was lost may hide the answer */
+	VERDICT_INCONCLUSIVE, /* lost events may hide the answer */
 };
 
 struct judgement {

@@ -37,7 +37,7 @@ const char *columns_type(const struct columns *c, int column);
 /* The value of a column of numbers. False: the record ends before it. */
 bool columns_integer(const struct columns *c, int column, const struct event *e, int64_t *out);
 
-/* Does the walk answer constraint i, on this column? */
+/* Can the walk handle constraint i, on this column? */
 bool columns_answer(const struct columns *c, sqlite3_index_info *info, int i, int column);
 
 /* The constraints of a query, and the choice that they make of the table's own. */
@@ -47,7 +47,7 @@ struct narrowed {
 	uint64_t *cpus;
 	struct term terms[TERMS_MAX]; /* with copies of the values: SQLite's do not last */
 	int nr_terms;
-	bool nothing; /* no event can fit */
+	bool nothing; /* no event can match */
 };
 
 /* `text` as terms_note() wrote it. Columns are numbered as in `of`, if it is not NULL. */

@@ -44,7 +44,7 @@ int sql_save(struct source *s, const struct scan_choice *c, FILE *out);
 
 /* A name that sql_similar() may find: of a column, say. */
 void sql_word(struct sql *q, const char *name);
-/* For messages: the table or column whose name is nearest to what was written; NULL: none is near. */
+/* For messages: the table or column with the most similar name; NULL: none is similar. */
 const char *sql_similar(struct sql *q, const char *word);
 
 #endif

@@ -52,7 +52,7 @@ struct sql {
 	struct grouping *grouping; /* of the statement that sql_grouped() made last */
 };
 
-/* A table is there under this name from now on, instead of one that was. `what` must outlive it. */
+/* Add a table under this name, replacing an earlier one. `what` must outlive it. */
 void sql_add(struct sql *q, const char *name, const struct sql_table_kind *kind, const void *what);
 
 /* Spans and wakeups; tasks, CPUs, types, functions, losses; events of one type, or with NULL all. */
@@ -80,9 +80,9 @@ int term_compare(int64_t a, sqlite3_value *b);
 bool term_fits(int op, int found);
 /* The terms that xBestIndex wrote down, with the values that xFilter got. */
 int terms_read(const char *text, int argc, sqlite3_value **argv, struct term *terms);
-/* xBestIndex: note the constraint, if there is room. False: SQLite must look itself. */
+/* xBestIndex: note the constraint, if there is room. False: SQLite must check it itself. */
 bool terms_note(sqlite3_index_info *info, int i, char **text, int *nr);
-/* Narrow a choice by the terms on its time column. False: nothing fits. */
+/* Narrow a choice by the terms on its time column. False: nothing matches. */
 bool terms_window(const struct term *terms, int nr, int column, struct scan_choice *c);
 
 #endif

@@ -97,7 +97,7 @@ static bool unpack_text(struct source *s, struct reader *r, uint64_t offset)
 	return p != NULL;
 }
 
-/* What a section holds, as it stands in the file; whether that is compressed. */
+/* What a section holds, as written in the file; whether that is compressed. */
 static bool find_section(struct source *s, uint64_t offset, uint16_t id, struct reader *out,
 			 bool *packed)
 {
