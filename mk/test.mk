@@ -2,7 +2,7 @@
 #   trace_*.c  the library with the user port, under ASan + UBSan
 #   tools_*.c  the host program's objects (all but main), under ASan + UBSan
 #   btb_*.c line_*.c  both (mk/l4re.mk, mk/control.mk)
-# Scripts (*.sh, *.py) in test/<kind>/ are run as they are. A script with a line `# slow` runs in `make check` only.
+# Scripts (*.sh, *.py) in test/<kind>/ are run as they are. A script with a line `# slow` or `# slow SECONDS` runs in `make check` only.
 # Every test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`; test/runner counts them.
 
 UNIT_TRACE := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(wildcard test/unit/trace_*.c))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """aarch64.py -- every boot test on the demo kernel for aarch64, with small workloads; ARCH=aarch64 test/boot/NAME.py runs one alone."""
-# slow
+# slow 65
 # live
 import os
 import sys

@@ -2,7 +2,7 @@
 """forest.py -- every program of the demo kernel under function_graph and function, on both kinds of sites.
 
 Calls and returns of each task form a forest, NMIs and all, callees take no longer than callers, edges are in the code."""
-# slow
+# slow 20
 # live
 import json
 import os

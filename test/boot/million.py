@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """million.py -- a million events of 4 CPUs, and then with NMIs in the middle of the writers: all true, all accounted."""
-# slow
+# slow 30
 # live
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """riscv64.py -- every boot test on the demo kernel for riscv64, with small workloads; ARCH=riscv64 test/boot/NAME.py runs one alone."""
-# slow
+# slow 60
 # live
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """parquet.py -- fathom convert X.parquet: read back by DuckDB, every column has the count, least, greatest and sum of the events'."""
-# slow
+# slow 20
 import collections
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# slow
+# slow 80
 # live
 """trace_cmd.py -- unmodified trace-cmd on a live process and on the demo kernel, whose machine it takes for its own
 (fathom mount TARGET DIR COMMAND). Its report of what it wrote is compared with the text of `trace`, line by line.

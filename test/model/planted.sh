@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # planted.sh -- bugs planted into the ring and into hooks (test/model/plant) must be found by the model test.
-# slow
+# slow 20
 cd "$(dirname "$0")/../.." || exit 1
 test/model/plant --list | while IFS=$'\t' read -r name scenario what; do
 	if out=$(timeout 600 "build/test/plant/$name/model" "$scenario"); then

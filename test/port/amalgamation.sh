@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # amalgamation.sh -- fathom.c for every target, compiler and kind of level, 32-bit targets without libgcc and strict C99 among them: no
 # warning, and an image that uses it has nothing undefined, with --gc-sections and without.
-# slow
+# slow 55
 # inputs: trace wire ports/template test/port/targets.c test/port/targets.lds gcc clang arm-none-eabi-gcc aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc
 cd "$(dirname "$0")/../.." || exit 1
 out=build/port/amalgamation

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clang.sh -- clang has nothing to say about the host program, as gcc has not; the library's sources are in amalgamation.sh.
-# slow
+# slow 20
 # inputs: tools wire clang
 cd "$(dirname "$0")/../.." || exit 1
 command -v clang >/dev/null || { echo "skip host_clang: package clang missing"; exit; }

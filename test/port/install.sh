@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install.sh -- `make install`, then the trees of ports/examples built from the installed files alone: C by pkg-config, C++17 by CMake, a
 # kernel with the amalgamation, booted.
-# slow
+# slow 20
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=$PWD/build/port/install rc=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # other.sh -- the function tracers on aarch64 and riscv64, by qemu-user, under sanitizers, and on functions that clang compiled: sites patched
 # under threads, and text that cannot be written: -finstrument-functions, -pg.
-# slow
+# slow 15
 # inputs: build/test/tracers-aarch64 build/test/tracers-riscv64 build/test/tracers-san build/test/tracers-clang build/test/tracers-gcc
 # inputs: qemu-aarch64 qemu-riscv64
 cd "$(dirname "$0")/../.." || exit 1

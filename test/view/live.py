@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """live.py -- fathom view and fathom top of a target: nothing is lost or shown twice, also when the line is cut and restored."""
-# slow
+# slow 20
 # live
 import fcntl
 import json

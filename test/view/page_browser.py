@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """page_browser.py -- the page as a person meets it: what states look like, tips and arrows, counters and samples, keys alone, ears, paper, addresses that restore a view."""
-# slow
+# slow 20
 # live
 import collections
 import gzip
