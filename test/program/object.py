@@ -55,7 +55,7 @@ def inside(d):
     rec = start("record", "--target", pid, "-o", path, "-e", "all", "-p", "function_graph")
     until(lambda: os.path.exists(path) and fathom("fs", pid, "cat", "tracing_on")[1].strip() == "1")
     live = {}
-    for name in "latency", "legacy", "globals":
+    for name in "latency", "legacy", "globals", "printed":
         live[name] = start("run", "--target", pid, compiled(d, name))
         check(f"{name}_attaches", live[name].stdout.readline().startswith("Attaching"), "")
     busy.stdin.write("go\n")
@@ -66,6 +66,9 @@ def inside(d):
     busy.stdin.close()
     busy.wait(timeout=100)
     shown = "n", "sum", "total", "calls", ".bss", ".data", ".rodata"
+    printed, said = out.pop("printed")
+    check("printed", printed.split("\n\n")[0].splitlines() == ["pid 101, 515396075520 ffffffff", "plain", "100% x"] * TURNS and not said, (printed[:500], said))
+    check("printed_is_as_the_trace", fathom("run", f"{d}/printed.o", path)[1].split("\n", 1)[1] == printed, printed[:500])
     for name, (text, err) in out.items():
         rc, trace, said = fathom("run", f"{d}/{name}.o", path)
         check(f"{name}_live_is_as_the_trace", rc == 0 and not err and maps(text, *shown) == maps(trace, *shown) and
@@ -92,6 +95,8 @@ def refused(d, trace):
             ("large", 'char all[5000]; SEC("tp/sched/sched_switch") int f(void *r) { all[4999]++; return 0; }', "more than 4096 bytes"),
             ("beyond", 'char all[8]; SEC("tp/sched/sched_switch") int f(unsigned *r) { return all[r[1]]; }', "moved by a number without bounds"),
             ("past", 'char all[8]; SEC("tp/sched/sched_switch") int f(unsigned *r) { return all[r[1] & 15]; }', "outside"),
+            ("text", 'SEC("tp/sched/sched_switch") int f(char *r) { bpf_printk("%s", r + 8); return 0; }', "constant format"),
+            ("unsure", 'SEC("tp/sched/sched_switch") int f(int *r) { static const char a[] = "a", b[] = "b"; trace_printk(*r ? a : b, 2); return 0; }', "constant format"),
             ("nowhere", 'SEC("socket") int f(void *r) { return 0; }', "no section is an attach point"),
             ("unknown", 'SEC("tp/sched/sched_swich") int f(void *r) { return 0; }', "did you mean sched_switch"),
             ("type", 'struct { __uint(type, 7); __uint(max_entries, 1); __type(key, u32); __type(value, u32); } m SEC(".maps");'

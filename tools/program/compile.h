@@ -148,6 +148,9 @@ bool constant_named(const char *name, int64_t *out);
 /* gen.c: eBPF of one probe's clause. */
 bool gen_clause(struct compiler *c, struct probe *p);
 
+/* gen.c: another action; its number is nr_actions - 1. */
+struct action *compiler_action(struct compiler *c, enum action_kind kind);
+
 static inline struct type type_int(uint32_t bytes, bool is_signed)
 {
 	return (struct type){.kind = VALUE_INT, .bytes = bytes, .is_signed = is_signed};

@@ -150,9 +150,8 @@ static void variables(struct gen *g)
 
 /* ---- actions ---- */
 
-static struct action *action(struct gen *g, enum action_kind kind)
+struct action *compiler_action(struct compiler *c, enum action_kind kind)
 {
-	struct compiler *c = g->c;
 	struct action *more = arena_take(&c->ast->arena, sizeof(*more) * (c->nr_actions + 1));
 
 	if (c->nr_actions)
@@ -160,6 +159,11 @@ static struct action *action(struct gen *g, enum action_kind kind)
 	c->actions = more;
 	c->actions[c->nr_actions] = (struct action){.kind = kind};
 	return &c->actions[c->nr_actions++];
+}
+
+static struct action *action(struct gen *g, enum action_kind kind)
+{
+	return compiler_action(g->c, kind);
 }
 
 /* Emit the action added last with the values of kids[from ...]. */

@@ -509,7 +509,7 @@ bool object_compile(struct compiler *c)
 	struct elf e = {.c = c,
 			.data = (const uint8_t *)c->ast->text,
 			.bytes = c->ast->bytes,
-			.o = {.ast = c->ast}};
+			.o = {.c = c, .ast = c->ast}};
 	uint32_t *of;
 	bool ok = open_elf(&e);
 

@@ -21,6 +21,7 @@ struct object_function {
 #define OBJECT_GLOBALS 8
 
 struct object {
+	struct compiler *c;
 	struct ast *ast; /* for memory, and messages */
 	struct {
 		uint32_t map;
@@ -32,7 +33,9 @@ struct object {
 	uint32_t nr_functions;
 };
 
-#define BPF_PSEUDO_CALL 1
+#define OBJECT_PRINTED	 3 /* numbers that bpf_trace_printk takes */
+#define BPF_TRACE_PRINTK 6
+#define BPF_PSEUDO_CALL	 1
 #define BPF_PSEUDO_GLOBAL \
 	2 /* of BPF_LD_IMM64: the number of the section in globals, then the offset in it */
 
@@ -43,6 +46,10 @@ bool object_compile(struct compiler *c);
 bool object_btf_map(const uint8_t *btf, size_t bytes, const char *name, struct map_raw *out);
 /* object_inline.c: a function with all that it calls in it. NULL: an error was printed. */
 struct bpf_insn *object_inline(struct object *o, uint32_t function, uint32_t *nr);
+bool object_is_jump(const struct bpf_insn *i);
+/* object_print.c: the call, of bpf_trace_printk, as an action. How many numbers it prints; -1: an error was printed. */
+int object_print(struct object *o, const struct object_function *f, uint32_t call,
+		 uint32_t *action);
 /* What the variables are at the start, as a program that sets them. */
 struct bpf_insn *object_initial(struct object *o, uint32_t *nr);
 /* A message that begins with the file's name; the program has failed. */

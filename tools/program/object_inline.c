@@ -37,7 +37,7 @@ static bool is_call(const struct bpf_insn *i)
 	return i->code == (BPF_JMP | BPF_CALL) && BPF_SRC(i) == BPF_PSEUDO_CALL;
 }
 
-static bool is_jump(const struct bpf_insn *i)
+bool object_is_jump(const struct bpf_insn *i)
 {
 	int class = BPF_CLASS(i->code), op = BPF_OP(i->code);
 
@@ -120,6 +120,28 @@ static void set_word(struct text *t, uint32_t at, const uint8_t *word)
 	emit(t, BPF_STX | BPF_MEM | BPF_DW, 1, 2, (int32_t)at, 0);
 }
 
+/* Its numbers lie above the key. */
+static void put_print(struct text *t, const struct object_function *f, uint32_t call)
+{
+	int32_t data = global_slot(t->o->nr_globals + 1);
+	uint32_t action = 0;
+	int nr = object_print(t->o, f, call, &action);
+
+	t->failed |= nr < 0;
+	for (int k = 0; k < nr; k++)
+		emit(t, BPF_STX | BPF_MEM | BPF_DW, BPF_FP, (uint8_t)(3 + k), data + 8 * k, 0);
+	emit(t, BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, (int32_t)action);
+	emit(t, BPF_ALU64 | BPF_MOV | BPF_X, 2, BPF_FP, 0, 0);
+	emit(t, BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, data);
+	emit(t, BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, nr * 8);
+	emit(t, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_EMIT);
+}
+
+static bool is_print(const struct bpf_insn *i)
+{
+	return i->code == (BPF_JMP | BPF_CALL) && !BPF_SRC(i) && i->imm == BPF_TRACE_PRINTK;
+}
+
 /* ---- calls ---- */
 
 static void put(struct text *t, uint32_t function, uint32_t frame, int depth);
@@ -168,6 +190,8 @@ static void put(struct text *t, uint32_t function, uint32_t frame, int depth)
 		}
 		if (is_call(n))
 			put_call(t, n, frame, own, depth);
+		else if (is_print(n))
+			put_print(t, f, i);
 		else if (depth && n->code == (BPF_JMP | BPF_EXIT))
 			emit(t, BPF_JMP | BPF_JA, 0, 0, 0, 0);
 		else
@@ -185,7 +209,7 @@ static void put(struct text *t, uint32_t function, uint32_t frame, int depth)
 
 		if (depth && n->code == (BPF_JMP | BPF_EXIT))
 			to = f->nr;
-		else if (!is_jump(n))
+		else if (!object_is_jump(n))
 			continue;
 		if (to < 0 || to > f->nr || n->code == (BPF_JMP32 | BPF_JA))
 			t->failed = true;

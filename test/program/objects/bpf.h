@@ -22,7 +22,15 @@ static void *(*map_lookup)(void *map, const void *key) = (void *)1;
 static long (*map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*ktime_ns)(void) = (void *)5;
+static long (*trace_printk)(const char *format, u32 bytes, ...) = (void *)6;
 static long (*ring_output)(void *ring, void *data, u64 bytes, u64 flags) = (void *)130;
+
+/* As libbpf has it. */
+#define bpf_printk(f, ...)                                           \
+	({                                                           \
+		static const char format[] = f;                      \
+		trace_printk(format, sizeof(format), ##__VA_ARGS__); \
+	})
 
 /* Records as their format files have them. */
 struct wakeup {
