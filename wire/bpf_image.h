@@ -48,6 +48,12 @@ struct bpf_image_part {
 };
 
 /*
+ * The context of a function is its record (ftrace/function, ftrace/funcgraph_exit) and, from the next multiple of 8 on, words
+ * of 64 bits: at an entry BPF_CONTEXT_ARGS arguments, at a return the value. Without them where registers are not known.
+ */
+#define BPF_CONTEXT_ARGS 6
+
+/*
  * What programs/NAME/events gives: a record after each other, each a multiple of 8 bytes.
  *
  * OFFSET SIZE  MEANING

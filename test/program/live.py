@@ -88,6 +88,28 @@ def equal(d):
     same_as_trace(d, "fields_and_sums", FIELDS)
 
 
+def step(n):
+    """What busy.c's function of that name returns, as a signed number."""
+    h = n
+    for i in range(n % 8 * 50):
+        h = (h ^ i) * 0x100000001b3 % 2**64
+    return h - (h >> 63 << 64)
+
+
+def registers():
+    live = start("run", "--target", PID, "-e", "kprobe:turn { @args = sum(arg0); @first = min(arg0); } kretprobe:step { @[retval & 4095] = count(); @value = sum(retval); }")
+    wait_for(live, "Attaching")
+    round_of_work()
+    rc, out, err = stop(live)
+    got = {name: int(n) for name, n in re.findall(r"^@(\w+): (-?\d+)$", out, re.M)}
+    turns = range(got.get("first", 0), got.get("first", 0) + TURNS * THREADS)
+    values = [step(m) for n in turns for m in (n, n + 1)]
+    check("arguments", got.get("args") == sum(turns) and rc == 0 and not err, (got, sum(turns), err))
+    check("return_values", (got.get("value", 0) - sum(values)) % 2**64 == 0, (got, sum(values)))
+    low = {v & 4095 for v in values}
+    check("return_values_each", {int(k) for k in re.findall(r"^@\[(\d+)\]: ", out, re.M)} == low, (len(low), out[:300]))
+
+
 def alone():
     """Nothing is recorded, and the ring stays empty."""
     fathom("fs", PID, "write", "trace", "")
@@ -118,6 +140,7 @@ def ends():
 def refused():
     for program, want in (("tracepoint:busy:nothing { @ = count(); }", "tracepoint not found"),
                           ("kprobe:nothing_like_it { @ = count(); }", "no such function"),
+                          ("kprobe:turn { @ = arg6; }", "a target knows arg0 to arg5"),
                           ("tracepoint:busy:turn { @[ustack] = count(); }", "ustack is not known"),
                           ("profile:hz:99 { @ = count(); }", "takes no samples")):
         rc, out, err = fathom("run", "--target", PID, "--seconds", "1", "-e", program)
@@ -138,6 +161,7 @@ def by_hand():
 
 with tempfile.TemporaryDirectory() as where:
     equal(where)
+    registers()
     alone()
     ends()
     refused()

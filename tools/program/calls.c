@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* calls.c -- the types of builtins and of function calls. */
 #include "program/compile.h"
+#include "wire/bpf_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,23 @@ static bool is_function(const struct compiler *c)
 	return c->probe->kind == PROBE_ENTRY || c->probe->kind == PROBE_RETURN;
 }
 
+/* Inside a target, what registers had comes after the record (wire/bpf_image.h). */
+static const struct format_field *of_registers(struct compiler *c, const char *name)
+{
+	const struct format *from = c->probe->format;
+	struct format_field *f;
+	uint32_t end = 0;
+
+	if (!c->live || !from)
+		return from ? format_field(from, name) : NULL;
+	for (uint32_t i = 0; i < from->nr_fields; i++)
+		if (from->fields[i].offset + from->fields[i].size > end)
+			end = from->fields[i].offset + from->fields[i].size;
+	f = arena_take(&c->ast->arena, sizeof(*f));
+	*f = (struct format_field){.offset = (end + 7) & ~7u, .size = 8, .elem_size = 8};
+	return f;
+}
+
 static struct type of_argument(struct compiler *c, struct node *n)
 {
 	const struct format_field *f;
@@ -71,7 +89,9 @@ static struct type of_argument(struct compiler *c, struct node *n)
 		return type_int(8, false);
 	}
 	n->number = strtol(n->text + 3, NULL, 10);
-	n->bound = f = format_field(c->probe->format, "args");
+	n->bound = f = of_registers(c, "args");
+	if (c->live && n->number >= BPF_CONTEXT_ARGS)
+		ast_error(c->ast, n->at, "a target knows arg0 to arg%d", BPF_CONTEXT_ARGS - 1);
 	if (!f && c->final)
 		ast_error(c->ast, n->at,
 			  "the trace has no arguments of functions: record it with the option "
@@ -86,7 +106,7 @@ static struct type of_retval(struct compiler *c, struct node *n)
 			  "The retval builtin can only be used with kretprobe probes");
 		return type_int(8, true);
 	}
-	n->bound = format_field(c->probe->format, "retval");
+	n->bound = of_registers(c, "retval");
 	if (!n->bound && c->final)
 		ast_error(c->ast, n->at,
 			  "the trace has no return values: record it with the option "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c -- where programs run: events, entries and returns of functions, samples. */
 #include "wire/cold.h"
+#include "arch/regs.h"
 #include "control/str.h"
 #include "control/trigger.h"
 #include "functions/probes.h"
@@ -50,33 +51,55 @@ static void link_run(enum program_point point, uint32_t site, struct program_hit
 	fathom_pool_leave(hit->cpu);
 }
 
+#ifdef FATHOM_ARCH_NO_REGS
+#define LINK_REGISTERS 0
+#else
+#define LINK_REGISTERS 1
+#endif
+/* Words from the slot of the return address. */
+static const int8_t link_registers[BPF_CONTEXT_ARGS + 2] = {FATHOM_ARCH_ARGS};
+
 static void link_enter(const struct fathom_call *call, uint32_t context)
 {
-	struct fathom_rec_function r = {.ip = call->ip, .parent_ip = call->parent_ip};
-	struct program_hit hit = {.record = &r,
-				  .bytes = sizeof(r),
+	int has_args = LINK_REGISTERS && call->slot;
+	struct {
+		struct fathom_rec_function r;
+		uint64_t args[BPF_CONTEXT_ARGS] __attribute__((aligned(8)));
+	} c = {.r = {.ip = call->ip, .parent_ip = call->parent_ip}};
+	struct program_hit hit = {.record = &c,
+				  .bytes = has_args ? sizeof(c) : sizeof(c.r),
 				  .fp = call->fp,
 				  .ip = call->ip,
 				  .parent_ip = call->parent_ip};
 	uint64_t common = fathom_common_word(WIRE_ID_FUNCTION, context);
 
-	__builtin_memcpy(&r.ent, &common, sizeof(common));
+	__builtin_memcpy(&c.r.ent, &common, sizeof(common));
+	for (uint32_t i = 0; has_args && i < BPF_CONTEXT_ARGS; i++)
+		c.args[i] = call->slot[link_registers[i]];
 	hit.ticks = call->time;
 	link_run(POINT_ENTRY, call->site, &hit);
 }
 
 static void link_leave(const struct fathom_left *left, uint32_t context)
 {
-	struct fathom_rec_funcgraph_exit r = {.func = left->func,
-					      .depth = (int32_t)left->depth,
-					      .overrun = left->overrun,
-					      .calltime = fathom_to_ns(left->calltime),
-					      .rettime = fathom_to_ns(left->rettime)};
-	struct program_hit hit = {.record = &r, .bytes = sizeof(r), .ip = left->func};
+	struct {
+		struct fathom_rec_funcgraph_exit r;
+		uint64_t retval __attribute__((aligned(8)));
+	} c = {.r = {.func = left->func,
+		     .depth = (int32_t)left->depth,
+		     .overrun = left->overrun,
+		     .calltime = fathom_to_ns(left->calltime),
+		     .rettime = fathom_to_ns(left->rettime)}};
+	struct program_hit hit = {.record = &c, .bytes = sizeof(c.r), .ip = left->func};
 	uint64_t common = fathom_common_word(WIRE_ID_FUNCGRAPH_EXIT, context);
 	int site = fathom_site_find(left->func);
+	uintptr_t v;
 
-	__builtin_memcpy(&r.ent, &common, sizeof(common));
+	__builtin_memcpy(&c.r.ent, &common, sizeof(common));
+	if (left->slot && fathom_arch_retval(left->slot, left->replaced, &v)) {
+		c.retval = v;
+		hit.bytes = sizeof(c);
+	}
 	hit.ticks = left->rettime;
 	if (site >= 0)
 		link_run(POINT_RETURN, (uint32_t)site, &hit);
