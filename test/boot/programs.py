@@ -82,6 +82,18 @@ def numbers(text):
     return out
 
 
+def registers(demo, target):
+    """Frames begin at pages: what was freed is what was given, whatever CPU it was on."""
+    p = run(target, "kretprobe:frame_alloc { @given[retval >> 12] = count(); @odd += retval & 4095; } "
+            "kprobe:frame_free { @freed[arg0 >> 12] = count(); @odd += arg0 & 4095; }")
+    check("registers_attach", attached(p))
+    work(demo)
+    rc, out, err = end(p)
+    given, freed = (set(re.findall(rf"^@{name}\[(\d+)\]: ", out, re.M)) for name in ("given", "freed"))
+    check("registers", rc == 0 and "@odd: 0\n" in out and len(given) > 20 and len(given & freed) > 20 and "0" not in given | freed,
+          (len(given), len(freed), len(given & freed), out[-500:], err))
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         line = where + "/line"
@@ -94,6 +106,7 @@ def main():
             rc, out, err = end(p)
             n = re.search(r"^@: (\d+)$", out, re.M)
             check("counts_over_the_line", rc == 0 and n and int(n[1]) > 100 and "schedule" in out, (out[-800:], err))
+            registers(demo, "unix:" + line)
             why = no_fuse()
             if why:
                 print(f"skip programs_equal: {why}")
