@@ -120,6 +120,11 @@ static void begin_redundancy(struct btb_blocks *b, uint64_t id)
 {
 	struct btb_section *s = current(b);
 
+	if (s && b->open && !b->announced && id < s->first && !believe_lost(b, s->first - id)) {
+		/* Too far before what was seen to begin that: it belongs to another run (B3). */
+		btb_blocks_finish(b);
+		s = NULL;
+	}
 	if (!s || !b->open || b->announced || id > s->last) {
 		if (!add_section(b, id))
 			return;
@@ -359,7 +364,8 @@ static void complete(struct btb_blocks *b)
 		uint64_t seen = b->section[i].last, end;
 
 		/* Announced, but its first blocks and its redundancy block are lost: it begins where the previous one ended. */
-		if (b->section[i].words && !b->section[i].xor_at && before < b->section[i].first)
+		if (b->section[i].words && !b->section[i].xor_at && before < b->section[i].first &&
+		    believe_lost(b, b->section[i].first - before))
 			b->section[i].first = before;
 		end = b->section[i].first + section_blocks(b, i);
 
