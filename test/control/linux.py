@@ -150,7 +150,7 @@ def two_at_once(d):
         p.send_signal(signal.SIGTERM)
     said = [p.communicate(timeout=100) for p in runs]
     seen = [[m in fathom("report", f"{d}/{i}.dat")[1] for m in marks] for i in (0, 1)]
-    check("two_recorders", seen == [[True] * 5] * 2 and "of its own" in said[1][1], f"{seen} {said}")
+    check("two_recorders", seen == [[True] * 5] * 2 and "in a separate instance" in said[1][1], f"{seen} {said}")
 
 
 alone_on_this_machine()

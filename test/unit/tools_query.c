@@ -212,7 +212,7 @@ TEST(printfmt_hostile)
 	CHECK(strstr(p("\"%d\", "), "expected a value"));
 	CHECK(strstr(p("\"%d, 1"), "not closed"));
 	CHECK(strstr(p("REC->neg"), "format string"));
-	CHECK(strstr(p("\"%d\", frob(1)"), "not known"));
+	CHECK(strstr(p("\"%d\", frob(1)"), "unknown helper"));
 	CHECK_STR(p("\"%99999d\", 1") + 4095, "1");
 	CHECK_STR(p("\"%s\", 0x1234"), "(0x1234)");
 	memset(deep, '(', sizeof(deep) - 1);

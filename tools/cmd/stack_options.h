@@ -15,9 +15,9 @@ struct stack_options {
 	bool by_given, run_given;
 };
 
-#define STACK_ARGS                            \
-	{                                     \
-		.by = { "none, cpu or task" } \
+#define STACK_ARGS                                    \
+	{                                             \
+		.by = {.names = "none, cpu or task" } \
 	}
 
 /* Rows of a command's table, bound to a `static struct stack_options`. */
