@@ -106,6 +106,8 @@ def main():
             rc, out, err = end(p)
             n = re.search(r"^@: (\d+)$", out, re.M)
             check("counts_over_the_line", rc == 0 and n and int(n[1]) > 100 and "schedule" in out, (out[-800:], err))
+            out, err = run("unix:" + line, "tracepoint:sched:sched_switch { @[ustack] = count(); }").communicate(timeout=300)
+            check("no_user_stack_inside_a_kernel", not out and "known of a process only" in err, (out, err))
             registers(demo, "unix:" + line)
             why = no_fuse()
             if why:

@@ -15,6 +15,7 @@ struct p9;
  * (/dev/..., 115200 unless `:BAUD` follows). NULL with a message if it cannot be reached or does not speak 9P.
  */
 struct p9 *p9_connect(const char *target);
+bool p9_is_process(const char *target);		/* a pid */
 struct p9 *p9_attach(int fd, const char *name); /* over a pipe that is open already; takes it */
 /* The same over a line that may lose bytes: in frames, if the target has them (line.h). */
 struct p9 *p9_attach_line(int fd, const char *name);

@@ -221,12 +221,17 @@ static int connect_socket(const char *target, const char *where, int (*how)(cons
 	return fd;
 }
 
+bool p9_is_process(const char *target)
+{
+	return *target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11;
+}
+
 struct p9 *p9_connect(const char *target)
 {
 	struct stat st;
 	int fd;
 
-	if (*target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11) {
+	if (p9_is_process(target)) {
 		fd = connect_pid(target);
 		return fd < 0 ? NULL : p9_attach(fd, target); /* the target does not use frames */
 	}

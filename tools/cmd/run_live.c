@@ -3,6 +3,7 @@
 #include "cmd/run_live.h"
 
 #include "base/diag.h"
+#include "capture/p9.h"
 #include "capture/record.h"
 #include "capture/stop.h"
 #include "capture/tree.h"
@@ -94,6 +95,7 @@ int run_live(const char *target, const struct program_options *p, uint32_t secon
 	struct session session = {.tree = tree_open(target)};
 	struct live_tree tree = {.arg = &session,
 				 .target = target,
+				 .process = p9_is_process(target),
 				 .load = load,
 				 .store = store,
 				 .make = make,

@@ -375,7 +375,7 @@ static int run(struct live *l, uint32_t seconds)
 }
 
 /* What a target cannot do. */
-static bool fits(struct compiler *c)
+static bool fits(struct compiler *c, bool process)
 {
 	uint32_t i;
 
@@ -386,8 +386,10 @@ static bool fits(struct compiler *c)
 			ast_error(c->ast, p->at,
 				  "needs %u bytes of stack; a program in a target has %u",
 				  p->stack_bytes, BPF_STACK_BYTES);
-		if (p->uses_user_stack)
-			ast_error(c->ast, p->at, "ustack is not known inside a target");
+		if (p->uses_user_stack && !process)
+			ast_error(c->ast, p->at,
+				  "ustack is known of a process only (--target PID), not inside a "
+				  "kernel");
 	}
 	if (c->nr_maps > BPF_IMAGE_MAPS_MAX || c->nr_probes > BPF_IMAGE_PARTS_MAX) {
 		diag_error("%u maps and %u probes: a program in a target has at most %u and %u",
@@ -408,7 +410,7 @@ int live_run(struct source *s, const struct program_options *o, const struct liv
 	if (s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 		diag_error("%s: a target of the other byte order cannot run programs",
 			   tree->target);
-	else if (program_compile(&c) && fits(&c) && o->listing)
+	else if (program_compile(&c) && fits(&c, tree->process) && o->listing)
 		listing_print(&c, out), err = 0;
 	else if (!ast.failed && c.nr_probes && l.events && machine_init(&l.machine, &c, out)) {
 		l.machine.live = true;

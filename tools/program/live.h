@@ -9,6 +9,7 @@
 struct live_tree {
 	void *arg;
 	const char *target; /* for messages */
+	bool process;	    /* its stack is the user's */
 	/* A whole file with a NUL after it, to be freed; NULL with *err set. */
 	char *(*load)(void *arg, const char *path, int *err);
 	int (*store)(void *arg, const char *path, const void *data, size_t bytes);
