@@ -2,6 +2,7 @@
 """live_end.py -- fathom view ends when it is asked to: whatever its target and its clients do."""
 # slow
 # live
+import glob
 import json
 import os
 import re
@@ -29,6 +30,13 @@ class Flood:
 
     def signal(self, s):
         self.p.send_signal(s)
+        if s == signal.SIGSTOP:  # on a busy machine a thread may answer for a while before it stops
+            until(lambda: set(self.states()) == {"T"}, 120)
+
+    def states(self):
+        for task in glob.glob(f"/proc/{self.p.pid}/task/*/stat"):
+            with open(task, encoding="ascii", errors="replace") as f:
+                yield f.read().rsplit(")", 1)[1].split()[0]
 
     def __enter__(self):
         return self
