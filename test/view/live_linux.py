@@ -25,12 +25,25 @@ def state():
 
 
 before = state()
-# Something to see: it sleeps and runs by turns.
-busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n    sum(range(100000))\n    time.sleep(0.005)"])
+# Something to see: it sleeps and runs by turns, and has fifty threads that wait.
+BUSY = """import threading, time
+def wait():
+    while True:
+        time.sleep(0.1)
+for _ in range(50):
+    threading.Thread(target=wait, daemon=True).start()
+print(flush=True)
+while True:
+    sum(range(100000))
+    time.sleep(0.005)"""
+busy = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE)
+busy.stdout.readline()  # it has begun
 r = subprocess.run([FATHOM, "top", "-n", "2", "-s", "switches"], capture_output=True, text=True, timeout=300)
 check("top_without_a_target_is_this_linux", r.returncode == 0 and r.stdout.startswith(f"{T}: live") and len(re.findall("events so far", r.stdout)) == 2, r)
-mine = re.search(rf"^ +{busy.pid} +(\S+) +\S+ +(\S+) +(\d+)  python3", r.stdout, re.M)
-check("it_has_the_task_that_runs", mine and float(mine[1]) > 1 and int(mine[3]) > 5, r.stdout)
+mine = re.findall(rf"^ +{busy.pid} +(\S+) +\S+ +\S+ +(\d+)  python3", r.stdout, re.M)
+check("it_has_the_task_that_runs", any(float(cpu) > 1 and int(switches) > 5 for cpu, switches in mine), (busy.pid, busy.poll(), mine, r.stdout))
+threads = {int(pid) for pid in re.findall(r"^ +(\d+) .*  python3$", r.stdout, re.M)} & {int(t) for t in os.listdir(f"/proc/{busy.pid}/task")}
+check("without_a_terminal_it_has_all_tasks", len(threads) == 51, len(threads))
 check("top_leaves_everything_as_it_was", state() == before, (before, state()))
 if CHROMIUM:
     p = subprocess.Popen([FATHOM, "view", "--no-browser", T, "-e", "sched", "-e", "irq"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

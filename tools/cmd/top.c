@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define STEP_MS 100
-#define ROWS	40u /* where there is no terminal to fill */
 
 static uint64_t interval = 1, times;
 static struct option_choice sort = {
@@ -123,7 +122,7 @@ static void show_line(const struct screen *s, unsigned y, const char *line, size
 
 static void show(struct screen *s, struct top *t, const char *state)
 {
-	unsigned rows = s->window ? (unsigned)nc.getmaxy(s->window) : ROWS, y = 0;
+	unsigned rows = s->window ? (unsigned)nc.getmaxy(s->window) : UINT_MAX, y = 0;
 	size_t bytes = 0, wide;
 	char *text = NULL;
 	FILE *f;
