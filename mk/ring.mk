@@ -11,7 +11,7 @@ $(UNIT_RING): $(B)/test/unit/%: test/unit/%.c $(RING_SRC) $(RING_HDR)
 CHECK_FAST_DEPS += $(UNIT_RING)
 
 # The local exchange is split in the model: a reader on another CPU may come between.
-MODEL_CFLAGS := -DRINGPORT_STEP -DFATHOM_LOCAL_GENERIC -include $(CURDIR)/test/ringport/split.h
+MODEL_CFLAGS := -DRINGPORT_STEP -DFATHOM_LOCAL_GENERIC -DWIRE_PAGE_BYTES=1024u -include $(CURDIR)/test/ringport/split.h
 
 # The model test, and the same with planted bugs, which it must find (test/model/planted.sh).
 $(B)/test/model/model: test/model/model.c $(RING_SRC) $(RING_HDR)
