@@ -71,10 +71,10 @@ endef
 # All levels share the rules through a pattern on the level.
 $(DB)/lib$(DEMO_LIB_LEVEL)/%.o: %.c
 	@mkdir -p $(@D)
-	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) -g$(if $(filter 6,$(DEMO_LIB_LEVEL)),1,0) $(DEPFLAGS) -c $< -o $@
 $(DB)/lib$(DEMO_LIB_LEVEL)/%.o: %.S
 	@mkdir -p $(@D)
-	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) $(DEPFLAGS) -c $< -o $@
+	$(DEMO_CC) $(DEMO_CFLAGS) -ULEVEL -DLEVEL=$(DEMO_LIB_LEVEL) -g$(if $(filter 6,$(DEMO_LIB_LEVEL)),1,0) $(DEPFLAGS) -c $< -o $@
 $(D)/demo/%.o: demo/%.c
 	@mkdir -p $(@D)
 	$(DEMO_CC) $(DEMO_CFLAGS) $(DEMO_TRACE_FLAGS) $(DEPFLAGS) -c $< -o $@

@@ -107,7 +107,7 @@ torture: $(B)/test/torture/torture $(B)/test/torture/together $(B)/test/torture/
 
 # bench-core: one process with everything in it. LTTng-UST is linked if it is installed.
 BENCH_CORE_SRC := bench/core/core.c $(FATHOM_CORE_SRC) $(FATHOM_STREAM_SRC) $(FATHOM_FUNCTIONS_SRC) $(FATHOM_ARCH_SRC_x86_64) $(WIRE_SRC)
-BENCH_CORE_CFLAGS := $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Ibench/core -fno-pic -no-pie
+BENCH_CORE_CFLAGS := $(CSTD) -O2 -g1 $(WARN) -D_GNU_SOURCE -I. -Itrace -Itrace/include -Ibench/core -fno-pic -no-pie
 BENCH_CORE_OBJ := $(patsubst %,$(B)/bench/core/o/%.o,$(basename $(BENCH_CORE_SRC)))
 $(B)/bench/core/o/%.o: %.c
 	@mkdir -p $(@D)

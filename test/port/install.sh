@@ -51,7 +51,7 @@ else
 fi
 cd "$out/trees/kernel" || exit 1
 if command -v riscv64-linux-gnu-gcc >/dev/null && command -v qemu-system-riscv64 >/dev/null; then
-	MAKEFLAGS= make -s FATHOM="$(pkg-config --variable=amalgamation fathom)" >"$out/log" 2>&1
+	MAKEFLAGS= make -s OPT=-O1 FATHOM="$(pkg-config --variable=amalgamation fathom)" >"$out/log" 2>&1
 	result $? install_kernel "$(grep -m1 error "$out/log")"
 	said=$(timeout 300 qemu-system-riscv64 -M virt -bios none -display none -serial stdio -monitor none -kernel kernel.elf </dev/null 2>&1)
 	[ "$(grep -cE 'square <-squares|squares <-' <<<"$said")" = 6 ] && grep -q 'work: round=2 sum=5' <<<"$said" &&
