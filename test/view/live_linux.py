@@ -42,8 +42,8 @@ r = subprocess.run([FATHOM, "top", "-n", "2", "-s", "switches"], capture_output=
 check("top_without_a_target_is_this_linux", r.returncode == 0 and r.stdout.startswith(f"{T}: live") and len(re.findall("events so far", r.stdout)) == 2, r)
 mine = re.findall(rf"^ +{busy.pid} +(\S+) +\S+ +\S+ +(\d+)  python3", r.stdout, re.M)
 check("it_has_the_task_that_runs", any(float(cpu) > 1 and int(switches) > 5 for cpu, switches in mine), (busy.pid, busy.poll(), mine, r.stdout))
-threads = {int(pid) for pid in re.findall(r"^ +(\d+) .*  python3$", r.stdout, re.M)} & {int(t) for t in os.listdir(f"/proc/{busy.pid}/task")}
-check("without_a_terminal_it_has_all_tasks", len(threads) == 51, len(threads))
+rows = [len(re.findall(r"^ +\d+ .*  python3$", picture, re.M)) for picture in r.stdout.split("events so far")]
+check("without_a_terminal_it_has_all_tasks", max(rows) > 40, rows)
 check("top_leaves_everything_as_it_was", state() == before, (before, state()))
 if CHROMIUM:
     p = subprocess.Popen([FATHOM, "view", "--no-browser", T, "-e", "sched", "-e", "irq"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
