@@ -20,7 +20,11 @@ CHECK_FAST_DEPS += $(MACHINE) $(B)/control/ticker
 $(B)/test/unit/line_noise: test/unit/line_noise.c test/harness.h $(B)/user/libfathom.a $(TOOLS_LIBOBJ)
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -Itools -Itest $(DEPFLAGS) $< $(TOOLS_LIBOBJ) $(B)/user/libfathom.a $(TOOLS_LIBS) -o $@
-CHECK_FAST_DEPS += $(B)/test/unit/line_noise
+# The same behind a stub of GDB's protocol; its symbols must be where it runs.
+$(B)/test/unit/line_gdb: test/unit/line_gdb.c test/harness.h $(B)/user/libfathom.a $(TOOLS_LIBOBJ)
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -fno-pie -no-pie -Itools -Itest $(DEPFLAGS) $< $(TOOLS_LIBOBJ) $(B)/user/libfathom.a $(TOOLS_LIBS) -o $@
+CHECK_FAST_DEPS += $(B)/test/unit/line_noise $(B)/test/unit/line_gdb
 
 .PHONY: line-noise
 line-noise: $(B)/test/unit/line_noise ## 9P on a line that spoils 1 byte in 500: SEEDS=100, each 2,500 writes of four messages

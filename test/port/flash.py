@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # flash.py -- a Cortex-M3 that runs from flash alone (QEMU mps2-an385) records events and functions; the host reads what it saved.
 # slow
+import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import threading
 import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from checks import until  # noqa: E402
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
 OUT = "build/port/flash"
@@ -208,6 +213,46 @@ def small():
     result("flash_small", problem)
 
 
+LIVE = 8000  # events, five times what the ring holds
+
+
+def live(lib):
+    """A machine without a line: its events are read through QEMU's stub while it runs."""
+    where = OUT + "/live"
+    why = build("live", lib, "INCLUDE trace/fathom.lds", [f"-DFLASH_LIVE={LIVE}"], [])
+    if why:
+        result("flash_live", why)
+        return
+    trace, stub = where + "/trace.dat", os.path.abspath(where + "/stub")
+    for path in (trace, stub):
+        if os.path.exists(path):
+            os.unlink(path)
+    # It waits for the recorder: -S, and then for the byte.
+    qemu = subprocess.Popen(["qemu-system-arm", "-M", "mps2-an385", "-icount", "shift=5", "-display", "none", "-monitor", "none", "-serial", "stdio",
+                             "-S", "-chardev", f"socket,id=stub,path={stub},server=on,wait=off", "-gdb", "chardev:stub",
+                             "-device", "loader,file=boot.bin,addr=0"], cwd=where, stdin=subprocess.PIPE)
+    until(lambda: os.path.exists(stub))
+    p = subprocess.Popen(["build/fathom", "record", "--target", "gdb:unix:" + stub, "-k", where + "/boot.elf", "-o", trace, "--json"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: p.poll() is not None or os.path.exists(trace))
+    qemu.stdin.write(b"x")
+    qemu.stdin.flush()
+    until(lambda: p.poll() is not None or f"a={LIVE - 1} " in fathom("report", trace))
+    p.send_signal(signal.SIGINT)
+    said, errors = p.communicate(timeout=60)
+    running = qemu.poll() is None
+    qemu.kill()
+    qemu.wait()
+    if p.returncode:
+        result("flash_live", errors)
+        return
+    cpu = json.loads(said)["cpus"][0]
+    got, _ = lines_of("live")
+    numbers = [int(re.search(r"a=(\d+)", t).group(1)) for e, t in got if e == "pair"]
+    result("flash_live", "" if len(numbers) == cpu["events"] > LIVE / 3 and numbers == sorted(set(numbers)) and running else f"{len(numbers)} {cpu} {errors}")
+    result("flash_live_adds_up", "" if cpu["events"] + cpu["missed"] == LIVE and cpu["missed"] == cpu["overwritten"] else str(cpu))
+
+
 def main():
     for tool, package in ((CC, "gcc-arm-none-eabi"), ("qemu-system-arm", "qemu-system-arm")):
         if not shutil.which(tool):
@@ -220,6 +265,7 @@ def main():
     events(lib)
     functions(lib)
     small()
+    live(lib)
     return failed
 
 

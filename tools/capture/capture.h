@@ -57,7 +57,9 @@ struct capture {
 	struct bytes kallsyms, printks, cmdlines;
 	uint64_t calls_lost; /* not followed by function_graph: the target's tracer_stats */
 	uint64_t nr_pages;   /* in the file */
-	char ended[160];     /* how the recording ended */
+	/* A target whose memory is read while it is halted: how often, and how much of the recording's time. */
+	uint64_t stops, stopped_us, longest_stop_us, recorded_us;
+	char ended[160]; /* how the recording ended */
 };
 
 /* Defaults: little endian, 8-byte longs, pages of 4 KiB. */

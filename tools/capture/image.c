@@ -127,3 +127,34 @@ bool image_phys(const struct image *kernel, uint64_t at, uint64_t n, uint64_t *p
 	}
 	return false;
 }
+
+static bool find_symbol(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, uint64_t *at)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = data && sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; i < n && gelf_getsym(data, (int)i, &sym); i++) {
+		const char *is = elf_strptr(elf, sh->sh_link, sym.st_name);
+
+		if (is && !strcmp(is, name) && sym.st_shndx != SHN_UNDEF) {
+			*at = sym.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool image_symbol(const struct image *kernel, const char *name, uint64_t *at)
+{
+	Elf *elf = elf_memory((char *)(uintptr_t)kernel->map, kernel->bytes);
+	Elf_Scn *scn = NULL;
+	bool found = false;
+	GElf_Shdr sh;
+
+	while (!found && (scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			found = find_symbol(elf, scn, &sh, name, at);
+	elf_end(elf);
+	return found;
+}

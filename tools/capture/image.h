@@ -32,6 +32,8 @@ int image_open(struct image *im, const char *path, uint64_t base);
 /* The load segments of a kernel: virtual to physical. */
 int image_kernel(struct image *im, const char *path);
 void image_close(struct image *im);
+/* Where a kernel has the variable of this name; false: it has none, or no symbols. */
+bool image_symbol(const struct image *kernel, const char *name, uint64_t *at);
 /* `n` bytes at a physical address, or NULL if the image does not hold all of them. */
 const uint8_t *image_at(const struct image *im, uint64_t phys, uint64_t n);
 /* Physical address of `n` bytes at a kernel's virtual one; false if no segment holds all of them. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c -- one recording from its first check to its file, whichever way the pages come. */
 #include "capture/record.h"
+#include "capture/gdb.h"
 #include "capture/stop.h"
 #include "base/diag.h"
 
@@ -10,12 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+bool record_is_gdb(const struct record_options *o)
+{
+	return o->target && !strncmp(o->target, GDB_TARGET, strlen(GDB_TARGET));
+}
+
 static int take(const struct record_options *o, struct capture *c, struct recording *r, int *status)
 {
 	if (o->qemu)
 		return record_qemu(o, c, r);
 	if (o->image)
 		return record_memory(o, o->image, c, r);
+	if (record_is_gdb(o))
+		return record_gdb(o, c, r);
 	return record_tree(o, c, r, status);
 }
 
@@ -38,9 +46,9 @@ static void check_all_arrived(const struct record_options *o, struct capture *c)
 {
 	const char *name = o->output ? o->output : o->target;
 	uint64_t taken = 0, cleared = 0;
-	bool some = false;
+	bool some = false, asked = !o->image && !o->by_memory && !record_is_gdb(o);
 
-	for (uint32_t cpu = 0; cpu < c->nr_cpus && !o->image && !o->by_memory; cpu++) {
+	for (uint32_t cpu = 0; cpu < c->nr_cpus && asked; cpu++) {
 		struct capture_cpu *p = &c->cpus[cpu];
 
 		if (!p->counted)

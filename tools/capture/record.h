@@ -21,7 +21,7 @@ struct record_options {
 	const char *qemu;		  /* boot `kernel` */
 	const char *image;		  /* a kernel's memory */
 	uint64_t base;			  /* physical address of its first byte, if it is raw */
-	const char *target;		  /* a live one, as in fathom mount, or a directory */
+	const char *target;		  /* a live one, as in fathom mount, a directory, gdb:... */
 	const char *tracer;		  /* for current_tracer; NULL: as it is */
 	char *const *command;		  /* runs while a target is recorded; NULL: none */
 	const char *append;		  /* kernel command line */
@@ -61,6 +61,8 @@ struct record_live {
 	char file[32]; /* the file to open */
 };
 
+/* Is the target's memory read through a stub of GDB's remote protocol? */
+bool record_is_gdb(const struct record_options *o);
 /*
  * Take a trace and write o->output, whatever happens on the way. *status is that of o->command if it ran. 0, or -1 with the
  * message; the file may be there all the same, and says how the recording ended.
@@ -75,6 +77,7 @@ int record_describe(const char *target, struct tree *t, struct capture *c);
 int record_qemu(const struct record_options *o, struct capture *c, struct recording *r);
 int record_tree(const struct record_options *o, struct capture *c, struct recording *r,
 		int *status);
+int record_gdb(const struct record_options *o, struct capture *c, struct recording *r);
 int record_memory(const struct record_options *o, const char *image, struct capture *c,
 		  struct recording *r);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* target.c -- how a target is reached: a process by its pid, a socket, a serial line. */
+#include "capture/target.h"
+#include "capture/gdb.h"
 #include "capture/p9.h"
 
 #include <errno.h>
@@ -144,10 +146,10 @@ static int serial_setup(int fd, const char *target, speed_t speed)
 }
 
 /* Opened without waiting for a modem's carrier. */
-static int open_serial(const char *target)
+static int open_serial(const char *target, const char *where)
 {
 	speed_t speed;
-	char *path = serial_parts(target, &speed);
+	char *path = serial_parts(where, &speed);
 	struct stat st;
 	int fd = -1;
 
@@ -226,22 +228,33 @@ bool p9_is_process(const char *target)
 	return *target && strspn(target, "0123456789") == strlen(target) && strlen(target) < 11;
 }
 
-struct p9 *p9_connect(const char *target)
+int target_open(const char *target, const char *where, bool by_port)
 {
 	struct stat st;
+
+	if (!strncmp(where, "unix:", 5))
+		return connect_socket(target, where + 5, connect_unix);
+	if (!strncmp(where, "tcp:", 4))
+		return connect_socket(target, where + 4, connect_tcp);
+	if (!stat(where, &st) && S_ISSOCK(st.st_mode))
+		return connect_socket(target, where, connect_unix);
+	if (by_port && where[0] != '/')
+		return connect_socket(target, where, connect_tcp);
+	return open_serial(target, where);
+}
+
+struct p9 *p9_connect(const char *target)
+{
 	int fd;
 
+	if (!strncmp(target, GDB_TARGET, strlen(GDB_TARGET))) {
+		diag_error("%s: has no control tree; fathom record reads its memory", target);
+		return NULL;
+	}
 	if (p9_is_process(target)) {
 		fd = connect_pid(target);
 		return fd < 0 ? NULL : p9_attach(fd, target); /* the target does not use frames */
 	}
-	if (!strncmp(target, "unix:", 5))
-		fd = connect_socket(target, target + 5, connect_unix);
-	else if (!strncmp(target, "tcp:", 4))
-		fd = connect_socket(target, target + 4, connect_tcp);
-	else if (!stat(target, &st) && S_ISSOCK(st.st_mode))
-		fd = connect_socket(target, target, connect_unix);
-	else
-		fd = open_serial(target);
+	fd = target_open(target, target, false);
 	return fd < 0 ? NULL : p9_attach_line(fd, target);
 }

@@ -134,8 +134,8 @@ static const struct option_spec own[] = {
 	{"time", 't', "SECONDS", "how long to record; QEMU: the time limit (60)", OPTION_NUMBER,
 	 &seconds, NULL},
 	{"target", 0, "TARGET",
-	 "what to trace instead of this Linux: as in fathom mount, or a directory", OPTION_STRING,
-	 &o.target, NULL},
+	 "what to trace instead of this Linux: as in fathom mount, a directory, or gdb:HOST:PORT",
+	 OPTION_STRING, &o.target, NULL},
 	{"kernel", 'k', "ELF", "the kernel that the symbols come from", OPTION_STRING, &o.kernel,
 	 NULL},
 	{"json", 0, NULL, "print the counters of each CPU's ring for a script", OPTION_FLAG,
@@ -173,6 +173,9 @@ static const struct command_spec spec = {
 		"  fathom record -e sched ls -l         this Linux while `ls -l` runs\n"
 		"  fathom record -e sched -t 5          ... for 5 seconds\n"
 		"  fathom record --target 4711 -t 5     a process with the user port\n"
+		"  fathom record --target gdb:localhost:1234 -k kernel.elf\n"
+		"                                       a kernel without a line, by QEMU's or "
+		"OpenOCD's stub\n"
 		"  fathom record --qemu demo --run \"run ipc\"",
 	.own = own,
 	.shared = OPTIONS_NONE,
@@ -201,6 +204,11 @@ static bool sensible(void)
 	else if (o.image && !o.kernel)
 		wrong = "--from-memory wants --kernel ELF, the file of the kernel whose memory it "
 			"is";
+	else if (record_is_gdb(&o) && !o.kernel)
+		wrong = "a gdb: target wants --kernel ELF, the file of its kernel";
+	else if (record_is_gdb(&o) && (steers || o.nr_events))
+		wrong = "a gdb: target is only read: it records the events that are on in it, and "
+			"-e, -p and other settings, or a COMMAND, take a line to it";
 	else if (!o.qemu && qemu_only)
 		wrong = "--run, --append, --console and --via belong to --qemu";
 	else if ((o.qemu || o.image) && steers)
@@ -262,6 +270,14 @@ static void print_json(const struct capture *c)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	if (c->stops) {
+		json_open(&j, "halted", '{');
+		json_u64(&j, "times", c->stops);
+		json_u64(&j, "us", c->stopped_us);
+		json_u64(&j, "longest_us", c->longest_stop_us);
+		json_u64(&j, "of_us", c->recorded_us);
+		json_close(&j, '}');
+	}
 	json_close(&j, '}');
 	json_end(&j);
 }
@@ -282,10 +298,19 @@ static void print_summary(const struct capture *c)
 			     c->cpus[i].cleared_unknown;
 	}
 	/* To stderr where the trace itself goes to stdout. */
-	fprintf(strcmp(o.output, "-") ? stdout : stderr,
-		"%s: %llu events in %llu pages of %u CPUs, %s%llu lost\n", o.output,
+	FILE *to = strcmp(o.output, "-") ? stdout : stderr;
+
+	fprintf(to, "%s: %llu events in %llu pages of %u CPUs, %s%llu lost\n", o.output,
 		(unsigned long long)events, (unsigned long long)c->nr_pages, c->nr_cpus,
 		uncounted ? "at least " : "", (unsigned long long)lost);
+	if (c->stops)
+		fprintf(to,
+			"%s: the target was halted %llu times, %.1f %% of the time, for %.1f ms at "
+			"most\n",
+			o.target, (unsigned long long)c->stops,
+			100.0 * (double)c->stopped_us /
+				(double)(c->recorded_us ? c->recorded_us : 1),
+			(double)c->longest_stop_us / 1000);
 }
 
 /* ---- the command, traced from inside ---- */

@@ -8,6 +8,8 @@
 #include "wire/crc32.h"
 #include "wire/text.h"
 
+const struct wire_beacon *fathom_beacon_at;
+
 #define BEACON_FORMAT_MAX 8192u /* one format file; longer ones are cut */
 
 /* One event as "system\n" and its format. */
@@ -111,6 +113,7 @@ static int beacon_write(struct fathom_ring **table)
 	for (uint32_t i = 0; i < b->nr_cpus; i++)
 		b->ring[i] = (uintptr_t)(table ? &table[i] : &fathom_core.ring[i]);
 	b->crc = fathom_crc32(0, b, sizeof(*b));
+	fathom_beacon_at = b;
 	return 0;
 }
 

@@ -57,6 +57,7 @@ static int symbol_at(uint32_t i, uintptr_t *at, const char **name)
 	return 1;
 }
 FATHOM_INSTRUMENT_FUNCTIONS
+#endif
 
 static void must(int err, const char *what)
 {
@@ -64,6 +65,7 @@ static void must(int err, const char *what)
 		flash_end(what);
 }
 
+#ifdef FLASH_FUNCTIONS
 static void record_functions(void)
 {
 	fathom_instrument_ready(0, 0);
@@ -87,6 +89,27 @@ static void record_events(void)
 	fathom_tracing_off();
 }
 
+#ifdef FLASH_LIVE
+/* It speaks to nobody: a debugger reads what it traces. A byte on the UART is the button that starts it. */
+static void run_live(void)
+{
+	volatile uint32_t *uart = (volatile uint32_t *)0x40004000;
+
+	must(fathom_beacon(0), "no room for the beacon");
+	fathom_event_enable("flash:pair", 1);
+	uart[2] = 2; /* receive */
+	while (!(uart[1] & 2))
+		;
+	for (uint32_t i = 0; i < FLASH_LIVE; i++) {
+		trace_pair(i, i * i);
+		for (volatile uint32_t wait = 0; wait < 3000; wait++)
+			;
+	}
+	for (;;)
+		__asm__ volatile("wfi");
+}
+#endif
+
 void flash_main(void)
 {
 	struct fathom_config config = {.memory = memory,
@@ -101,8 +124,10 @@ void flash_main(void)
 	int fd, err = fathom_init(&config);
 	struct fathom_save save = {.write_at = flash_write_at, .arg = &fd, .task = task_at};
 
-	if (err)
-		flash_end("fathom_init() refused");
+	must(err, "fathom_init() refused");
+#ifdef FLASH_LIVE
+	run_live();
+#endif
 #ifdef FLASH_FUNCTIONS
 	save.symbol = symbol_at;
 	(void)record_events;

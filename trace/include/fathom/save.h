@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wire_beacon;
+
 struct fathom_save {
 	/* Put `n` bytes at offset `at` of the file; 0 or a negative errno, which ends the saving. Required. */
 	int (*write_at)(void *arg, uint64_t at, const void *bytes, size_t n);
@@ -40,5 +42,7 @@ int fathom_save(const struct fathom_save *save);
  * -EINVAL (not initialised), -ENOMEM. Context: task, after fathom_init().
  */
 int fathom_beacon(int alone);
+/* Where it lies, for a debugger that has the kernel's symbols: fathom record --target gdb:HOST:PORT. NULL: nowhere yet. */
+extern const struct wire_beacon *fathom_beacon_at;
 
 #endif
