@@ -47,12 +47,6 @@ static void line_task(void *port)
 #endif
 
 #if LEVEL >= 3 /* tasks have names; a panic shows the last events */
-static void to_console(void *unused, const char *text, size_t bytes)
-{
-	(void)unused;
-	console_write(text, bytes);
-}
-
 static int name_of(int32_t pid, char buf[16])
 {
 	const char *name = task_name(pid);
@@ -98,7 +92,7 @@ void port_init(uint32_t cpus)
 		.unlock = mutex_unlock,
 		.lock_arg = &held,
 #if LEVEL >= 3
-		.sink = to_console,
+		.sink = console_sink,
 		.fatal = panic_text,
 		.task_name = name_of,
 		.task_group = group_of,
@@ -107,6 +101,9 @@ void port_init(uint32_t cpus)
 		.programs = &fathom_programs,
 		.dynamic = &fathom_dynamic,
 		.peek = vm_read,
+		.last_boot = &fathom_last_boot, /* a trace that survives a warm reset */
+		.last_boot_memory = kept.memory,
+		.last_boot_bytes = kept.bytes,
 		.symbol = ksym_name,
 		.lookup = ksym_lookup,
 		.text_map = text_map,

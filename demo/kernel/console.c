@@ -134,6 +134,12 @@ void console_write(const char *s, size_t bytes)
 	unlock(&console_lock, flags);
 }
 
+void console_sink(void *unused, const char *s, size_t bytes)
+{
+	(void)unused;
+	console_write(s, bytes);
+}
+
 void console_unlock(void)
 {
 	console_lock.held = 0;

@@ -29,6 +29,7 @@ void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ksnprintf(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void kvsnprintf(char *buf, size_t size, const char *fmt, va_list ap);
 void console_write(const char *s, size_t bytes);
+void console_sink(void *unused, const char *s, size_t bytes); /* for the tracer */
 void console_unlock(void); /* panic: whoever holds the console will not come back */
 
 /* panic.c */
@@ -67,6 +68,15 @@ void ksym_name_parts(void); /* for the tracer */
 void shell_start(const char *script); /* run the script, then read the console */
 const char *boot_option(const char *name, char *buf,
 			size_t bytes); /* NAME=VALUE of the command line, or NULL */
+
+/* kept.c: memory that a warm reset leaves as it is. */
+struct kept {
+	uint8_t *memory;
+	size_t bytes;
+};
+extern struct kept kept;
+void kept_init(
+	void); /* boot only, before any other memory is taken: so it lies at the same place again */
 
 /* cause.c: what an interrupt of a storm takes, while one is made. */
 void cause_interrupt(void);

@@ -27,6 +27,7 @@ int machine_start_cpu(uint32_t cpu);
 extern uint64_t ap_stack; /* smp.c */
 extern uint32_t ap_number;
 void power_off(int code) __attribute__((noreturn)); /* QEMU leaves with code * 2 + 1 */
+void warm_reset(void) __attribute__((noreturn));    /* memory stays as it is */
 
 /* cpu.c */
 void cpu_init(struct cpu *c); /* registers of the running CPU; c->current becomes current_task() */

@@ -36,8 +36,9 @@ void kernel_main(uint64_t handed_over)
 	uart_init();		   /*  2. now kprintf works */
 	machine_init(handed_over); /*  3. command line, memory, number of CPUs */
 	frame_init(virt_to_phys(kernel_end), machine.memory_end); /*  4. free memory */
-	clock_init();						  /*  5. time */
-	irq_init();						  /*  6. interrupts of this CPU */
+	kept_init();	    /*     and what a warm reset leaves as it is */
+	clock_init();	    /*  5. time */
+	irq_init();	    /*  6. interrupts of this CPU */
 	cpu_guard_stacks(); /*     and stacks that end in a fault */
 	task_init();	    /*  7. task slots */
 	ksym_name_parts();

@@ -199,6 +199,8 @@ const struct shell_command shell_commands[] = {
 	{"panic", "panic", cmd_panic},
 	{"fault", "[stack|cpu]: touch what is not there, in the kernel", cmd_fault},
 	{"hang", "hang with interrupts off", cmd_hang},
+	{"reset", "warm reset: instances/boot_map then has what was in it", cmd_reset},
+	{"spoil", "PAGE: write over a page of the memory that a reset leaves", cmd_spoil},
 	{"exit", "[CODE]: leave QEMU", cmd_exit},
 	{NULL, NULL, NULL},
 };

@@ -51,12 +51,6 @@ static int trace_tracer(const char *name)
 #define trace_tracer(name) (-1)
 #endif
 
-static void trace_say(void *unused, const char *text, size_t bytes)
-{
-	(void)unused;
-	console_write(text, bytes);
-}
-
 int cmd_trace(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "status";
@@ -68,7 +62,7 @@ int cmd_trace(int argc, char **argv)
 	else if (!strcmp(what, "status"))
 		trace_status();
 	else if (!strcmp(what, "check"))
-		kprintf("%d faults of the port\n", fathom_port_check(trace_say, 0));
+		kprintf("%d faults of the port\n", fathom_port_check(console_sink, 0));
 	else if (!strcmp(what, "tracer") && argc > 2)
 		return trace_tracer(argv[2]);
 	else if (!strcmp(what, "stream") && argc > 2 && !stream_command(argv[2]))

@@ -120,6 +120,8 @@ static int boot_instance(struct boot_text value)
 	name = boot_cut(&flags, '^');
 	if (!err)
 		err = fathom_fs_mkdir(&dir, name.at, name.len);
+	if (err == -FATHOM_EEXIST) /* boot_map, or one that was given before */
+		err = 0;
 	if (err)
 		return err;
 	fathom_text_init(&t, path, sizeof(path) - 1);

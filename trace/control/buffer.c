@@ -40,6 +40,16 @@ void fathom_ctl_clear(struct ctl_instance *tr, struct fathom_ring **rings, uint3
 		tr->start = fathom_now();
 }
 
+void fathom_ctl_last_boot_end(struct ctl_instance *tr)
+{
+	if (!tr->last_boot)
+		return;
+	fathom_ctl_clear(tr, tr->ring, ~0u);
+	tr->last_boot = 0;
+	tr->paused--;
+	fathom_ctl_hold_update(tr);
+}
+
 #define BUFFER_PAGE WIRE_PAGE_BYTES
 
 /* Pointers, then bookkeeping, then page-aligned memory for each CPU: one block. */
@@ -100,6 +110,8 @@ int fathom_ctl_snapshot_alloc(struct ctl_instance *tr)
 
 	if (!tr->index)
 		return fathom_snapshot_alloc();
+	if (tr->survives) /* the spare's memory does not */
+		return -FATHOM_EINVAL;
 	if (tr->snapshot)
 		return 0;
 	for (; err == -FATHOM_ENOMEM && pages >= FATHOM_RING_PAGES_MIN; pages /= 2)

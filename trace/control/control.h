@@ -52,6 +52,8 @@ struct ctl_instance {
 	char name[FATHOM_NAME_MAX + 1];
 	uint16_t serial;
 	uint8_t index;
+	uint8_t survives;  /* its rings lie in config.last_boot_memory ... */
+	uint8_t last_boot; /* ... and hold what the last boot left there; they are held (`paused`) */
 	uint32_t snapshot; /* of an instance: the spare rings are in use */
 	uint32_t off;	   /* of an instance: tracing_on is 0; the top's is fathom_core.off */
 	uint32_t open_files;
@@ -71,8 +73,9 @@ struct ctl_instance {
 	struct fathom_clock clock; /* ... how it shows ring time */
 	uint32_t swap;		   /* of an instance: enum fathom_swap_state */
 	uint32_t wanted;	   /* a trigger asked for a snapshot while the lock was held */
-	uint32_t paused;	   /* pause-on-trace: readers that stopped recording */
-	struct ctl_errors *errors; /* error_log.c's */
+	uint32_t
+		paused; /* what stops recording: readers with pause-on-trace, a last boot's trace */
+	struct ctl_errors *errors;	   /* error_log.c's */
 	struct fathom_listener *functions; /* of an instance; NULL where none can be traced */
 	/* replaced as a whole; forks and exits change them */
 	struct fathom_pids *pids[CTL_PID_LISTS];
@@ -173,6 +176,7 @@ uint32_t fathom_ctl_option_defaults(void);
 /* buffer.c: rings of an instance. */
 void fathom_ctl_recording(struct ctl_instance *tr, int on); /* any context */
 int fathom_ctl_is_recording(const struct ctl_instance *tr); /* any context */
+void fathom_ctl_last_boot_end(struct ctl_instance *tr);	    /* this boot needs its rings now */
 /* Hold the rings of CPUs that the mask or a pause excludes, let the others go. */
 void fathom_ctl_hold_update(struct ctl_instance *tr);
 /* Snapshots that events ask for wait while the lock is held, so that rings have one reader at a time. */

@@ -337,6 +337,8 @@ static int stats_show(struct fathom_file *f, struct fathom_text *t)
 	stats_time(t, "now ts", &tr->clock, fathom_now());
 	stats_number(t, "dropped events", st.full);
 	stats_number(t, "read events", st.read);
+	if (tr->last_boot)
+		fathom_core.config.last_boot->stats(f->node.at, t);
 	if (st.cleared) /* Fathom's alone: a recorder must know what went before it came */
 		stats_number(t, "cleared events", st.cleared);
 	return 0;

@@ -64,12 +64,22 @@ static int tracing_on_write(struct fathom_file *f, const char *buf, size_t bytes
 
 	if (err)
 		return err;
+	if (v)
+		fathom_ctl_last_boot_end(fathom_ctl_instance(&f->node));
 	fathom_ctl_recording(fathom_ctl_instance(&f->node), v != 0);
 	return (int)bytes;
 }
 
 const struct ctl_file_ops fathom_ctl_tracing_on = {.show = tracing_on_show,
 						   .write = tracing_on_write};
+
+static int last_boot_info_show(struct fathom_file *f, struct fathom_text *t)
+{
+	fathom_core.config.last_boot->info(fathom_ctl_instance(&f->node), t);
+	return 0;
+}
+
+const struct ctl_file_ops fathom_ctl_last_boot_info = {.show = last_boot_info_show};
 
 static const struct fathom_tracer *tracer_named(const char *name)
 {

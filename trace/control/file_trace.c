@@ -92,6 +92,20 @@ static const struct fathom_text_banner *trace_banner(const struct ctl_instance *
 	return &v->banner;
 }
 
+/* Tasks of the last boot: their numbers are others' now. */
+static const char *trace_no_comm(int32_t pid, char buf[16])
+{
+	(void)pid;
+	(void)buf;
+	return 0;
+}
+
+static int32_t trace_no_tgid(int32_t pid)
+{
+	(void)pid;
+	return 0;
+}
+
 static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t flags,
 			 struct fathom_view_config *c)
 {
@@ -112,8 +126,8 @@ static void trace_config(struct fathom_file *f, struct trace_view *v, uint32_t f
 	if (trace_is_worst(f))
 		c->start = c->from = fathom_latency_worst(tr->functions)->report.start;
 	c->banner = trace_banner(tr, v);
-	c->comm = fathom_ctl_saved_comm;
-	c->tgid = fathom_ctl_saved_tgid;
+	c->comm = tr->last_boot ? trace_no_comm : fathom_ctl_saved_comm;
+	c->tgid = tr->last_boot ? trace_no_tgid : fathom_ctl_saved_tgid;
 }
 
 /* The handle's view, made anew at the first piece. 0 or -ENOMEM. */

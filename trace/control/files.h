@@ -9,6 +9,7 @@
 extern const struct ctl_file_ops fathom_ctl_error_log;
 
 /* file_main.c: switches of the tracer */
+extern const struct ctl_file_ops fathom_ctl_last_boot_info;
 extern const struct ctl_file_ops fathom_ctl_tracing_on, fathom_ctl_current_tracer,
 	fathom_ctl_available_tracers, fathom_ctl_timestamp_mode, fathom_ctl_number_file;
 enum ctl_number_file {

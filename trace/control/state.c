@@ -53,6 +53,8 @@ static void state_forget(void)
 		fathom_core.config.programs->forget();
 }
 
+static void state_last_boot(void);
+
 int fathom_ctl_ready(void)
 {
 	int err;
@@ -77,6 +79,7 @@ int fathom_ctl_ready(void)
 	fathom_ctl.saved_cmdlines_size = 128;
 	fathom_ctl.boot = fathom_core.boot;
 	fathom_ctl.ready = 1;
+	state_last_boot();
 	return 0;
 }
 
@@ -204,7 +207,8 @@ static void state_instance_free(struct ctl_instance *tr)
 	fathom_pool_retire(tr);
 }
 
-static int state_instance_new(const char *name, size_t len, uint32_t slot)
+static int state_instance_new(const char *name, size_t len, uint32_t slot,
+			      int (*rings)(struct ctl_instance *tr))
 {
 	static uint16_t serial;
 	struct ctl_instance *tr = fathom_pool_get(sizeof(*tr));
@@ -216,7 +220,7 @@ static int state_instance_new(const char *name, size_t len, uint32_t slot)
 	tr->index = (uint8_t)slot;
 	tr->serial = ++serial;
 	tr->events = fathom_pool_get(fathom_ctl.room_events * sizeof(*tr->events) + 1);
-	if (!tr->events || state_instance_rings(tr) || state_instance_functions(tr)) {
+	if (!tr->events || rings(tr) || state_instance_functions(tr)) {
 		fathom_pool_put(tr->rings);
 		fathom_pool_put(tr->events);
 		fathom_pool_put(tr);
@@ -225,6 +229,24 @@ static int state_instance_new(const char *name, size_t len, uint32_t slot)
 	/* Pairs with the acquire in gate_decide(). */
 	__atomic_store_n(&fathom_ctl.instance[slot], tr, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* instances/boot_map: records nothing as long as it holds what the last boot left, and cannot be removed. */
+static void state_last_boot(void)
+{
+	static const char name[] = "boot_map";
+	const struct fathom_last_boot *l = fathom_core.config.last_boot;
+	struct ctl_instance *tr;
+
+	if (!l || state_instance_new(name, sizeof(name) - 1, 1, l->open))
+		return;
+	tr = fathom_ctl.instance[1];
+	tr->open_files = 1;
+	if (!tr->last_boot)
+		return;
+	tr->paused = 1;
+	fathom_ctl_hold_update(tr);
+	fathom_ctl_recording(tr, 0);
 }
 
 int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
@@ -251,7 +273,8 @@ int fathom_fs_mkdir(const struct fathom_node *dir, const char *name, size_t len)
 			ret = -FATHOM_EEXIST;
 	}
 	if (!ret)
-		ret = slot ? state_instance_new(name, len, slot) : -FATHOM_ENOMEM;
+		ret = slot ? state_instance_new(name, len, slot, state_instance_rings)
+			   : -FATHOM_ENOMEM;
 	fathom_unlock();
 	return ret;
 }

@@ -123,6 +123,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	{"kallsyms", 0440, CTL_TOP_ONLY, &fathom_ctl_kallsyms, 0},
 	{"kprobe_events", 0640, CTL_TOP_ONLY | CTL_IF_DYNAMIC | FN, 0, CTL_DYNAMIC_KPROBE},
 	{"kprobe_profile", 0440, CTL_TOP_ONLY | CTL_IF_DYNAMIC | FN, 0, CTL_DYNAMIC_PROFILE},
+	{"last_boot_info", 0440, CTL_IF_SURVIVES, &fathom_ctl_last_boot_info, 0},
 	{"max_graph_depth", 0640, CTL_TOP_ONLY | FN, &fathom_ctl_number_file,
 	 CTL_NUMBER_GRAPH_DEPTH},
 	{"printk_formats", 0440, CTL_TOP_ONLY, &fathom_ctl_printk_formats, 0},

@@ -48,7 +48,8 @@ enum ctl_entry_flags {
 	CTL_PRINT_ONLY = 8,   /* of the `ftrace` system for `print` only */
 	CTL_IF_PROFILE = 32,
 	CTL_IF_PROGRAMS = 64,
-	CTL_IF_DYNAMIC = 128, /* its ops are config.dynamic->files */
+	CTL_IF_DYNAMIC = 128,  /* its ops are config.dynamic->files */
+	CTL_IF_SURVIVES = 256, /* only in the instance of config.last_boot */
 };
 
 struct fathom_fs_entry {
@@ -101,6 +102,16 @@ struct fathom_dynamic {
 	uint32_t (*kept)(
 		const struct fathom_object *o); /* places that `o`, which comes, may not take */
 	void (*forget)(void);			/* the pool goes */
+};
+
+struct ctl_instance;
+
+/* What config.last_boot points to (trace/lastboot), in the same way. */
+struct fathom_last_boot {
+	/* Give it its rings, with what the last boot left in them: 0 or an errno value. */
+	int (*open)(struct ctl_instance *tr);
+	void (*stats)(uint32_t cpu, struct fathom_text *out); /* of a CPU: what is damaged */
+	void (*info)(const struct ctl_instance *tr, struct fathom_text *out);
 };
 
 const struct ctl_file_ops *fathom_fs_ops(const struct fathom_node *file);

@@ -41,6 +41,8 @@ static int walk_present(const struct fathom_node *dir, uint32_t flags)
 {
 	if (flags & CTL_TOP_ONLY && dir->instance)
 		return 0;
+	if (flags & CTL_IF_SURVIVES && !fathom_ctl_instance(dir)->survives)
+		return 0;
 	if (dir->dir == CTL_DIR_EVENT || dir->dir == CTL_DIR_SYSTEM) {
 		const struct fathom_event *ev = fathom_ctl_event(dir->at);
 		int internal = ev && fathom_event_is_internal(ev);

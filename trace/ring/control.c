@@ -5,22 +5,9 @@
 #include "fathom/inside/ring.h"
 #include "ring/pos.h"
 
-/*
- * The caller's block:   | slots | order | meta | pad to 4096 | page 0 | page 1 | ... | page max |
- * `slots` and `order` (room for resize to sort in) have one word per ring page, meta and pages one more: the reader's.
- * A ring that uses fewer pages than it has keeps the rest, FREE, in the slots behind nr_pages.
- */
-static size_t book_bytes(uint32_t nr_pages)
-{
-	size_t bytes = (size_t)nr_pages * 2 * sizeof(unsigned long) +
-		       ((size_t)nr_pages + 1) * sizeof(struct fathom_page_meta) + 8;
-
-	return (bytes + WIRE_PAGE_BYTES - 1) / WIRE_PAGE_BYTES * WIRE_PAGE_BYTES;
-}
-
 size_t fathom_ring_bytes(uint32_t nr_pages)
 {
-	return book_bytes(nr_pages) + ((size_t)nr_pages + 1) * WIRE_PAGE_BYTES;
+	return ring_book_bytes(nr_pages) + ((size_t)nr_pages + 1) * WIRE_PAGE_BYTES;
 }
 
 uint32_t fathom_ring_pages_in(size_t bytes)
@@ -45,18 +32,13 @@ static void free_slots(struct fathom_ring *r, uint32_t from, unsigned long lap)
 int fathom_ring_init(struct fathom_ring *r, void *mem, size_t bytes, uint32_t cpu)
 {
 	uint32_t n = fathom_ring_pages_in(bytes);
-	uint8_t *at = mem;
 
 	if (!r || !mem || (uintptr_t)mem % WIRE_PAGE_BYTES)
 		return -FATHOM_EINVAL;
 	if (n < FATHOM_RING_PAGES_MIN)
 		return -FATHOM_ENOMEM;
-	*r = (struct fathom_ring){.cpu = cpu, .overwrite = 1, .nr_pages = n, .max_pages = n};
-	r->slots = (unsigned long *)mem;
-	at += (size_t)n * 2 * sizeof(unsigned long);
-	at += (uintptr_t)at % 8;
-	r->meta = (struct fathom_page_meta *)(void *)at;
-	r->pages = (uint8_t *)mem + book_bytes(n);
+	*r = (struct fathom_ring){.cpu = cpu, .overwrite = 1, .nr_pages = n};
+	ring_lay_out(r, mem, n);
 	for (uint32_t i = 0; i <= n; i++)
 		r->meta[i] = (struct fathom_page_meta){0};
 	for (uint32_t i = 0; i < n; i++)

@@ -107,6 +107,30 @@ static inline uint32_t *slot_data(const struct fathom_ring *r, unsigned long slo
 	return (uint32_t *)(void *)slot_page(r, slot)->data;
 }
 
+/*
+ * The caller's block:   | slots | order | meta | pad to 4096 | page 0 | page 1 | ... | page max |
+ * `slots` and `order` (room for resize to sort in) have one word per ring page, meta and pages one more: the reader's.
+ * A ring that uses fewer pages than it has keeps the rest, FREE, in the slots behind nr_pages.
+ */
+static inline size_t ring_book_bytes(uint32_t nr_pages)
+{
+	size_t bytes = (size_t)nr_pages * 2 * sizeof(unsigned long) +
+		       ((size_t)nr_pages + 1) * sizeof(struct fathom_page_meta) + 8;
+
+	return (bytes + WIRE_PAGE_BYTES - 1) / WIRE_PAGE_BYTES * WIRE_PAGE_BYTES;
+}
+
+static inline void ring_lay_out(struct fathom_ring *r, void *mem, uint32_t pages)
+{
+	uint8_t *at = (uint8_t *)mem + (size_t)pages * 2 * sizeof(unsigned long);
+
+	at += (uintptr_t)at % 8;
+	r->max_pages = pages;
+	r->slots = (unsigned long *)mem;
+	r->meta = (struct fathom_page_meta *)(void *)at;
+	r->pages = (uint8_t *)mem + ring_book_bytes(pages);
+}
+
 /* Added to a time it makes one that no clock reads within WIRE_DELTA_MAX: last_time when it is not known. */
 #define FATHOM_TIME_FAR (1ull << 63)
 

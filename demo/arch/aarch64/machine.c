@@ -8,6 +8,7 @@
 
 #define MAPPED	     (RAM_BASE + (1ull << 30)) /* as far as boot.S maps RAM */
 #define PSCI_CPU_ON  0xc4000003u
+#define PSCI_RESET   0x84000009u
 #define SEMI_EXIT    0x18u
 #define SEMI_AT_WILL 0x20026u /* the application exits, with a code */
 
@@ -32,15 +33,27 @@ uint64_t machine_clock_hz(void)
 	return reg_read(cntfrq_el0);
 }
 
-int machine_start_cpu(uint32_t id)
+static uint64_t psci(uint32_t function, uint64_t a, uint64_t b)
 {
-	register uint64_t x0 __asm__("x0") = PSCI_CPU_ON;
-	register uint64_t x1 __asm__("x1") = cpus[id].arch.mpidr;
-	register uint64_t x2 __asm__("x2") = virt_to_phys(ap_boot);
+	register uint64_t x0 __asm__("x0") = function;
+	register uint64_t x1 __asm__("x1") = a;
+	register uint64_t x2 __asm__("x2") = b;
 	register uint64_t x3 __asm__("x3") = 0;
 
 	__asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)::"memory");
-	return x0 ? -ENOENT : 0;
+	return x0;
+}
+
+int machine_start_cpu(uint32_t id)
+{
+	return psci(PSCI_CPU_ON, cpus[id].arch.mpidr, virt_to_phys(ap_boot)) ? -ENOENT : 0;
+}
+
+void warm_reset(void)
+{
+	psci(PSCI_RESET, 0, 0);
+	cpu_halt();
+	__builtin_unreachable();
 }
 
 void power_off(int code)

@@ -7,8 +7,9 @@
 #include "virt/virt.h"
 #include "vm.h"
 
-#define MAPPED	   (RAM_BASE + (1ull << 30)) /* as far as boot.S maps RAM */
-#define EXIT_FAILS 0x3333u /* to the test device: leave with the code in the upper half */
+#define MAPPED	    (RAM_BASE + (1ull << 30)) /* as far as boot.S maps RAM */
+#define EXIT_FAILS  0x3333u /* to the test device: leave with the code in the upper half */
+#define EXIT_RESETS 0x7777u
 
 extern uint64_t boot_hart;
 extern uint8_t ap_boot[];
@@ -42,6 +43,13 @@ uint64_t machine_clock_hz(void)
 int machine_start_cpu(uint32_t id)
 {
 	return sbi_call(SBI_HARTS, cpus[id].arch.hart, virt_to_phys(ap_boot), 0) ? -ENOENT : 0;
+}
+
+void warm_reset(void)
+{
+	*(volatile uint32_t *)(PHYS_BASE + DEV_EXIT) = EXIT_RESETS;
+	cpu_halt();
+	__builtin_unreachable();
 }
 
 void power_off(int code)

@@ -95,6 +95,14 @@ int machine_start_cpu(uint32_t id)
 											: -ENOENT;
 }
 
+/* The keyboard's controller holds the reset line. */
+void warm_reset(void)
+{
+	outb(0x64, 0xfe);
+	cpu_halt();
+	__builtin_unreachable();
+}
+
 /* The isa-debug-exit device. */
 void power_off(int code)
 {

@@ -17,6 +17,9 @@ extern const struct fathom_programs fathom_programs;
 /* Events made while it runs, for fathom_config.dynamic. */
 struct fathom_dynamic;
 extern const struct fathom_dynamic fathom_dynamic;
+/* A trace that survives a warm reset, for fathom_config.last_boot. */
+struct fathom_last_boot;
+extern const struct fathom_last_boot fathom_last_boot;
 
 /*
  * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
@@ -142,6 +145,16 @@ struct fathom_config {
 	 * included; does not fault, takes no lock. 0: probes do not follow pointers.
 	 */
 	int (*peek)(void *to, uintptr_t from, size_t bytes);
+	/*
+	 * last_boot, last_boot_memory, last_boot_bytes: &fathom_last_boot gives the control tree instances/boot_map, whose rings lie in
+	 * this memory: aligned to FATHOM_PAGE_BYTES, the same in every boot, neither cleared nor loaded over by what runs before the
+	 * kernel, its caches written back by a reset. It holds 3 pages for each CPU and more, or there is no such instance. Its
+	 * contents are checked when the tree is first used (fathom_boot() does). A new build of the kernel should have other events, functions
+	 * or `release`: by these its traces are told from an old one's. 0: no such instance, and none of its code.
+	 */
+	const struct fathom_last_boot *last_boot;
+	void *last_boot_memory;
+	size_t last_boot_bytes;
 };
 
 /*
