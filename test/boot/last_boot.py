@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """last_boot.py -- a warm reset: the next boot has the trace of the last one, all of it; a damaged page is skipped and counted."""
 # live
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from demo import ARCH, Checks, Demo, need_qemu
+from demo import ARCH, FATHOM, Checks, Demo, need_qemu, trace_line
 
 need_qemu("last_boot")
 c = Checks()
@@ -15,8 +18,12 @@ PAGES = 16  # of all rings together, and a few for their books: small enough to 
 LINE = re.compile(r"^ *(\S.*?)-(\d+) +\[(\d+)\] (\S+) +(\d+\.\d+): (.*)$", re.M)
 
 
-def demo(smp):
-    return Demo(smp=smp, options=f"keep_kib={PAGES * 4}", extra=["-action", "reboot=reset"])
+def demo(smp, *extra):
+    return Demo(smp=smp, options=f"keep_kib={PAGES * 4}", extra=["-action", "reboot=reset", *extra])
+
+
+def fathom(*args):
+    return subprocess.run([FATHOM, *args], capture_output=True, text=True, timeout=300)
 
 
 def trace(d):
@@ -70,7 +77,12 @@ c.check("used_again", "mark_write: new" in text and "mark_write: old" not in tex
 d.kill()
 
 # A page is damaged before the reset: all but that, and as many are missing as are counted.
-d = demo(1)
+tmp = tempfile.TemporaryDirectory()
+LINE_FILE, OUT = (os.path.join(tmp.name, n) for n in ("line", "out.dat"))
+d = demo(1, *trace_line(LINE_FILE))
+d.ask("echo ready")
+p = fathom("record", "--target", "unix:" + LINE_FILE, "--last-boot", "-o", OUT)
+c.check("nothing_to_record", p.returncode == 1 and "no trace of the last boot: the memory held none" in p.stderr, p.stderr)
 record(d, "run ipc 100")
 before, _, _ = trace(d)
 stats = d.ask(f"cat {MAP}per_cpu/cpu0/stats")
@@ -87,5 +99,16 @@ c.check("rest_is_there", len(after) + lost == len(before) and after == before[:a
 c.check("told_where", 0 < at < len(after) and f"[LOST {lost} EVENTS]" in text, f"{at} {re.findall('.*LOST.*', text)}")
 stats = d.ask(f"cat {MAP}per_cpu/cpu0/stats")
 c.check("by_cause", f"overrun: {overrun}\n" in stats and f"damaged pages: 1\ndamaged events: {lost}\n" in stats, stats)
+
+# The host takes it: the same events, and the account names the cause.
+p = fathom("record", "--target", "unix:" + LINE_FILE, "--last-boot", "-o", OUT)
+c.check("recorded", p.returncode == 0 and "damaged pages were skipped: 1" in p.stderr, p.stdout + p.stderr)
+account = json.loads(fathom("stat", "--json", OUT).stdout)
+causes = {x["cause"]: x["count"] for x in account["lost_by_cause"] if x["exact"]}
+c.check("account", account["events"] == len(after) and causes == {"overwritten": overrun, "damaged in memory": lost}, account["lost_by_cause"])
+lines = LINE.findall(fathom("report", "--trace", OUT).stdout)
+c.check("same_on_the_host", [what for *_, what in lines] == [x[3] for x in after], f"{len(lines)} {lines[:2]}")
+c.check("names_of_the_last_boot", any(name == "ipc" for name, *_ in lines), sorted({name for name, *_ in lines}))
+c.check("gone_from_the_target", not trace(d)[0])
 d.leave()
 c.done()

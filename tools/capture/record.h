@@ -37,6 +37,7 @@ struct record_options {
 	const struct preload *preload; /* the command is traced from inside; NULL: it is not */
 	bool only_command;	       /* only the tasks of the command */
 	bool stacks;
+	bool last_boot; /* what a live target has of its last boot */
 	unsigned smp, memory_mib;
 	/* QEMU: give up after; a target: record this long, 0: until the command ends or SIGINT */
 	unsigned seconds;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record_tree.c -- record from a live target through its control tree: ask what it has, steer it, pull its pages. */
 #include "capture/io.h"
+#include "capture/names.h"
 #include "capture/pull.h"
 #include "capture/record.h"
 #include "capture/setup.h"
@@ -385,6 +386,17 @@ static void note_read_before(struct session *s)
 	}
 }
 
+/* Read what is left of the pages, while nobody writes new ones. */
+static void read_rest(struct session *s)
+{
+	int got = pull_rest(&s->pull);
+
+	if (got < 0)
+		broke(s, got);
+	else if (got)
+		diag_warn("%s: not all of its last pages were read in time", s->o->target);
+}
+
 /* Read the rest of the pages, and what only the target knows. */
 static void finish(struct session *s)
 {
@@ -406,14 +418,8 @@ static void finish(struct session *s)
 	if (s->o->live && !s->r->is_kept)
 		return;
 	s->pull.rest_ms = s->o->live ? io_now_ms() + WATCHED_MS : INT64_MAX;
-	if (!s->r->err) {
-		int got = pull_rest(&s->pull);
-
-		if (got < 0)
-			broke(s, got);
-		else if (got)
-			diag_warn("%s: not all of its last pages were read in time", s->o->target);
-	}
+	if (!s->r->err)
+		read_rest(s);
 	take_stats(s);
 	take_text(s, "saved_cmdlines", &s->c->cmdlines);
 	take_text(s, "printk_formats", &s->c->printks);
@@ -499,6 +505,8 @@ static int record(struct session *s)
 {
 	int err = 0, go = -1, report = -1;
 
+	if (claim(s) || set_up(s))
+		return -1;
 	take_clock(s);
 	note_read_before(s);
 	if (recording_begin(s->r, s->c) || begin_live(s) || pull_open(&s->pull))
@@ -518,6 +526,54 @@ static int record(struct session *s)
 	finish(s);
 	end_command(&s->pull);
 	return err;
+}
+
+/* ---- the last boot ---- */
+
+/* Has the target such a trace? Its last_boot_info says why not. Linux's says other things, and only if it has one. */
+static int has_last_boot(struct session *s)
+{
+	char path[512], *info;
+	uint64_t damaged;
+	bool none;
+	int err;
+
+	if (steer_use_instance(&s->steer, s->o->instance ? s->o->instance : "boot_map"))
+		return -1;
+	info = tree_load(s->steer.t, steer_path(&s->steer, "last_boot_info", path), TEXT_MAX, NULL,
+			 &err);
+	damaged = capture_number(info, "damaged pages: ");
+	none = !info || !strncmp(info, "# no", 4) || strstr(info, "given up\n");
+	if (!info)
+		diag_error("%s: has no %s: it keeps nothing over a reset", s->o->target, path);
+	else if (none)
+		diag_error("%s: %.*s", s->o->target, (int)strcspn(info, "\n") - 2, info + 2);
+	else if (damaged)
+		diag_warn("%s: damaged pages were skipped: %llu", s->o->target,
+			  (unsigned long long)damaged);
+	free(info);
+	return none ? -1 : 0;
+}
+
+/* Nothing is switched or cleared: the pages are read, and are gone from the target then. */
+static int record_last_boot(struct session *s)
+{
+	char file[32];
+
+	s->c->cmdlines.len = 0; /* of tasks of this boot */
+	if (has_last_boot(s))
+		return -1;
+	take_clock(s);
+	note_read_before(s);
+	if (recording_begin(s->r, s->c) || pull_open(&s->pull))
+		return -1;
+	s->pull.rest_ms = INT64_MAX;
+	read_rest(s);
+	take_stats(s);
+	capture_names(s->c, recording_file(s->r, file));
+	if (!s->c->ended[0])
+		snprintf(s->c->ended, sizeof(s->c->ended), "what the last boot left was read");
+	return 0;
 }
 
 /* A command's status, as a shell has it. */
@@ -550,8 +606,8 @@ int record_tree(const struct record_options *o, struct capture *c, struct record
 		(struct pull){.steer = &s.steer, .c = c, .r = r, .pipe = {-1, -1}, .live = o->live};
 	tree_stop_when(s.steer.t, told_to_stop);
 	deadline = INT64_MAX;
-	if (!take_all(&s) && !claim(&s) && !set_up(&s))
-		err = record(&s);
+	if (!take_all(&s))
+		err = o->last_boot ? record_last_boot(&s) : record(&s);
 	if (err && !c->ended[0])
 		say_not_begun(c);
 	/* Settings are restored even after a signal, unless the target does not answer. */

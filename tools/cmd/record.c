@@ -128,6 +128,8 @@ static const struct option_spec own[] = {
 	{"clock", 'C', "NAME", "use this trace clock", OPTION_STRING, &o.clock, NULL},
 	{"instance", 'B', "NAME", "record in this instance, which is created if necessary",
 	 OPTION_STRING, &o.instance, NULL},
+	{"last-boot", 0, NULL, "what the target has of its last boot: its instance boot_map, or -B",
+	 OPTION_FLAG, &o.last_boot, NULL},
 	{"option", 'O', "NAME", "set a trace option; noNAME clears it", OPTION_CALL,
 	 &call_add_option, NULL},
 	{"stacks", 'T', NULL, "the stack at each event", OPTION_FLAG, &o.stacks, NULL},
@@ -176,6 +178,7 @@ static const struct command_spec spec = {
 		"  fathom record --target gdb:localhost:1234 -k kernel.elf\n"
 		"                                       a kernel without a line, by QEMU's or "
 		"OpenOCD's stub\n"
+		"  fathom record --target unix:/tmp/line --last-boot\n"
 		"  fathom record --qemu demo --run \"run ipc\"",
 	.own = own,
 	.shared = OPTIONS_NONE,
@@ -194,9 +197,10 @@ static bool in_range(const char *name, uint64_t value, uint64_t max)
 static bool sensible(void)
 {
 	bool qemu_only = o.nr_run || o.append || o.console || via;
-	bool steers = o.tracer || o.nr_functions || o.nr_not_functions || o.nr_graph ||
-		      o.nr_options || o.nr_pids || o.clock || o.instance || o.buffer_kb ||
-		      o.only_command || o.stacks || o.command;
+	bool sets = o.tracer || o.nr_functions || o.nr_not_functions || o.nr_graph ||
+		    o.nr_options || o.nr_pids || o.clock || o.buffer_kb || o.only_command ||
+		    o.stacks || o.command;
+	bool steers = sets || o.instance;
 	const char *wrong = NULL;
 
 	if (!!o.target + !!o.qemu + !!o.image > 1)
@@ -214,6 +218,9 @@ static bool sensible(void)
 	else if ((o.qemu || o.image) && steers)
 		wrong = "--qemu and --from-memory take neither a tracer, functions, options nor a "
 			"COMMAND";
+	else if (o.last_boot &&
+		 (sets || o.qemu || o.image || record_is_gdb(&o) || o.nr_events || seconds))
+		wrong = "--last-boot reads what is there: nothing can be set, and no COMMAND run";
 	else if (o.only_command && !o.command)
 		wrong = "-F wants a COMMAND";
 	else if (via && strcmp(via, "virtio") != 0 && strcmp(via, "serial") != 0 &&

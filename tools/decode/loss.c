@@ -77,6 +77,7 @@ static const struct {
 	[LOSS_CALLS] = {"calls not followed", "calls not followed"},
 	[LOSS_TAKEN] = {"taken by another reader", "taken by another reader"},
 	[LOSS_CLEARED] = {"cleared by the target", "cleared while recording"},
+	[LOSS_DAMAGED] = {"damaged in memory", "damaged events"},
 };
 
 const char *loss_cause_name(enum loss_cause cause)
@@ -362,9 +363,9 @@ static void put_stat(FILE *f, const struct source *s, uint32_t stream, int cause
 
 char *loss_write_stats(const struct source *s, const uint32_t *cpus)
 {
-	static const int order[] = {LOSS_OVERWRITTEN, LOSS_NESTED,  LOSS_TOO_BIG,
-				    LOSS_OMITTED,     LOSS_LINE,    LOSS_CALLS,
-				    LOSS_TAKEN,	      LOSS_CLEARED, LOSS_FULL};
+	static const int order[] = {LOSS_OVERWRITTEN, LOSS_NESTED, LOSS_TOO_BIG, LOSS_OMITTED,
+				    LOSS_LINE,	      LOSS_CALLS,  LOSS_TAKEN,	 LOSS_CLEARED,
+				    LOSS_DAMAGED,     LOSS_FULL};
 	size_t bytes = 0, nr = sizeof(order) / sizeof(order[0]);
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &bytes);

@@ -29,6 +29,7 @@ enum loss_cause {
 	LOSS_CALLS, /* calls that function_graph did not follow, its stack of returns being full; not events */
 	LOSS_TAKEN,   /* recorded, but read by a program other than the recorder */
 	LOSS_CLEARED, /* recorded, but lost before it was read: the target emptied its buffer */
+	LOSS_DAMAGED, /* recorded, but in a page of the last boot's ring that was damaged */
 	LOSS_CAUSES,
 };
 
