@@ -149,7 +149,7 @@ struct fathom_config {
 	 * last_boot, last_boot_memory, last_boot_bytes: &fathom_last_boot gives the control tree instances/boot_map, whose rings lie in
 	 * this memory: aligned to FATHOM_PAGE_BYTES, the same in every boot, neither cleared nor loaded over by what runs before the
 	 * kernel, its caches written back by a reset. It holds 3 pages for each CPU and more, or there is no such instance. Its
-	 * contents are checked when the tree is first used (fathom_boot() does). A new build of the kernel should have other events, functions
+	 * contents are checked when the tree is first used. A new build of the kernel should have other events, functions
 	 * or `release`: by these its traces are told from an old one's. 0: no such instance, and none of its code.
 	 */
 	const struct fathom_last_boot *last_boot;
