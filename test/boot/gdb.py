@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,11 @@ CPUS = 2
 class Recorder:
     """fathom record through the stub, once it has begun."""
 
-    def __init__(self, tmp, *more):
+    def __init__(self, tmp, where=None):
         self.out = os.path.join(tmp, "trace.dat")
         if os.path.exists(self.out):
             os.unlink(self.out)
-        self.p = subprocess.Popen([FATHOM, "record", "--target", f"gdb:unix:{tmp}/stub", "-k", kernel_file(), "-o", self.out, "--json", *more],
+        self.p = subprocess.Popen([FATHOM, "record", "--target", where or f"gdb:unix:{tmp}/stub", "-k", kernel_file(), "-o", self.out, "--json"],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         until(lambda: os.path.exists(self.out) or self.p.poll() is not None)
 
@@ -42,6 +43,12 @@ class Recorder:
 
     def report(self):
         return subprocess.run([FATHOM, "report", self.out], capture_output=True, text=True).stdout
+
+
+def listens(port):
+    """Asked of this machine: a connection would halt the target."""
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        return f" 0100007F:{port:04X} 00000000:0000 0A " in f.read()
 
 
 def counted(d, name):
@@ -98,9 +105,11 @@ with tempfile.TemporaryDirectory() as tmp:
 
 # From the first instruction on: the kernel has no beacon yet.
 with tempfile.TemporaryDirectory() as tmp:
-    d = Demo(smp=CPUS, options="trace_event=sched", sh="run ipc 5", extra=["-S", "-chardev", f"socket,id=stub,path={tmp}/stub,server=on,wait=off", "-gdb", "chardev:stub"])
-    until(lambda: os.path.exists(f"{tmp}/stub"))
-    r = Recorder(tmp)
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    d = Demo(smp=CPUS, options="trace_event=sched", sh="run ipc 5", extra=["-S", "-gdb", f"tcp:127.0.0.1:{port}"])
+    until(lambda: listens(port))
+    r = Recorder(tmp, f"gdb:127.0.0.1:{port}")
     d.ask("echo 0 > events/enable")
     r.end()
     c.check("from_boot_on", r.p.returncode == 0 and r.sum("events") == counted(d, "entries") > 10 and not r.sum("missed"), f"{r.cpus} {r.errors}")

@@ -19,7 +19,7 @@
  */
 #define HALT_MS	     20
 #define WAIT_LEAST   5
-#define WAIT_MOST    200
+#define WAIT_MOST    100   /* a small ring may begin to fill at any time */
 #define USED_MUCH    25	   /* percent of a ring that are new: look more often */
 #define USED_LITTLE  6	   /* ... less often */
 #define UNREAD_MS    10000 /* memory that cannot be read for so long is not there */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,9 @@ static int connect_tcp(const char *where)
 			close(fd);
 			fd = -1;
 		}
+		/* Requests are short, and wait for their answers: never hold one back for the next. */
+		if (fd >= 0)
+			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	}
 	freeaddrinfo(list);
 	return fd;
