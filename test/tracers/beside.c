@@ -190,6 +190,16 @@ TEST(enabled_functions)
 	CHECK(has("enabled_functions",
 		  "ret_leaf (1)      \ttramp: fathom_arch_entry_graph+0x0/0x"));
 	CHECK(has("enabled_functions", " (fathom_graph_enter+0x0/0x"));
+	/* What had a user at any time, and what has one now. */
+	CHECK_EQ(fathom_set("current_tracer", "nop"), 0);
+	get("enabled_functions");
+	CHECK_STR(text, "");
+	CHECK(has("touched_functions", "hij_leaf (0)      \n"));
+	CHECK(has("touched_functions", "hij_top (0)      \n"));
+	CHECK(!has("touched_functions", "ret_top"));
+	CHECK_EQ(fathom_set("current_tracer", "function_graph"), 0);
+	CHECK(has("touched_functions", "ret_leaf (1)      \ttramp: "));
+	CHECK(has("touched_functions", "hij_leaf (0)      \n"));
 	fathom_user_stop();
 }
 

@@ -134,7 +134,6 @@ static void function_way(struct fathom_text *t, uint32_t index)
 	uintptr_t entry, handler;
 
 	fathom_function_way(index, &entry, &handler);
-	fathom_text_str(t, ")      ");
 	if (entry) {
 		fathom_text_str(t, "\ttramp: ");
 		function_symbol(t, entry);
@@ -144,9 +143,9 @@ static void function_way(struct fathom_text *t, uint32_t index)
 	}
 	fathom_text_str(t, " ->");
 	function_symbol(t, handler);
-	fathom_text_char(t, '\n');
 }
 
+/* enabled_functions, and touched_functions (`arg` 1), which has those that are off again too. */
 static int enabled_functions_show(struct fathom_file *f, struct fathom_text *t)
 {
 	uint32_t users;
@@ -154,12 +153,15 @@ static int enabled_functions_show(struct fathom_file *f, struct fathom_text *t)
 	if (f->piece >= fathom_function_count())
 		return 0;
 	users = fathom_function_users(f->piece);
-	if (users) {
-		function_name(t, f->piece);
-		fathom_text_str(t, " (");
-		fathom_text_u64(t, users, 0, ' ');
+	if (!users && !(f->node.entry->arg && fathom_function_is_touched(f->piece)))
+		return 1;
+	function_name(t, f->piece);
+	fathom_text_str(t, " (");
+	fathom_text_u64(t, users, 0, ' ');
+	fathom_text_str(t, ")      ");
+	if (users)
 		function_way(t, f->piece);
-	}
+	fathom_text_char(t, '\n');
 	return 1;
 }
 

@@ -150,6 +150,7 @@ const struct fathom_fs_entry fathom_ctl_root_files[] = {
 	 CTL_NUMBER_STACK_ON},
 	{"synthetic_events", 0640, CTL_TOP_ONLY | CTL_IF_DYNAMIC, 0, CTL_DYNAMIC_SYNTH},
 	{"timestamp_mode", 0440, 0, &fathom_ctl_timestamp_mode, 0},
+	{"touched_functions", 0440, CTL_TOP_ONLY | FN, &fathom_ctl_enabled_functions, 1},
 	{"trace", 0640, 0, &fathom_ctl_trace, 0},
 	{"trace_clock", 0640, 0, &fathom_ctl_trace_clock, 0},
 	{"trace_marker", 0220, 0, &fathom_ctl_marker, 0},

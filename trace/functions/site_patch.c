@@ -143,6 +143,8 @@ static void users_publish(void)
 	for (uint32_t i = 0; i < fathom_functions.nr_sites; i++) {
 		struct site *s = &fathom_functions.site[i];
 
+		if (s->wanted)
+			s->flags |= SITE_TOUCHED;
 		fathom_store(&s->users, s->wanted);
 	}
 }

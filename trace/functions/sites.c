@@ -356,6 +356,11 @@ uint32_t fathom_function_users(uint32_t index)
 	return n;
 }
 
+int fathom_function_is_touched(uint32_t index)
+{
+	return !fathom_site_is_gone(index) && fathom_functions.site[index].flags & SITE_TOUCHED;
+}
+
 void fathom_function_way(uint32_t index, uintptr_t *entry, uintptr_t *handler)
 {
 	enum fathom_entry now = (enum fathom_entry)fathom_functions.site[index].entry;

@@ -26,6 +26,7 @@ enum site_user {
 enum site_flag {
 	SITE_HAS_RETURNS = 1, /* it has return sites; else its return address is replaced */
 	SITE_GONE = 2,	      /* its memory was given away: fathom_function_forget() */
+	SITE_TOUCHED = 4,     /* it has, or had, a user */
 };
 
 struct site {

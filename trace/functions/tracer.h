@@ -81,6 +81,7 @@ uintptr_t fathom_function_address(uint32_t index); /* 0: it was given away */
 const char *fathom_function_name(uint32_t index);
 /* For enabled_functions: number of users of the site now. */
 uint32_t fathom_function_users(uint32_t index);
+int fathom_function_is_touched(uint32_t index); /* for touched_functions: it had one at any time */
 /*
  * And where it leads, if it has any: the code that calls `*handler`, which serves the one user that it has; `*entry` 0: one
  * for all users.
