@@ -53,6 +53,14 @@ uint64_t user_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t tai_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_TAI, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* The counter itself in nanoseconds, which nobody adjusts; Linux's trace_clock calls it mono_raw. */
 static uint64_t raw_ns(void)
 {
@@ -536,6 +544,7 @@ static int start_tracing(void)
 	c.clock_name = "x86-tsc";
 #endif
 	c.mono_ns = user_now_ns;
+	c.tai_ns = tai_ns;
 	c.sync = user_poke_start() ? user_sync : NULL;
 	err = fathom_init(&c);
 	if (!err)

@@ -336,6 +336,11 @@ static uint64_t mono_ns(void)
 	return mono_now;
 }
 
+static uint64_t tai_ns(void)
+{
+	return 1800000000000000000;
+}
+
 /* Ring time as each clock shows it: the number in the one line that is there. */
 static double shown_time(const char *path)
 {
@@ -356,7 +361,8 @@ TEST(clocks)
 				       .pages_per_cpu = 64,
 				       .clock_hz = 2000000000,
 				       .clock_name = "x86-tsc",
-				       .mono_ns = mono_ns};
+				       .mono_ns = mono_ns,
+				       .tai_ns = tai_ns};
 	static const char *const mono[] = {"mono", "mono_raw", "boot"};
 	static const char *const ticking[] = {"local", "global", "perf"};
 	double local, ticks;
@@ -364,15 +370,17 @@ TEST(clocks)
 	fathom_exit();
 	CHECK_EQ(fathom_init(&config), 0);
 	CHECK_EQ(make_instance("one"), 0);
-	CHECK_STR(get("trace_clock"), "[local] global uptime perf mono mono_raw boot x86-tsc\n");
+	CHECK_STR(get("trace_clock"),
+		  "[local] global uptime perf mono mono_raw boot tai x86-tsc\n");
 	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 	local = shown_time("trace");
 	CHECK_EQ(fathom_set("trace_clock", "nosuch"), -EINVAL);
 	CHECK(shown_time("trace") == local);
 	CHECK_EQ(fathom_set("trace_clock", "x86-tsc"), 0);
-	CHECK_STR(get("trace_clock"), "local global uptime perf mono mono_raw boot [x86-tsc]\n");
+	CHECK_STR(get("trace_clock"),
+		  "local global uptime perf mono mono_raw boot tai [x86-tsc]\n");
 	CHECK_STR(get("instances/one/trace_clock"),
-		  "[local] global uptime perf mono mono_raw boot x86-tsc\n");
+		  "[local] global uptime perf mono mono_raw boot tai x86-tsc\n");
 	CHECK_EQ(lines_with("trace", "tracing_mark_write"), 0);
 	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 	ticks = shown_time("trace");
@@ -388,6 +396,9 @@ TEST(clocks)
 		CHECK_EQ(fathom_set("trace_marker", "x"), 0);
 		CHECK(shown_time("trace") >= 5.0 && shown_time("trace") < 15.0);
 	}
+	CHECK_EQ(fathom_set("trace_clock", "tai"), 0);
+	CHECK_EQ(fathom_set("trace_marker", "x"), 0);
+	CHECK(shown_time("trace") >= 1.8e9 && shown_time("trace") < 1.8e9 + 10);
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(fathom_set("trace_clock", ticking[i]), 0);
 		CHECK_EQ(fathom_set("trace_marker", "x"), 0);

@@ -17,6 +17,7 @@ enum clock_kind {
 	CLOCK_MONO,
 	CLOCK_MONO_RAW,
 	CLOCK_BOOT,
+	CLOCK_ATOMIC, /* `tai`; CLOCK_TAI is a macro of time.h */
 	CLOCK_TICKS,
 	CLOCK_KINDS,
 };
@@ -25,11 +26,13 @@ enum clock_kind {
 static const char *clock_name(uint32_t kind)
 {
 	static const char *const names[CLOCK_TICKS] = {"local", "global",   "uptime", "perf",
-						       "mono",	"mono_raw", "boot"};
+						       "mono",	"mono_raw", "boot",   "tai"};
 	const struct fathom_config *c = &fathom_core.config;
 
 	if (kind == CLOCK_TICKS)
 		return c->clock_hz ? c->clock_name : 0;
+	if (kind == CLOCK_ATOMIC)
+		return c->tai_ns ? names[kind] : 0;
 	return kind < CLOCK_MONO || c->mono_ns ? names[kind] : 0;
 }
 
@@ -52,7 +55,7 @@ static int trace_clock_show(struct fathom_file *f, struct fathom_text *t)
 	return 0;
 }
 
-/* `mono` keeps the distance it had when it was chosen, so that the order of records never depends on when one looks. */
+/* `mono` and `tai` keep the distance they had when they were chosen, so that the order of records never depends on when one looks. */
 static struct fathom_clock clock_make(uint32_t kind)
 {
 	struct fathom_clock c = {FATHOM_CLOCK_NS, 0};
@@ -61,6 +64,8 @@ static struct fathom_clock clock_make(uint32_t kind)
 		c.unit = FATHOM_CLOCK_TICKS;
 	else if (kind == CLOCK_UPTIME)
 		c.unit = FATHOM_CLOCK_CENTS;
+	else if (kind == CLOCK_ATOMIC)
+		c.offset = fathom_core.config.tai_ns() - fathom_ticks_to_ns(fathom_now());
 	else if (kind >= CLOCK_MONO)
 		c.offset = fathom_core.config.mono_ns() - fathom_ticks_to_ns(fathom_now());
 	return c;

@@ -50,6 +50,8 @@ struct fathom_config {
 	const char *clock_name;
 	/* mono_ns: another clock, of nanoseconds, any context: `mono` of trace_clock. 0: not offered. */
 	uint64_t (*mono_ns)(void);
+	/* tai_ns: International Atomic Time, in nanoseconds since 1970, any context: `tai` of trace_clock. 0: not offered. */
+	uint64_t (*tai_ns)(void);
 	/* release: the kernel's name and version, for headers. 0: "fathom". */
 	const char *release;
 	/*
