@@ -26,7 +26,11 @@ def state():
 
 before = state()
 # Something to see: it sleeps and runs by turns, and has fifty threads that wait.
-BUSY = """import threading, time
+BUSY = """import signal, threading, time
+def rename(*_):
+    open('/proc/self/comm', 'w').write('renamed')
+    print(flush=True)
+signal.signal(signal.SIGUSR1, rename)
 def wait():
     while True:
         time.sleep(0.1)
@@ -42,6 +46,12 @@ r = subprocess.run([FATHOM, "top", "-n", "2", "-s", "switches"], capture_output=
 check("top_without_a_target_is_this_linux", r.returncode == 0 and r.stdout.startswith(f"{T}: live") and len(re.findall("events so far", r.stdout)) == 2, r)
 mine = re.findall(rf"^ +{busy.pid} +(\S+) +\S+ +\S+ +(\d+)  python3", r.stdout, re.M)
 check("it_has_the_task_that_runs", any(float(cpu) > 1 and int(switches) > 5 for cpu, switches in mine), (busy.pid, busy.poll(), mine, r.stdout))
+# The table of names in the target has the old one until the task is switched to again.
+busy.send_signal(signal.SIGUSR1)
+busy.stdout.readline()
+r = subprocess.run([FATHOM, "top", "-n", "2"], capture_output=True, text=True, timeout=300)
+names = re.findall(rf"^ +{busy.pid} .*\d  (\S+)$", r.stdout, re.M)
+check("it_has_its_name_of_now", names and set(names) == {"renamed"}, (names, r.stdout))
 rows = [len(re.findall(r"^ +\d+ .*  python3$", picture, re.M)) for picture in r.stdout.split("events so far")]
 check("without_a_terminal_it_has_all_tasks", max(rows) > 40, rows)
 check("top_leaves_everything_as_it_was", state() == before, (before, state()))
@@ -51,7 +61,7 @@ if CHROMIUM:
         check("the_page_runs", b.open(p.stdout.readline().strip()), b.log)
         span = b.eval("page.meta.span")
         check("it_grows", b.until(f"page.meta.span > {span} + 1e9 && page.view.to === page.meta.span"), b.eval("page.meta.span"))
-        check("the_task_has_a_row", b.until(f"page.shown.some((r) => r.label === 'python3-{busy.pid}')"), b.eval("page.shown.map((r) => r.label)"))
+        check("the_task_has_a_row", b.until(f"page.shown.some((r) => r.label === 'renamed-{busy.pid}')"), b.eval("page.shown.map((r) => r.label)"))
         b.key(" ")
         span = b.eval("page.meta.span")
         b.eval(f"page.choose({{ from: {span} - 1e9, to: {span} }})")

@@ -212,14 +212,15 @@ static void read_reader(struct rings *r, uint64_t at, struct head *h, struct rin
 	s->part_time = number(r, at + b->part_time, 8);
 }
 
-static struct wire_stats read_stats(struct rings *r, uint64_t at)
+/* What the ring itself counts; the rest of *to is what its kernel said, if it was asked. */
+static void read_stats(struct rings *r, uint64_t at, struct wire_stats *to)
 {
 	const struct wire_beacon *b = &r->b;
 
-	return (struct wire_stats){.overwritten = longword(r, at + b->ring_overwritten),
-				   .full = longword(r, at + b->ring_full),
-				   .nested = longword(r, at + b->ring_nested),
-				   .too_big = longword(r, at + b->ring_too_big)};
+	to->overwritten = longword(r, at + b->ring_overwritten);
+	to->full = longword(r, at + b->ring_full);
+	to->nested = longword(r, at + b->ring_nested);
+	to->too_big = longword(r, at + b->ring_too_big);
 }
 
 /* Where the head of the CPU's ring is. 0: it cannot be read. */
@@ -477,7 +478,7 @@ int rings_all(struct rings *r, uint32_t cpu)
 		return -1;
 	}
 	r->c->cpus[cpu].counted = true;
-	r->c->cpus[cpu].stats = read_stats(r, head);
+	read_stats(r, head, &r->c->cpus[cpu].stats);
 	read_reader(r, head, &h, &s);
 	if (read_head(r, cpu, head, &h))
 		return -1;
@@ -496,8 +497,9 @@ int rings_all(struct rings *r, uint32_t cpu)
 
 static void count(struct rings *r, uint32_t cpu, uint64_t head, struct rings_cpu *s)
 {
-	struct wire_stats now = read_stats(r, head), *to = &r->c->cpus[cpu].stats;
+	struct wire_stats now = {0}, *to = &r->c->cpus[cpu].stats;
 
+	read_stats(r, head, &now);
 	if (s->head != head) {
 		*s = (struct rings_cpu){.head = head, .changed = s->head != 0, .before = now};
 		s->before.full -= to->full; /* the counts of the ring before it stay */

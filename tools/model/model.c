@@ -64,7 +64,9 @@ const char *model_function(struct model *m, uint64_t addr)
 const char *model_comm(struct model *m, int32_t pid)
 {
 	const char *comm = source_comm(m->s, pid);
-	const struct task *t = strcmp(comm, "<...>") ? NULL : idmap_find(&m->tasks, (uint32_t)pid);
+	bool old = m->s->map_room != 0; /* a table that was read before what is seen now */
+	const struct task *t = old || !strcmp(comm, "<...>") ? idmap_find(&m->tasks, (uint32_t)pid)
+							     : NULL;
 
 	return t && t->comm[0] ? t->comm : comm;
 }

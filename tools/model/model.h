@@ -182,7 +182,10 @@ const char *model_name(const struct model *m, uint32_t name);
 /* The name of this span for a reader. Valid until the model is freed. */
 const char *model_span_name(struct model *m, const struct span *s);
 const char *model_function(struct model *m, uint64_t addr);
-/* What the trace's table calls the task, as every line of a report does; else its last name in the scheduler's records. */
+/*
+ * What the trace's table calls the task, as every line of a report does; else its last name in the scheduler's records. Of a recording that
+ * goes on, the other way round: the table was read when it began, and may have a name of an earlier task with this pid.
+ */
 const char *model_comm(struct model *m, int32_t pid);
 const char *span_kind_name(enum span_kind kind);
 /* Gaps met, for account_make(); calls that function_graph says it did not follow are in *calls. */
