@@ -65,8 +65,8 @@ const char *model_comm(struct model *m, int32_t pid)
 {
 	const char *comm = source_comm(m->s, pid);
 	bool old = m->s->map_room != 0; /* a table that was read before what is seen now */
-	const struct task *t = old || !strcmp(comm, "<...>") ? idmap_find(&m->tasks, (uint32_t)pid)
-							     : NULL;
+	const struct task *t =
+		old || !strcmp(comm, "<...>") ? idmap_find(&m->tasks, (uint32_t)pid) : NULL;
 
 	return t && t->comm[0] ? t->comm : comm;
 }
