@@ -1,6 +1,8 @@
 # The tables of a trace for any program that uses SQLite: build/fathom_sqlite.so.
 SQL_STAGES := base decode query store model sql
 SQL_SRC    := $(sort $(foreach d,$(SQL_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c))) $(WIRE_SRC)
+# Asking and printing is the program's that loads it.
+SQL_SRC    := $(filter-out tools/sql/ask.c tools/sql/sheet.c,$(SQL_SRC))
 SQL_LIBS   := -ldw -lelf -lzstd -lz -llz4 -lm -pthread
 
 # The host program's objects; those that call SQLite do it through the table that sqlite3 hands to an extension.

@@ -40,30 +40,7 @@ static const struct command_spec spec = {
 	.max_args = 2,
 };
 
-static int judge(struct source *s, struct options *o, const struct rules *r)
-{
-	struct judgement *j = calloc(r->nr, sizeof(*j));
-	int err = j ? rules_judge(s, &o->choice, r, j) : -ENOMEM;
-	uint32_t i;
-	int rc = EXIT_OK;
-
-	if (err && err != -EINVAL)
-		diag_error("%s: %s", s->path, strerror(-err));
-	if (!err && as_junit)
-		rules_junit(s, r, j, stdout);
-	else if (!err && as_json)
-		rules_json(s, r, j, stdout);
-	else if (!err)
-		rules_show(s, r, j, stdout);
-	for (i = 0; !err && i < r->nr; i++)
-		if (j[i].verdict == VERDICT_FAILED ||
-		    (j[i].verdict == VERDICT_INCONCLUSIVE && !lenient))
-			rc = EXIT_FAIL;
-	free(j);
-	return err ? EXIT_FAIL : rc;
-}
-
-static struct rules *load(const struct options *o)
+static struct rules *load(const char *file)
 {
 	struct rules *r;
 	size_t bytes;
@@ -71,42 +48,44 @@ static struct rules *load(const struct options *o)
 
 	if (rule)
 		return rules_parse("rule", rule, strlen(rule));
-	text = file_load(o->args[1], 1u << 20, &bytes);
+	text = file_load(file, 1u << 20, &bytes);
 	if (!text) {
-		diag_error("%s: %s", o->args[1], strerror(errno));
+		diag_error("%s: %s", file, strerror(errno));
 		return NULL;
 	}
-	r = rules_parse(o->args[1], text, bytes);
+	r = rules_parse(file, text, bytes);
 	free(text);
 	return r;
 }
 
+static bool wrong(struct options *o)
+{
+	if (!rule != (o->nr_args < 2))
+		return false;
+	diag_error("check: give a file of rules, or a rule with --rule (see fathom check --help)");
+	return true;
+}
+
+static int judge(struct source *s, struct options *o)
+{
+	struct rules *r = load(o->args[1]);
+	struct judgement *j = r ? calloc(r->nr, sizeof(*j)) : NULL;
+	int err = !r ? -EINVAL : j ? rules_judge(s, &o->choice, r, j) : -ENOMEM;
+	bool failed = err;
+
+	if (err && err != -EINVAL)
+		diag_error("%s: %s", s->path, strerror(-err));
+	if (!err)
+		(as_junit ? rules_junit : as_json ? rules_json : rules_show)(s, r, j, stdout);
+	for (uint32_t i = 0; !err && i < r->nr; i++)
+		failed |= j[i].verdict == VERDICT_FAILED ||
+			  (j[i].verdict == VERDICT_INCONCLUSIVE && !lenient);
+	free(j);
+	rules_free(r);
+	return failed ? EXIT_FAIL : EXIT_OK;
+}
+
 int cmd_check(int argc, char **argv)
 {
-	struct options o;
-	struct rules *r = NULL;
-	struct source *s = NULL;
-	int rc = options_parse(&spec, argc, argv, &o);
-
-	if (rc != OPTIONS_GO)
-		return rc;
-	if (!rule == (o.nr_args < 2)) {
-		diag_error("check: give a file of rules, or a rule with --rule (see fathom check "
-			   "--help)");
-		options_close(&o);
-		return EXIT_USAGE;
-	}
-	rc = EXIT_FAIL;
-	r = load(&o);
-	if (r)
-		s = options_open(&o);
-	if (s && !options_only_text(s)) {
-		rc = judge(s, &o, r);
-		fflush(stdout);
-		options_tell_missing(s);
-	}
-	source_close(s);
-	rules_free(r);
-	options_close(&o);
-	return rc;
+	return options_run(&spec, argc, argv, wrong, judge);
 }

@@ -477,6 +477,28 @@ bool options_only_text(const struct source *s)
 	return true;
 }
 
+int options_run(const struct command_spec *spec, int argc, char **argv,
+		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o))
+{
+	struct source *s = NULL;
+	struct options o;
+	int rc = options_parse(spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	rc = wrong && wrong(&o) ? EXIT_USAGE : EXIT_FAIL;
+	if (rc == EXIT_FAIL)
+		s = options_open(&o);
+	if (s && !options_only_text(s)) {
+		rc = work(s, &o);
+		fflush(stdout);
+		options_tell_missing(s);
+	}
+	source_close(s);
+	options_close(&o);
+	return rc;
+}
+
 void options_close(struct options *o)
 {
 	free(o->cpus);

@@ -99,6 +99,12 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, struct
 struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, struct source *s);
+/*
+ * A command that reads the events of one trace: parse the line, open args[0], work(), warn of what is missing, close. Gives
+ * work()'s exit code. wrong() may be NULL; true, with a message: the line makes no sense.
+ */
+int options_run(const struct command_spec *spec, int argc, char **argv,
+		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o));
 /* Does the line name symbols, tasks or formats that are not the trace's own? The files kept beside the trace do not apply then. */
 bool options_name_source(const struct options *o);
 /* After reading the trace: warn if parts are damaged, or if it says that it lost events or calls. */

@@ -4,16 +4,11 @@
 #include "capture/stop.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
-#include "view/top.h"
+#include "view/top_screen.h"
 
-#define NCURSES_NOMACROS
-#include <curses.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define STEP_MS 100
 
@@ -52,129 +47,7 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-static const char order_keys[] = "crbsp"; /* by enum top_order */
-
-/* ---- the screen ---- */
-
-/* The library is loaded only for a screen: other commands start without it. */
-static struct {
-	__typeof__(&newterm) newterm;
-	__typeof__(&endwin) endwin;
-	__typeof__(&cbreak) cbreak;
-	__typeof__(&noecho) noecho;
-	__typeof__(&curs_set) curs_set;
-	__typeof__(&wtimeout) wtimeout;
-	__typeof__(&wgetch) wgetch;
-	__typeof__(&werase) werase;
-	__typeof__(&wmove) wmove;
-	__typeof__(&waddnstr) waddnstr;
-	__typeof__(&wattr_on) wattr_on;
-	__typeof__(&wattr_off) wattr_off;
-	__typeof__(&wrefresh) wrefresh;
-	__typeof__(&getmaxy) getmaxy;
-	__typeof__(&getmaxx) getmaxx;
-	WINDOW **stdscr;
-} nc;
-
-static bool load_library(void)
-{
-	const struct {
-		const char *name;
-		void *to;
-	} wanted[] = {{"newterm", &nc.newterm},	  {"endwin", &nc.endwin},
-		      {"cbreak", &nc.cbreak},	  {"noecho", &nc.noecho},
-		      {"curs_set", &nc.curs_set}, {"wtimeout", &nc.wtimeout},
-		      {"wgetch", &nc.wgetch},	  {"werase", &nc.werase},
-		      {"wmove", &nc.wmove},	  {"waddnstr", &nc.waddnstr},
-		      {"wattr_on", &nc.wattr_on}, {"wattr_off", &nc.wattr_off},
-		      {"wrefresh", &nc.wrefresh}, {"getmaxy", &nc.getmaxy},
-		      {"getmaxx", &nc.getmaxx},	  {"stdscr", &nc.stdscr}};
-	void *lib = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_GLOBAL);
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *f = lib ? dlsym(lib, wanted[i].name) : NULL;
-
-		if (!f)
-			return false;
-		memcpy(wanted[i].to, &f, sizeof(f));
-	}
-	return true;
-}
-
-struct screen {
-	WINDOW *window; /* NULL: lines to stdout */
-	enum top_order order;
-	bool paused;
-	char last_words[256]; /* messages meanwhile */
-};
-
-static void show_line(const struct screen *s, unsigned y, const char *line, size_t n)
-{
-	if (y == TOP_HEAD - 1)
-		nc.wattr_on(s->window, A_REVERSE, NULL);
-	nc.wmove(s->window, (int)y, 0);
-	nc.waddnstr(s->window, line, (int)n);
-	for (int x = (int)n; y == TOP_HEAD - 1 && x < nc.getmaxx(s->window) - 1; x++)
-		nc.waddnstr(s->window, " ", 1);
-	if (y == TOP_HEAD - 1)
-		nc.wattr_off(s->window, A_REVERSE, NULL);
-}
-
-static void show(struct screen *s, struct top *t, const char *state)
-{
-	unsigned rows = s->window ? (unsigned)nc.getmaxy(s->window) : UINT_MAX, y = 0;
-	size_t bytes = 0, wide;
-	char *text = NULL;
-	FILE *f;
-
-	if (!s->window) {
-		top_print(t, s->order, state, rows, stdout);
-		puts("");
-		fflush(stdout);
-		return;
-	}
-	f = open_memstream(&text, &bytes);
-	if (!f)
-		return;
-	top_print(t, s->order, state, rows, f);
-	if (fclose(f))
-		return;
-	wide = (size_t)nc.getmaxx(s->window);
-	nc.werase(s->window);
-	for (const char *at = text, *end; *at && y < rows; at = end + (*end == '\n'), y++) {
-		size_t n = strcspn(at, "\n");
-
-		end = at + n;
-		show_line(s, y, at, n < wide ? n : wide - 1);
-	}
-	nc.wrefresh(s->window);
-	free(text);
-}
-
-/* Handle keys, waiting this long for one. False: end. */
-static bool take_keys(struct screen *s, int ms)
-{
-	const char *order;
-	int key;
-
-	if (!s->window)
-		return live_wait(ms);
-	nc.wtimeout(s->window, ms);
-	while ((key = nc.wgetch(s->window)) != ERR) {
-		if (key == 'q')
-			return false;
-		if (key == ' ')
-			s->paused = !s->paused;
-		else if (key > 0 && key < 128 && (order = strchr(order_keys, key)))
-			s->order = (enum top_order)(order - order_keys);
-		nc.wtimeout(s->window, 0);
-	}
-	return !stop_signal();
-}
-
-/* ---- the target ---- */
-
-static const char *state_of(const struct screen *s, const struct live *l)
+static const char *state_of(const struct top_screen *s, const struct live *l)
 {
 	static char text[400];
 	const struct record_live *r = &l->state;
@@ -200,14 +73,20 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int watch(struct screen *s, struct live *l, struct follow *f)
+/* False: end. */
+static bool wait_for(struct top_screen *s, int ms)
+{
+	return s->window ? top_screen_keys(s, ms) && !stop_signal() : live_wait(ms);
+}
+
+static int watch(struct top_screen *s, struct live *l, struct follow *f)
 {
 	struct top *t = top_new(f);
 	int64_t next = now_ms() + (int64_t)interval * 1000;
 	uint64_t shown = 0;
 	int got = t ? 0 : -ENOMEM; /* as top_step() says */
 
-	while (got >= 0 && !(times && shown >= times) && take_keys(s, got ? 0 : STEP_MS)) {
+	while (got >= 0 && !(times && shown >= times) && wait_for(s, got ? 0 : STEP_MS)) {
 		bool over = follow_ended(f) && !got;
 
 		if (!over)
@@ -217,10 +96,10 @@ static int watch(struct screen *s, struct live *l, struct follow *f)
 			next = now_ms() + (int64_t)interval * 1000;
 			shown++;
 			if (!s->window)
-				show(s, t, state_of(s, l));
+				top_screen_show(s, t, state_of(s, l));
 		}
 		if (s->window)
-			show(s, t, state_of(s, l));
+			top_screen_show(s, t, state_of(s, l));
 		else if (over)
 			break;
 	}
@@ -230,43 +109,9 @@ static int watch(struct screen *s, struct live *l, struct follow *f)
 	return got < 0 ? EXIT_FAIL : EXIT_OK;
 }
 
-static bool open_screen(struct screen *s)
-{
-	FILE *out;
-
-	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
-		return true;
-	if (!getenv("TERM") || !load_library()) {
-		diag_error("top: libncursesw.so.6 is not installed, or TERM is not set; `| cat` "
-			   "prints lines instead");
-		return false;
-	}
-	out = fdopen(dup(STDOUT_FILENO), "w"); /* stdout itself escapes control characters */
-	if (!out || !nc.newterm(NULL, out, stdin)) {
-		diag_error("top: the terminal %s is not known", getenv("TERM"));
-		return false;
-	}
-	s->window = *nc.stdscr;
-	diag_keep(s->last_words, sizeof(s->last_words));
-	nc.cbreak();
-	nc.noecho();
-	nc.curs_set(0);
-	return true;
-}
-
-static void close_screen(struct screen *s)
-{
-	if (!s->window)
-		return;
-	nc.endwin();
-	diag_keep(NULL, 0);
-	if (s->last_words[0])
-		diag_warn("%s", s->last_words);
-}
-
 static int top_target(const char *target, enum top_order order)
 {
-	struct screen s = {.order = order};
+	struct top_screen s = {.order = order};
 	struct live l = {0};
 	struct follow *f;
 	int rc = EXIT_FAIL;
@@ -274,9 +119,9 @@ static int top_target(const char *target, enum top_order order)
 	if (live_start(&l, target))
 		return EXIT_FAIL;
 	f = live_follow(&l);
-	if (f && open_screen(&s)) {
+	if (f && top_screen_open(&s)) {
 		rc = watch(&s, &l, f);
-		close_screen(&s);
+		top_screen_close(&s);
 	}
 	follow_close(f);
 	return live_stop(&l) ? EXIT_FAIL : rc;

@@ -133,9 +133,7 @@ int rules_judge(struct source *s, const struct scan_choice *c, const struct rule
 
 /* A report for people, with the event of each failure and its neighbours; or JUnit's XML; or JSON. */
 void rules_show(struct source *s, const struct rules *r, const struct judgement *j, FILE *out);
-void rules_junit(const struct source *s, const struct rules *r, const struct judgement *j,
-		 FILE *out);
-void rules_json(const struct source *s, const struct rules *r, const struct judgement *j,
-		FILE *out);
+void rules_junit(struct source *s, const struct rules *r, const struct judgement *j, FILE *out);
+void rules_json(struct source *s, const struct rules *r, const struct judgement *j, FILE *out);
 
 #endif

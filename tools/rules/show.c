@@ -56,8 +56,7 @@ static void xml(FILE *out, const char *s)
 			fputc(*s, out);
 }
 
-void rules_junit(const struct source *s, const struct rules *r, const struct judgement *j,
-		 FILE *out)
+void rules_junit(struct source *s, const struct rules *r, const struct judgement *j, FILE *out)
 {
 	uint32_t i, failed = 0, skipped = 0;
 
@@ -86,7 +85,7 @@ void rules_junit(const struct source *s, const struct rules *r, const struct jud
 	fputs("</testsuite>\n", out);
 }
 
-void rules_json(const struct source *s, const struct rules *r, const struct judgement *j, FILE *out)
+void rules_json(struct source *s, const struct rules *r, const struct judgement *j, FILE *out)
 {
 	struct json js;
 	uint32_t i;
