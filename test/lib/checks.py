@@ -62,6 +62,17 @@ def alone_on_this_machine():
     fcntl.flock(os.open("/sys/kernel", os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
 
 
+def this_tracefs():
+    """Where this machine's tracefs is; it is mounted if it is not there yet, as fathom and trace-cmd do. None: it may not be used."""
+    path = "/sys/kernel/tracing"
+    if os.geteuid():
+        return None
+    if not os.path.exists(f"{path}/per_cpu"):
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", path], capture_output=True, check=False)
+    usable = os.access(f"{path}/per_cpu/cpu0/trace_pipe_raw", os.R_OK) and os.access(f"{path}/events/sched/sched_switch/enable", os.W_OK)
+    return path if usable else None
+
+
 def need(program, package, name):
     """False, and a skip, if a program of the oracle is not installed."""
     if shutil.which(program):

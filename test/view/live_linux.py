@@ -10,11 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from browser import CHROMIUM, Browser  # noqa: E402
-from checks import FATHOM, alone_on_this_machine, check, done  # noqa: E402
+from checks import FATHOM, alone_on_this_machine, check, done, this_tracefs  # noqa: E402
 
-T = "/sys/kernel/tracing"
+T = this_tracefs()
 FILES = ("set_event", "tracing_on", "current_tracer", "trace_clock", "buffer_size_kb")
-if os.geteuid() or not os.access(f"{T}/per_cpu/cpu0/trace_pipe_raw", os.R_OK) or not os.access(f"{T}/events/sched/sched_switch/enable", os.W_OK):
+if not T:
     print("skip live_linux: no tracefs that may be used")
     sys.exit(0)
 alone_on_this_machine()
