@@ -203,7 +203,9 @@ struct source {
 	const struct schema **by_id; /* ids < SOURCE_ID_FAST */
 };
 
+#ifndef SOURCE_ID_FAST /* smaller where many sources are opened: fuzz targets */
 #define SOURCE_ID_FAST 65536u
+#endif
 
 /* What a command may pass to a format; a NULL member was not given. Every format ignores what it does not need. */
 struct source_options {

@@ -464,7 +464,7 @@ static inline void scan_page(struct ring_cursor *r, struct tally *out, bool big)
 			type = get_u16(data + type_at, big);
 			pid = (int32_t)get_u32(data + pid_at, big);
 		}
-		out->by_type[type]++;
+		out->by_type[type < SOURCE_ID_FAST ? type : 0]++; /* types of 16 bits all are */
 		if (pid != run_pid) {
 			if (run && out->pids)
 				pid_counts_add(out->pids, run_pid, run);
