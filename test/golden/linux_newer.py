@@ -2,10 +2,12 @@
 """linux_newer.py -- `fathom report --trace` of captures of Linux 6.1, 6.1-rt and 7.2 is the text those kernels printed.
 
 Scenes are in test/data/linux/newer: a trace.dat, cut to the formats and symbols it needs, and the kernel's `trace` under the
-options in the file's name. The kernel hashes %p; a plain report is compared with trace-cmd's of the same buffer.
+options in the file's name. The kernel hashes %p; a plain report is compared with trace-cmd's of the same buffer. With
+FATHOM_FIXTURES=DIR also all of DIR/linux-new is checked, as it was recorded.
 """
 import glob
 import gzip
+import lzma
 import os
 import re
 import subprocess
@@ -26,9 +28,10 @@ HASHED = re.compile(rb"( ptr )[0-9a-f]{16}")
 class File(Scene):
     """A scene whose pages are in a trace.dat."""
 
-    def __init__(self, folder, path):
+    def __init__(self, folder, path, name):
         self.fathom, self.folder, self.side = FATHOM, path, []
-        self.tracer = TRACER.get(os.path.basename(folder), "nop")
+        current = folder + "/current_tracer"
+        self.tracer = read(current).decode().strip() if os.path.exists(current) else TRACER.get(name, "nop")
 
     def run(self, *args):
         return super().run(*(args if "--tracer" in args else ("--tracer", self.tracer, *args)))
@@ -42,11 +45,19 @@ class File(Scene):
         return max(t + 500 - 1000 * int(us) - 999 for t, us in zip(times, shown))
 
 
-def check(folder, tmp):
-    name, failed = os.path.basename(folder), 0
+def unpacked(stem, tmp, name):
+    """The trace of a scene, as a file that fathom opens."""
     path = os.path.join(tmp, name + ".dat")
-    open(path, "wb").write(gzip.decompress(open(folder + "/trace.dat.gz", "rb").read()))
-    scene = File(folder, path)
+    packed = glob.glob(stem + ".dat.[gx]z")[0]
+    data = open(packed, "rb").read()
+    open(path, "wb").write(lzma.decompress(data) if packed.endswith("xz") else gzip.decompress(data))
+    return path
+
+
+def check(folder, tmp, name):
+    failed = 0
+    path = unpacked(folder + "/trace", tmp, name)
+    scene = File(folder, path, name)
     for options, want in texts(folder):
         got = scene.render(options.replace("+", ","), want)
         want, got = (HASHED.sub(rb"\1", EPROBE.sub(rb"\1", t)) for t in (want, got))
@@ -61,12 +72,11 @@ LIKE = {"6.1_e_date": "3.1", "6.1_i01_marker": "3.1", "6.17_c01_funcargs": "3.4"
 ARGUMENTS = re.compile(rb"(function: +\w+)\(.*\)$|(args=ARRAY\[).*\]$", re.M)
 
 
-def check_report(folder, tmp):
-    name, failed = os.path.basename(folder), 0
-    path = os.path.join(tmp, name + ".dat")
-    open(path, "wb").write(gzip.decompress(open(folder + "/trace.dat.gz", "rb").read()))
+def check_report(stem, dat, tmp, name):
+    failed = 0
+    path = unpacked(dat, tmp, name)
     for option in ("", "-R"):
-        want = read(folder + f"/report{option}.txt.gz")
+        want = read(f"{stem}report{option}.txt.gz")
         args = [FATHOM, "report", "--like", LIKE[name], *([option] if option else []), path]
         got = subprocess.run(args, capture_output=True, check=False).stdout
         bad = difference(*(ARGUMENTS.sub(rb"\1\2", t) for t in (got, want)))
@@ -95,9 +105,18 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         for folder in sorted(glob.glob(os.path.join(ROOT, "test/data/linux/newer/*"))):
             if os.path.isdir(folder) and glob.glob(folder + "/trace*.txt.gz"):
-                failed |= check(folder, tmp)
+                failed |= check(folder, tmp, os.path.basename(folder))
             elif os.path.isdir(folder):
-                failed |= check_report(folder, tmp)
+                failed |= check_report(folder + "/", folder + "/trace", tmp, os.path.basename(folder))
+        for path in sorted(glob.glob(os.path.join(os.environ.get("FATHOM_FIXTURES", "/nonexistent"), "linux-new/[0-9]*/*"))):
+            name = "_".join(path.split("/")[-2:])
+            if os.path.isdir(path) and not glob.glob(path + "/trace.dat.*"):
+                print(f"skip linux_newer {name}: the kernel's text is there, its pages are not")
+            elif os.path.isdir(path):
+                failed |= check(path, tmp, name)
+            elif path.endswith(".dat.xz"):
+                stem = path[: -len(".dat.xz")]
+                failed |= check_report(stem + ".", stem, tmp, name[: -len(".dat.xz")])
         failed |= letters(tmp)
     return failed
 

@@ -68,7 +68,7 @@ static bool compile_rec(struct compiler *c, uint8_t *type)
 /* Constants of the kernel that formats name without telling their value; any other name counts as 0. */
 static const struct {
 	const char *name;
-	uint8_t value;
+	uint32_t value;
 	bool trace_cmd; /* libtraceevent knows it too */
 } constants[] = {
 	{"HI_SOFTIRQ", 0, true},
@@ -114,6 +114,30 @@ static const struct {
 	{"VMSCAN_THROTTLE_ISOLATED", 1, false},
 	{"VMSCAN_THROTTLE_NOPROGRESS", 2, false},
 	{"VMSCAN_THROTTLE_CONGESTED", 3, false},
+	{"IOPRIO_CLASS_NONE", 0, false},
+	{"IOPRIO_CLASS_RT", 1, false},
+	{"IOPRIO_CLASS_BE", 2, false},
+	{"IOPRIO_CLASS_IDLE", 3, false},
+	{"IOPRIO_CLASS_INVALID", 7, false},
+	/* Formats name them since they are an enumeration; these are its bits. */
+	{"I_NEW", 1 << 0, false},
+	{"I_SYNC", 1 << 1, false},
+	{"I_LRU_ISOLATING", 1 << 2, false},
+	{"I_DIRTY_SYNC", 1 << 4, false},
+	{"I_DIRTY_DATASYNC", 1 << 5, false},
+	{"I_DIRTY_PAGES", 1 << 6, false},
+	{"I_WILL_FREE", 1 << 7, false},
+	{"I_FREEING", 1 << 8, false},
+	{"I_CLEAR", 1 << 9, false},
+	{"I_REFERENCED", 1 << 10, false},
+	{"I_LINKABLE", 1 << 11, false},
+	{"I_DIRTY_TIME", 1 << 12, false},
+	{"I_WB_SWITCH", 1 << 13, false},
+	{"I_OVL_INUSE", 1 << 14, false},
+	{"I_CREATING", 1 << 15, false},
+	{"I_DONTCACHE", 1 << 16, false},
+	{"I_SYNC_QUEUED", 1 << 17, false},
+	{"I_PINNING_NETFS_WB", 1 << 18, false},
 	{"DUMP_PREFIX_NONE", 0, true},
 	{"DUMP_PREFIX_ADDRESS", 1, true},
 	{"DUMP_PREFIX_OFFSET", 2, true},

@@ -238,10 +238,11 @@ static void line(struct kernel_view *k, struct kernel_event *type)
 	fathom_text_prefix(&t, &k->view, &e);
 	kernel_text_end(k, &t);
 	if (!(k->view.options & other)) {
-		type->print(k, type);
+		(k->fields && type->format ? kernel_print_by_field : type->print)(k, type);
 		return;
 	}
-	if (type->raw)
+	if (type->raw &&
+	    (type->kind == KERNEL_FUNCTION || !(k->view.options & (other & ~FATHOM_TEXT_RAW))))
 		type->raw(k, type);
 	else if (type == k->unknown)
 		type->print(k, type);
@@ -256,6 +257,7 @@ static void announce(struct kernel_view *k)
 {
 	uint32_t n = k->event.stream;
 	const char *annotate = "##### CPU %u buffer started ####\n";
+	uint32_t plain = FATHOM_TEXT_BIN | FATHOM_TEXT_HEX | FATHOM_TEXT_RAW;
 
 	if (k->started[n] && k->event.lost) {
 		if (k->event.lost == LOST_UNKNOWN)
@@ -265,7 +267,7 @@ static void announce(struct kernel_view *k)
 				   (unsigned long long)k->event.lost);
 	}
 	if (!k->started[n] && k->overrun && k->index && k->view.options & FATHOM_TEXT_ANNOTATE &&
-	    !k->draws_graph)
+	    !k->draws_graph && !(k->view.options & plain))
 		out_printf(&k->out, annotate, k->event.cpu);
 	k->started[n] = 1;
 }

@@ -46,6 +46,8 @@ struct kernel_view {
 	struct fathom_graph graph;
 	bool draws_graph;
 	bool blk_classic;
+	bool fields;		 /* option fields: no print fmt, every field by its name */
+	uint64_t text, text_end; /* of the kernel, for addresses among these fields; 0: not known */
 	const struct format_field *lazy_count; /* of PREEMPT_RT; NULL: none */
 	bool message_only; /* the event being printed shows its message without the function */
 	char *tracer;
@@ -75,6 +77,7 @@ uint64_t kernel_number(const struct kernel_view *k, const struct format_field *f
 /* kernel_linux.c: what Linux does not print by print fmt. */
 void kernel_print_probe(struct kernel_view *k, const struct kernel_event *e);
 void kernel_print_synthetic(struct kernel_view *k, const struct kernel_event *e);
+void kernel_print_by_field(struct kernel_view *k, const struct kernel_event *e);
 void kernel_print_syscall(struct kernel_view *k, const struct kernel_event *e);
 bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size);
 void kernel_print_blk(struct kernel_view *k);

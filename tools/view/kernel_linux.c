@@ -92,6 +92,76 @@ void kernel_print_synthetic(struct kernel_view *k, const struct kernel_event *e)
 	out_char(&k->out, '\n');
 }
 
+/* ---- option fields ---- */
+
+static void put_bytes(struct kernel_view *k, const struct value *v)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		out_printf(&k->out, i ? ",%02x" : "%02x", (uint8_t)v->s[i]);
+}
+
+static void put_text(struct kernel_view *k, const char *s, size_t room)
+{
+	out_bytes(&k->out, s, strnlen(s, room));
+}
+
+/* A number as the kernel writes it here: an address in its text by name, a byte in quotes if it can be read. */
+static void put_number(struct kernel_view *k, const struct format_field *f)
+{
+	unsigned long long v = kernel_number(k, f);
+	const struct lookup_symbol *s;
+
+	if (f->size == 8 && v >= k->text && v < k->text_end &&
+	    (s = lookup_symbol(&k->lookup, v))->name) {
+		out_printf(&k->out, "%s+0x%llx/0x%llx (%d)", s->name, (unsigned long long)s->offset,
+			   (unsigned long long)s->size, (int)v);
+		return;
+	}
+	if (f->size == 1 && isprint((unsigned char)v))
+		out_printf(&k->out, "'%c'", (int)(unsigned char)v);
+	switch (f->size) {
+	case 1: out_printf(&k->out, "(%u)", (unsigned)(unsigned char)v); break;
+	case 2: out_printf(&k->out, "0x%x (%d)", (unsigned)(v & 0xffff), (int)(v & 0xffff)); break;
+	case 4: out_printf(&k->out, "0x%x (%d)", (unsigned)v, (int)(unsigned)v); break;
+	case 8: out_printf(&k->out, "0x%llx (%lld)", v, (long long)v); break;
+	default: out_str(&k->out, "<INVALID-SIZE>");
+	}
+}
+
+/* "sched_switch: prev_comm=sh prev_pid=0x1f (31) ...": as print_event_fields() of Linux 6.18 does. */
+void kernel_print_by_field(struct kernel_view *k, const struct kernel_event *e)
+{
+	struct expr_record r = kernel_record(k);
+
+	if (!strcmp(e->schema->system,
+		    "ftrace")) { /* Linux does not find the fields of its own types */
+		out_printf(&k->out, "UNKNOWN TYPE %u\n", k->event.type);
+		return;
+	}
+	out_printf(&k->out, "%s:", e->schema->name);
+	for (uint32_t i = e->format->nr_common; i < e->format->nr_fields; i++) {
+		const struct format_field *f = &e->format->fields[i];
+
+		out_printf(&k->out, " %s=", f->name);
+		if (f->offset > k->event.size || f->size > k->event.size - f->offset) {
+			out_str(&k->out, "<OVERFLOW>");
+		} else if (f->flags & FORMAT_DYNAMIC) {
+			struct value v =
+				expr_dynamic(&r, f->offset, (f->flags & FORMAT_REL_LOC) != 0);
+
+			if (f->flags & FORMAT_STRING)
+				put_text(k, v.s, v.len);
+			else
+				put_bytes(k, &v);
+		} else if (f->flags & FORMAT_STRING) {
+			put_text(k, (const char *)k->data + f->offset, f->size);
+		} else {
+			put_number(k, f);
+		}
+	}
+	out_char(&k->out, '\n');
+}
+
 /* ---- blk: a record of its own, without a format file ---- */
 
 enum {
@@ -347,7 +417,7 @@ static void put_argument(struct kernel_view *k, const struct kernel_event *e, ui
 	if (k->view.options & FATHOM_TEXT_VERBOSE)
 		out_printf(&k->out, "%s ", f->type);
 	/* Newer kernels write 0x where it makes a difference. */
-	out_printf(&k->out, k->lookup.env.kernel >= 6019 && v > 9 ? "%s: 0x%llx" : "%s: %llx",
+	out_printf(&k->out, k->lookup.env.kernel >= 6018 && v > 9 ? "%s: 0x%llx" : "%s: %llx",
 		   f->name, v);
 	if (kept) {
 		struct value text =

@@ -68,6 +68,8 @@ static bool set_option(struct kernel_view *k, const char *s, size_t n)
 		k->draws_graph = !off;
 	if (is_word(name, len, "blk_classic"))
 		k->blk_classic = !off;
+	if (is_word(name, len, "fields"))
+		return k->fields = !off, true;
 	for (size_t i = 0; i < sizeof(recording) / sizeof(recording[0]); i++)
 		if (is_word(name, len, recording[i]))
 			return true;
@@ -118,14 +120,19 @@ static const char *model_of(const char *uname)
 	return strstr(uname, "PREEMPT") ? "preempt" : "server";
 }
 
-static void set_irq_text(struct kernel_view *k)
+/* Where entries from interrupts and the kernel's text lie. */
+static void set_text(struct kernel_view *k)
 {
 	struct symbol s;
 
 	k->irq_start = 1;
 	k->irq_end = 0;
 	for (size_t i = 0; symbols_at(k->source->symbols, i, &s); i++) {
-		if (!strcmp(s.name, "__irqentry_text_start"))
+		if (!strcmp(s.name, "_stext"))
+			k->text = s.start;
+		else if (!strcmp(s.name, "_etext"))
+			k->text_end = s.start;
+		else if (!strcmp(s.name, "__irqentry_text_start"))
 			k->irq_start = s.start;
 		else if (!strcmp(s.name, "__irqentry_text_end"))
 			k->irq_end = s.start;
@@ -275,6 +282,7 @@ static void settle_columns(struct kernel_view *k)
 		k->view.columns = FATHOM_TEXT_FLAGS_RT;
 	else if (k->lookup.env.kernel >= 6013)
 		k->view.columns = FATHOM_TEXT_FLAGS_LAZY;
+	k->fields = k->fields && k->lookup.env.kernel >= 6004; /* there is no such option before */
 	if (!strcmp(k->tracer, "blk") && k->blk_classic)
 		k->view.options &= ~FATHOM_TEXT_CONTEXT_INFO;
 	else
@@ -307,7 +315,7 @@ bool kernel_settle(struct kernel_view *k)
 	} else {
 		k->draws_graph = false;
 	}
-	set_irq_text(k);
+	set_text(k);
 	settle_clock(k);
 	settle_head(k);
 	return settle_banner(k);
