@@ -340,4 +340,22 @@ TEST(many_tasks)
 	CHECK(!strstr(text, "<...>"));
 }
 
+/* A process has only the pages that were touched: the tree takes what the rings left, and uses little of it. */
+TEST(memory_that_is_not_used_is_not_touched)
+{
+	struct fathom_node node;
+	size_t touched = 0;
+
+	memset(memory, 0xa5, sizeof(memory));
+	start();
+	CHECK_EQ(fathom_fs_lookup("trace", &node), 0);
+	for (size_t page = 0; page < sizeof(memory); page += 4096)
+		for (size_t i = 0; i < 4096; i++)
+			if (memory[page + i] != (char)0xa5) {
+				touched++;
+				break;
+			}
+	CHECK(touched < 64); /* of 2048 */
+}
+
 TEST_MAIN

@@ -28,7 +28,7 @@ static int state_memory(void)
 	bytes -= bytes / 4;
 	if (bytes < 2 * FATHOM_TREE_BYTES)
 		return -FATHOM_ENOMEM;
-	mem = fathom_memory_take(bytes);
+	mem = fathom_memory_cut(bytes); /* the pool zeroes what it gives */
 	if (!mem)
 		return -FATHOM_ENOMEM;
 	fathom_ctl.scratch = mem;

@@ -214,7 +214,7 @@ size_t fathom_memory_left(void)
 	return fathom_core.spare_bytes & ~(size_t)(CORE_ALIGN - 1);
 }
 
-void *fathom_memory_take(size_t bytes)
+void *fathom_memory_cut(size_t bytes)
 {
 	uint8_t *at = fathom_core.spare;
 	size_t take = core_round(bytes);
@@ -223,7 +223,15 @@ void *fathom_memory_take(size_t bytes)
 		return NULL;
 	fathom_core.spare += take;
 	fathom_core.spare_bytes -= take;
-	__builtin_memset(at, 0, take);
+	return at;
+}
+
+void *fathom_memory_take(size_t bytes)
+{
+	void *at = fathom_memory_cut(bytes);
+
+	if (at)
+		__builtin_memset(at, 0, bytes);
 	return at;
 }
 

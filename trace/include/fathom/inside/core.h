@@ -36,6 +36,9 @@ uint64_t fathom_now(void); /* the clock */
 /* Bring rings, one per CPU, in line with a word that any context switches; the last one to switch wins. Any context. */
 void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off);
 
+/* fathom_memory_take() without the zeros: of much memory, most is never used, and a process has only the pages that were touched. */
+void *fathom_memory_cut(size_t bytes);
+
 struct fathom_ring *fathom_ring_of(uint32_t cpu); /* NULL if there is no such CPU */
 
 #define FATHOM_HERE()                \
