@@ -140,6 +140,9 @@ with Traces() as t:
     bad = {f["name"]: f for f in p["functions"] if (f["calls"], f["min_ns"], f["max_ns"], f["p99_ns"]) !=
            (len(times[f["name"]]), min(times[f["name"]]), max(times[f["name"]]), ranked(times[f["name"]], 990))}
     check("functions", len(p["functions"]) == len(times) and not bad, list(bad.values())[:1])
+    who = json.loads(fathom("profile", "--json", "--no-index", t.path("function_v7_zstd.dat"))[1])
+    check("who_ran_is_not_known_without_switches", who["tasks"] and not any(x["running_ns"] or x["switches"] for x in who["tasks"]) and
+          all(c["unknown_ns"] == who["window_ns"] and not c["exact"] for c in who["cpus"]), who["tasks"][:1])
     recursive = [f["name"] for f in p["functions"] if f["total_ns"] != sum(times[f["name"]])]
     check("function_totals", len(recursive) < 10, recursive)
     check("self_adds_up_to_no_more_than_total", all(f["self_ns"] <= sum(times[f["name"]]) for f in p["functions"]))

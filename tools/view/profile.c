@@ -52,12 +52,15 @@ static void add_task(struct profile *p, const struct span *s)
 	if (!t)
 		return;
 	t->pid = s->pid;
-	t->time[s->kind] += time_of(s);
+	if (s->flags & SPAN_GUESS)
+		t->unseen = true;
+	else
+		t->time[s->kind] += time_of(s);
 	if (fresh || s->from < t->from)
 		t->from = s->from;
 	if (s->to > t->to)
 		t->to = s->to;
-	if (s->kind != SPAN_RUNNING)
+	if (s->kind != SPAN_RUNNING || s->flags & SPAN_GUESS)
 		return;
 	t->switches += !(s->flags & SPAN_NO_BEGIN);
 	t->migrations += t->ran && t->cpu != s->cpu;
@@ -73,9 +76,12 @@ static void add_cpu(struct profile *p, const struct span *s)
 		return;
 	switch (s->kind) {
 	case SPAN_RUNNING:
+		if (s->flags & SPAN_GUESS) { /* whose events came: who ran between them? */
+			c->unseen = true;
+			break;
+		}
 		*(s->pid ? &c->busy : &c->idle) += time_of(s);
-		c->switches += !(s->flags & (SPAN_NO_BEGIN | SPAN_GUESS));
-		c->guessed |= (s->flags & SPAN_GUESS) != 0;
+		c->switches += !(s->flags & SPAN_NO_BEGIN);
 		break;
 	case SPAN_IRQ: c->irq += time_of(s); break;
 	case SPAN_SOFTIRQ: c->softirq += time_of(s); break;
@@ -255,6 +261,26 @@ static int by_edge(const void *a, const void *b)
 	return (x->total < y->total) - (x->total > y->total);
 }
 
+/* Without switches, all that nothing else says of a task or CPU is not known. */
+static void add_unknown(struct profile *p)
+{
+	for (size_t i = 0; i < p->tasks.nr; i++) {
+		struct profile_task *t = p->tasks.v[i];
+		const uint64_t *time = t->time;
+
+		if (t->unseen)
+			t->time[SPAN_LOST] = t->to - t->from - time[SPAN_RUNNING] -
+					     time[SPAN_READY] - time[SPAN_BLOCKED];
+	}
+	for (size_t i = 0; i < p->cpus.nr; i++) {
+		struct profile_cpu *c = p->cpus.v[i];
+
+		if (c->unseen)
+			c->lost =
+				model_finish(p->model) - model_start(p->model) - c->busy - c->idle;
+	}
+}
+
 static void sort(struct profile *p)
 {
 	enum profile_sort by = p->o->sort;
@@ -301,6 +327,7 @@ int profile_print(struct source *s, const struct profile_options *o, FILE *out)
 	if (!err)
 		err = model_account(s, &o->walk, p->model, &a);
 	if (!err) {
+		add_unknown(p);
 		sort(p);
 		if (o->json)
 			profile_put_json(p, &a, out);

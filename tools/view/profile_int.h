@@ -27,13 +27,13 @@ struct profile_task {
 	uint64_t from, to;
 	uint64_t switches, migrations;
 	uint32_t cpu;
-	bool ran;
+	bool ran, unseen;
 };
 
 struct profile_cpu {
 	uint32_t id;
 	uint64_t busy, idle, irq, softirq, lost, switches;
-	bool guessed;
+	bool unseen; /* no switches were recorded: who ran is not known; of a task, too */
 };
 
 struct profile_irq {

@@ -87,23 +87,25 @@ static void put_tasks(struct profile *p, FILE *out)
 
 static void put_cpus(struct profile *p, FILE *out)
 {
-	bool guessed = false;
+	bool unseen = false;
 
 	fprintf(out, "\n%s%12s %7s %12s %12s %12s %12s %9s  cpu%s\n", p->o->bold, "busy", "load %",
 		"idle", "interrupts", "softirqs", "not known", "switches", p->o->plain);
 	for (size_t i = 0; i < p->cpus.nr; i++) {
 		const struct profile_cpu *c = p->cpus.v[i];
 
-		fprintf(out, "%12s %7.2f %12s %12s %12s %12s %9s  %u%s\n", amount(p->s, c->busy),
-			share(c->busy, c->busy + c->idle), amount(p->s, c->idle),
-			amount(p->s, c->irq), amount(p->s, c->softirq), amount(p->s, c->lost),
-			thousands(c->switches), c->id, c->guessed ? " *" : "");
-		guessed |= c->guessed;
+		char load[16] = "-";
+
+		if (c->busy + c->idle)
+			snprintf(load, sizeof(load), "%.2f", share(c->busy, c->busy + c->idle));
+		fprintf(out, "%12s %7s %12s %12s %12s %12s %9s  %u%s\n", amount(p->s, c->busy),
+			load, amount(p->s, c->idle), amount(p->s, c->irq), amount(p->s, c->softirq),
+			amount(p->s, c->lost), thousands(c->switches), c->id,
+			c->unseen ? " *" : "");
+		unseen |= c->unseen;
 	}
-	if (guessed)
-		fputs("           * no switches were recorded: busy is a guess from whose events "
-		      "came\n",
-		      out);
+	if (unseen)
+		fputs("           * no switches were recorded: who ran is not known\n", out);
 }
 
 static void put_irqs(struct profile *p, FILE *out)
@@ -218,7 +220,7 @@ static void json_cpus(struct profile *p, struct json *j)
 		amount_json(j, p->s, "softirq", c->softirq);
 		amount_json(j, p->s, "unknown", c->lost);
 		json_u64(j, "switches", c->switches);
-		json_bool(j, "exact", !c->guessed);
+		json_bool(j, "exact", !c->unseen);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
