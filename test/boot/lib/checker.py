@@ -21,10 +21,11 @@ STACK = range(MACHINE.user_top - 0x100000, MACHINE.user_top)
 
 
 class Checker:
-    """Feed it lines; `errors` says what does not hold. With lost events, what spans a loss is not judged."""
+    """Feed it lines; `errors` says what does not hold. With lost events, what spans a loss is not judged. `also`: events of other kernels."""
 
-    def __init__(self, touch_pages=None):
+    def __init__(self, touch_pages=None, also=()):
         self.errors = []
+        self.also = also
         self.events = 0
         self.kinds = {}
         self.cpus = set()
@@ -76,7 +77,7 @@ class Checker:
         if handler:
             handler(line, comm, pid, cpu, time, rest)
         elif kind not in ("sched_migrate_task", "sched_process_fork", "sched_process_exit", "cap_invoke", "fast_send",
-                          "fast_recv", "slow_path", "sched_waking", "page_fault_kernel", "signal_generate"):
+                          "fast_recv", "slow_path", "sched_waking", "page_fault_kernel", "signal_generate", *self.also):
             self.error("an event that nobody knows", line)
 
     def on_sched_switch(self, line, comm, pid, cpu, time, rest):
@@ -188,8 +189,8 @@ class Checker:
         return self
 
 
-def check_file(path, touch_pages=None):
-    c = Checker(touch_pages)
+def check_file(path, touch_pages=None, also=()):
+    c = Checker(touch_pages, also)
     p = subprocess.Popen([FATHOM, "report", "--like", "3.1", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in p.stdout:
         c.feed(line)
