@@ -71,9 +71,9 @@ int answer_run(const struct command_spec *spec, int argc, char **argv,
 					     .pairs = pairs,
 					     .nr_pairs = nr_pairs,
 					     .no_index = a.o.no_index,
-					     .progress = progress_scan,
+					     .progress = progress_show,
 					     .progress_arg = &bar};
-		progress_start(&bar, "", 1);
+		progress_start(&bar);
 		err = print(s, &a);
 		progress_end(&bar);
 		if (err == -ENODATA)

@@ -14,26 +14,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void show(void *arg, uint64_t pages)
-{
-	progress_at(arg, pages);
-}
-
 static int write_dat(const struct form_job *j, FILE *out)
 {
 	struct writer_options w = {
 		.version = j->version,
 		.compression = j->compression,
 		.choice = j->choice,
-		.progress = show,
+		.progress = progress_show,
 		.arg = j->bar,
 	};
-	uint64_t too_large, blocks = 0;
+	uint64_t too_large;
 	int err;
 
-	for (size_t i = 0; i < j->source->nr_streams; i++)
-		blocks += j->source->streams[i].nr_blocks;
-	progress_start(j->bar, "writing", w.version == 6 ? 2 * blocks : blocks);
+	progress_start(j->bar);
 	err = writer_tracedat(j->source, &w, out, &too_large);
 	progress_end(j->bar);
 	if (too_large)

@@ -6,11 +6,10 @@
 #include "cmd/options.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 static bool as_json, force;
 static const char *output;
@@ -32,129 +31,63 @@ static const struct command_spec spec = {
 	.shared = OPTIONS_SOURCE,
 	.min_args = 1,
 	.max_args = 1,
+	.text_too = true,
+	.says_missing = true,
 };
 
-static double seconds(void)
+static void report(const struct indexed *x, const char *path)
 {
-	struct timespec t;
+	struct json j;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void report(const struct store *st, const char *path, double took)
-{
-	uint64_t bytes = 0;
-	struct stat sb;
-
-	for (size_t i = 0; i < st->source->nr_streams; i++)
-		bytes += st->source->streams[i].bytes;
-	if (stat(path, &sb))
-		memset(&sb, 0, sizeof(sb));
-	if (as_json) {
-		struct json j;
-
-		json_init(&j, stdout, true);
-		json_open(&j, NULL, '{');
-		json_str(&j, "index", path);
-		json_bool(&j, "built", !st->from_file);
-		json_u64(&j, "events", st->nr_events);
-		json_u64(&j, "bytes", bytes);
-		json_u64(&j, "index_bytes", (uint64_t)sb.st_size);
-		json_decimal(&j, "seconds", took, 6);
-		json_close(&j, '}');
-		json_end(&j);
+	if (!as_json) {
+		printf("%s: %s, %" PRIu64 " events", path, x->built ? "written" : "is up to date",
+		       x->events);
+		if (x->steps)
+			printf(" of %" PRIu64 " steps", x->steps);
+		printf(", %" PRIu64 " bytes", x->index_bytes);
+		if (x->built)
+			printf(", %.0f MB/s", (double)x->bytes / x->seconds / 1e6);
+		puts("");
 		return;
 	}
-	printf("%s: %s, %" PRIu64 " events of %" PRIu64 " steps, %lld bytes", path,
-	       st->from_file ? "is up to date" : "written", st->nr_events, st->nr_steps,
-	       (long long)sb.st_size);
-	if (!st->from_file)
-		printf(", %.0f MB/s", (double)bytes / took / 1e6);
-	puts("");
+	json_init(&j, stdout, true);
+	json_open(&j, NULL, '{');
+	json_str(&j, "index", path);
+	json_bool(&j, "built", x->built);
+	json_u64(&j, "events", x->events);
+	json_u64(&j, "bytes", x->bytes);
+	json_u64(&j, "index_bytes", x->index_bytes);
+	json_decimal(&j, "seconds", x->seconds, 6);
+	json_close(&j, '}');
+	json_end(&j);
 }
 
-/* The format's own index instead of the general one. */
-static int own_index(struct source *s, const char *path, double start)
+static int index_trace(struct source *s, struct options *o)
 {
-	uint64_t events;
-	bool written = false;
-	int err = source_index(s)->write(s, path, force, &written);
-	struct stat sb = {0};
+	struct store_options so = {.rebuild = force, .progress = progress_show, .arg = &o->bar};
+	char path[4096];
+	struct indexed x;
+	int err;
 
-	if (err) {
-		diag_error("%s: %s", path, strerror(-err));
+	if (!s->map || s->spool >= 0) {
+		diag_error("%s: a %s has no index file", s->path,
+			   s->map ? "stream" : "directory of pages");
 		return EXIT_FAIL;
 	}
-	events = source_index(s)->count(s, UINT32_MAX);
-	stat(path, &sb);
-	if (as_json) {
-		struct json j;
-
-		json_init(&j, stdout, true);
-		json_open(&j, NULL, '{');
-		json_str(&j, "index", path);
-		json_bool(&j, "built", written);
-		json_u64(&j, "events", events);
-		json_u64(&j, "bytes", s->map_bytes);
-		json_u64(&j, "index_bytes", (uint64_t)sb.st_size);
-		json_decimal(&j, "seconds", seconds() - start, 6);
-		json_close(&j, '}');
-		json_end(&j);
-		return EXIT_OK;
-	}
-	printf("%s: %s, %" PRIu64 " events, %lld bytes", path,
-	       written ? "written" : "is up to date", events, (long long)sb.st_size);
-	if (written)
-		printf(", %.0f MB/s", (double)s->map_bytes / (seconds() - start) / 1e6);
-	puts("");
-	return EXIT_OK;
+	snprintf(path, sizeof(path), "%s%s", output ? output : s->path, output ? "" : ".fidx");
+	so.path = path;
+	err = store_index(s, &so, &x);
+	progress_end(&o->bar);
+	if (err)
+		diag_error("%s: %s", path,
+			   err == -EROFS ? "cannot be written; is the folder read-only?"
+					 : strerror(-err));
+	else
+		report(&x, path);
+	return err ? EXIT_FAIL : EXIT_OK;
 }
 
 int cmd_index(int argc, char **argv)
 {
-	struct options o;
-	struct progress bar;
-	struct store_options so = {.always_save = true, .progress = progress_show, .arg = &bar};
-	struct source *s;
-	struct store *st;
-	char path[4096];
-	double start = seconds();
-	int rc = options_parse(&spec, argc, argv, &o), err;
-
-	if (rc != OPTIONS_GO)
-		return rc;
-	s = options_open(&o);
-	if (!s)
-		return EXIT_FAIL;
-	if (!s->map || s->spool >= 0) {
-		diag_error("%s: a %s has no index file", s->path,
-			   s->map ? "stream" : "directory of pages");
-		source_close(s);
-		return EXIT_FAIL;
-	}
-	snprintf(path, sizeof(path), "%s%s", output ? output : s->path, output ? "" : ".fidx");
-	if (source_index(s) && source_index(s)->write) {
-		rc = own_index(s, path, start);
-		source_close(s);
-		options_close(&o);
-		return rc;
-	}
-	so.path = path;
-	so.rebuild = force;
-	progress_start(&bar, "indexing", 1);
-	err = store_open(s, &so, &st);
-	if (!err)
-		err = store_complete(st);
-	progress_end(&bar);
-	if (!err && !st->from_file && !st->written) {
-		diag_error("%s: cannot be written; is the folder read-only?", path);
-		err = -1;
-	}
-	if (!err)
-		report(st, path, seconds() - start);
-	store_close(st);
-	source_close(s);
-	options_close(&o);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return options_run(&spec, argc, argv, NULL, index_trace);
 }

@@ -489,10 +489,14 @@ int options_run(const struct command_spec *spec, int argc, char **argv,
 	rc = wrong && wrong(&o) ? EXIT_USAGE : EXIT_FAIL;
 	if (rc == EXIT_FAIL)
 		s = options_open(&o);
-	if (s && !options_only_text(s)) {
+	if (s && (spec->text_too || !options_only_text(s))) {
+		progress_start(&o.bar);
 		rc = work(s, &o);
+		progress_end(&o.bar);
 		fflush(stdout);
-		options_tell_missing(s);
+		if (!spec->says_missing)
+			options_tell_missing(s);
+		diag_flush();
 	}
 	source_close(s);
 	options_close(&o);

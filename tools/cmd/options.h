@@ -75,7 +75,21 @@ struct command_spec {
 	int min_args, max_args;
 	bool runs_command;   /* the words after the options are a command: options.command */
 	bool to_may_be_word; /* --to WORD is not a wrong time: the command understands it */
+	/* For options_run(): */
+	bool text_too;	   /* also a trace that is the text of a latency tracer */
+	bool says_missing; /* the answer itself says what is missing */
 };
+
+/* A bar on stderr when it is a terminal and the work takes more than a second. */
+struct progress {
+	uint64_t done, started_ns, shown_ns;
+	bool on, shown;
+};
+
+void progress_start(struct progress *p);
+/* For work that says what it does, and how much of it is done; `arg` is the progress. All of it: the bar goes. Cheap. */
+void progress_show(void *arg, const char *what, uint64_t done, uint64_t total);
+void progress_end(struct progress *p);
 
 struct options {
 	const char *args[8];
@@ -89,6 +103,7 @@ struct options {
 	struct source_options source;
 	bool no_index;
 	struct scan_choice choice; /* set by options_open() */
+	struct progress bar;	   /* of options_run(); end it before printing */
 };
 
 #define OPTIONS_GO (-1)
@@ -100,8 +115,8 @@ struct source *options_open(struct options *o);
 /* 0, or a negative errno with the message printed: for other files than args[0]. */
 int options_settle(struct options *o, struct source *s);
 /*
- * A command that reads the events of one trace: parse the line, open args[0], work(), warn of what is missing, close. Gives
- * work()'s exit code. wrong() may be NULL; true, with a message: the line makes no sense.
+ * A command that reads one trace: parse the line, open args[0], work() with a progress bar, warn of what is missing, close.
+ * Gives work()'s exit code. wrong() may be NULL; true, with a message: the line makes no sense.
  */
 int options_run(const struct command_spec *spec, int argc, char **argv,
 		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o));
@@ -113,22 +128,5 @@ void options_tell_missing(const struct source *s);
 bool options_only_text(const struct source *s);
 /* Frees what options_parse() made. */
 void options_close(struct options *o);
-
-/* A bar on stderr when it is a terminal and the work takes more than a second. */
-struct progress {
-	const char *what;
-	uint64_t total, done;
-	uint64_t started_ns, shown_ns;
-	bool on, shown;
-};
-
-void progress_start(struct progress *p, const char *what, uint64_t total);
-/* Cheap: looks at the clock only now and then. One thread. */
-void progress_at(struct progress *p, uint64_t done);
-/* The same as a callback, `arg` being the progress, for work that determines its total itself. */
-void progress_show(void *arg, uint64_t done, uint64_t total);
-/* The same for a scan, which says what it does: `progress` of struct scan_options. Start it with "". */
-void progress_scan(void *arg, const char *what, uint64_t done, uint64_t total);
-void progress_end(struct progress *p);
 
 #endif

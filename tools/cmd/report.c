@@ -3,7 +3,6 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "base/colour.h"
-#include "base/diag.h"
 #include "view/export.h"
 #include "view/report.h"
 
@@ -11,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct report_options report;
+static struct report_options report = {
+	.fd = STDOUT_FILENO, .start = UINT64_MAX, .written = UINT64_MAX};
 static struct option_choice like = {.names = "3.4 or 3.1"};
 static uint64_t threads;
-static bool kernel_text, as_json, start_given, written_given;
+static bool kernel_text, as_json;
 
 static const struct option_spec own[] = {
 	{"like", 0, "VERSION", "print as trace-cmd 3.4 (default) or 3.1, which has no flags",
@@ -37,9 +37,9 @@ static const struct option_spec own[] = {
 	{"tracer", 0, "NAME", "with --trace: the tracer that wrote the buffer", OPTION_STRING,
 	 &report.tracer, NULL},
 	{"start", 0, "TIME", "with --trace: when the buffer was cleared, in the clock's unit",
-	 OPTION_NUMBER, &report.start, &start_given},
+	 OPTION_NUMBER, &report.start, NULL},
 	{"written", 0, "N", "with --trace: events ever written", OPTION_NUMBER, &report.written,
-	 &written_given},
+	 NULL},
 	{"banner", 0, "LIST",
 	 "with --trace: values of the latency banner, as release=6.1,cpu=1,comm=bash",
 	 OPTION_STRING, &report.banner, NULL},
@@ -60,49 +60,27 @@ static const struct command_spec spec = {
 	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
+	.text_too = true,
 };
 
-static int print(struct source *s)
+static int print(struct source *s, struct options *o)
 {
-	struct progress bar;
 	int err;
 
-	if (as_json)
-		return export_jsonl(s, report.choice, stdout);
-	if (kernel_text)
-		return report_kernel(s, &report);
-	progress_start(&bar, "printing", 1);
+	report.choice = &o->choice;
+	report.like_31 = like.at;
+	report.threads = (unsigned)(threads > 64 ? 64 : threads);
+	report.colour = colour_wanted(STDOUT_FILENO);
 	/* On a terminal the text itself shows the progress. */
 	report.progress = isatty(STDOUT_FILENO) ? NULL : progress_show;
-	report.progress_arg = &bar;
-	err = report_trace_cmd(s, &report);
-	progress_end(&bar);
-	return err;
+	report.progress_arg = &o->bar;
+	err = as_json	    ? export_jsonl(s, report.choice, stdout)
+	      : kernel_text ? report_kernel(s, &report)
+			    : report_trace_cmd(s, &report);
+	return err && err != -EPIPE ? EXIT_FAIL : EXIT_OK;
 }
 
 int cmd_report(int argc, char **argv)
 {
-	struct options o;
-	struct source *s;
-	int rc = options_parse(&spec, argc, argv, &o);
-
-	if (rc != OPTIONS_GO)
-		return rc;
-	s = options_open(&o);
-	if (!s)
-		return EXIT_FAIL;
-	report.choice = &o.choice;
-	report.like_31 = like.at;
-	report.threads = (unsigned)(threads > 64 ? 64 : threads);
-	report.fd = STDOUT_FILENO;
-	report.colour = colour_wanted(STDOUT_FILENO);
-	if (!start_given)
-		report.start = UINT64_MAX;
-	if (!written_given)
-		report.written = UINT64_MAX;
-	rc = print(s);
-	options_tell_missing(s);
-	options_close(&o);
-	source_close(s);
-	return rc && rc != -EPIPE ? EXIT_FAIL : EXIT_OK;
+	return options_run(&spec, argc, argv, NULL, print);
 }

@@ -37,6 +37,7 @@ static const struct command_spec spec = {
 	.shared = OPTIONS_EVENTS,
 	.min_args = 1,
 	.max_args = 1,
+	.text_too = true,
 };
 
 static void tell(const char *path, const struct page_result *r)
@@ -52,64 +53,49 @@ static void tell(const char *path, const struct page_result *r)
 			thousands(r->parts));
 }
 
-static int write_page(struct source *s, const struct lanes_options *lo,
-		      const struct page_options *o, const char *path)
+static int write_page(struct source *s, struct options *o, const char *path)
 {
+	struct lanes_options lo = {.choice = &o->choice,
+				   .no_file = o->no_index || options_name_source(o),
+				   .progress = progress_show,
+				   .progress_arg = &o->bar};
+	struct page_options t = {.choice = &o->choice,
+				 .title = title ? title : basename(o->args[0]),
+				 .max_bytes = max_mb * 1000000};
 	struct page_result r;
 	struct lanes *l = NULL;
 	struct output out;
-	int err = lanes_open(s, lo, &l);
+	int err = lanes_open(s, &lo, &l);
 
-	if (err == -ENODATA) {
-		diag_error("%s: no event to show", s->path);
-		return EXIT_FAIL;
-	}
 	if (!err)
 		err = output_open(&out, path, false);
 	if (!err)
-		err = output_close(&out, page_write(s, l, o, out.f, &r));
+		err = output_close(&out, page_write(s, l, &t, out.f, &r));
 	lanes_close(l);
-	if (err == -ENOSPC)
+	if (err == -ENODATA)
+		diag_error("%s: no event to show", s->path);
+	else if (err == -ENOSPC)
 		diag_error("%s: names and rows alone are more than %s MB; --max-size allows more",
 			   path, thousands(max_mb));
 	else
 		output_error(path, err);
 	if (err)
 		return EXIT_FAIL;
+	progress_end(&o->bar);
 	tell(path, &r);
 	return EXIT_OK;
 }
 
+static int timeline(struct source *s, struct options *o)
+{
+	char *path = output ? strdup(output) : output_beside(o->args[0], "html");
+	int rc = path && !output_is_input(path, o->args[0]) ? write_page(s, o, path) : EXIT_FAIL;
+
+	free(path);
+	return rc;
+}
+
 int cmd_timeline(int argc, char **argv)
 {
-	struct options o;
-	struct page_options t = {.choice = &o.choice};
-	struct lanes_options lo = {.choice = &o.choice, .progress = progress_scan};
-	struct progress bar;
-	struct source *s;
-	char *named = NULL;
-	int rc = options_parse(&spec, argc, argv, &o);
-
-	if (rc != OPTIONS_GO)
-		return rc;
-	s = options_open(&o);
-	if (!s)
-		return EXIT_FAIL;
-	rc = EXIT_FAIL;
-	if (!output)
-		output = named = output_beside(o.args[0], "html");
-	t.title = title ? title : basename(o.args[0]);
-	t.max_bytes = max_mb * 1000000;
-	lo.progress_arg = &bar;
-	lo.no_file = o.no_index || options_name_source(&o);
-	progress_start(&bar, "", 1);
-	if (output && !output_is_input(output, o.args[0]))
-		rc = write_page(s, &lo, &t, output);
-	progress_end(&bar);
-	options_tell_missing(s);
-	diag_flush();
-	free(named);
-	source_close(s);
-	options_close(&o);
-	return rc;
+	return options_run(&spec, argc, argv, NULL, timeline);
 }

@@ -119,13 +119,13 @@ static int view_file(struct source *s, struct options *o)
 	struct progress bar;
 	struct lanes_options lo = {.choice = &o->choice,
 				   .no_file = o->no_index || options_name_source(o),
-				   .progress = progress_scan,
+				   .progress = progress_show,
 				   .progress_arg = &bar};
 	struct asks a = {.s = s, .choice = &o->choice, .no_index = o->no_index};
 	struct lanes *l = NULL;
 	int err, rc;
 
-	progress_start(&bar, "", 1);
+	progress_start(&bar);
 	err = lanes_open(s, &lo, &l);
 	progress_end(&bar);
 	if (err) {

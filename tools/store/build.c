@@ -168,7 +168,7 @@ static void *work(void *arg)
 	       (i = __atomic_fetch_add(&b->next_part, 1, __ATOMIC_RELAXED)) < b->nr_parts) {
 		w->err = scan_part(w, &b->parts[i]);
 		if (w == b->workers && b->o && b->o->progress)
-			b->o->progress(b->o->arg, b->total / b->nr_parts * i, b->total);
+			b->o->progress(b->o->arg, "indexing", b->total / b->nr_parts * i, b->total);
 	}
 	cursor_close(w->cursor);
 	w->cursor = NULL;

@@ -34,20 +34,13 @@ struct scan {
 
 /* ---- the index ---- */
 
-static void show_indexing(void *arg, uint64_t done, uint64_t total)
-{
-	const struct scan_options *o = arg;
-
-	o->progress(o->arg, "indexing", done, total);
-}
-
 /* The index, built if need be; with `existing` only if it lies beside the trace. */
 static int need_store(struct scan *sc, bool existing)
 {
 	struct store_options so = {.no_file = sc->o.no_index,
 				   .existing = existing,
-				   .progress = sc->o.progress ? show_indexing : NULL,
-				   .arg = &sc->o};
+				   .progress = sc->o.progress,
+				   .arg = sc->o.arg};
 
 	return sc->store ? 0 : store_open(sc->source, &so, &sc->store);
 }

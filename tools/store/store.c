@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 
 static char *index_path(const struct store *st)
 {
@@ -103,4 +105,51 @@ void store_close(struct store *st)
 		free((void *)st->losses);
 	}
 	free(st);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int index_tables(struct source *s, const struct store_options *o, struct indexed *out)
+{
+	struct store_options so = *o;
+	struct store *st;
+	int err;
+
+	so.always_save = true;
+	err = store_open(s, &so, &st);
+	if (!err)
+		err = store_complete(st);
+	if (!err) {
+		out->built = !st->from_file;
+		out->events = st->nr_events;
+		out->bytes = event_bytes(s);
+		out->steps = st->nr_steps;
+		err = st->from_file || st->written ? 0 : -EROFS;
+	}
+	store_close(st);
+	return err;
+}
+
+int store_index(struct source *s, const struct store_options *o, struct indexed *out)
+{
+	const struct source_index *own = source_index(s);
+	double start = now();
+	struct stat sb = {0};
+	int err;
+
+	*out = (struct indexed){.bytes = s->map_bytes};
+	if (!own || !own->write)
+		err = index_tables(s, o, out);
+	else if (!(err = own->write(s, o->path, o->rebuild, &out->built)))
+		out->events = own->count(s, UINT32_MAX);
+	if (!err && !stat(o->path, &sb))
+		out->index_bytes = (uint64_t)sb.st_size;
+	out->seconds = now() - start;
+	return err;
 }

@@ -58,8 +58,8 @@ struct store_options {
 	bool always_save; /* else only for traces with at least STORE_SAVE_BYTES of events */
 	unsigned threads; /* that build it; 0: by the size of the trace and the CPUs there are */
 	const char *path; /* of the file; NULL: the trace's path + ".fidx" */
-	/* Called by one thread now and then with the bytes done of the total; may be NULL. */
-	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	/* Called by one thread now and then with what is done, and the bytes of the total; may be NULL. */
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void *arg;
 };
 
@@ -95,6 +95,15 @@ struct store {
  */
 int store_open(struct source *s, const struct store_options *o, struct store **out);
 void store_close(struct store *st);
+/* What became of the file of an index. */
+struct indexed {
+	bool built; /* else the file was up to date */
+	uint64_t events, bytes, index_bytes;
+	uint64_t steps; /* 0: it is the format's own */
+	double seconds;
+};
+/* The index, the format's own if it has one, into the file o->path. 0 or a negative errno: -EROFS, it could not be written. */
+int store_index(struct source *s, const struct store_options *o, struct indexed *out);
 /* A format that finds events by number itself is not indexed at opening: this makes the tables. 0 or a negative errno. */
 int store_complete(struct store *st);
 

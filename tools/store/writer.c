@@ -215,7 +215,7 @@ static int put_counted(void *arg, const void *page, uint32_t bytes)
 	struct counted *c = arg;
 
 	if (++c->m->pages % 256 == 0 && c->m->o->progress)
-		c->m->o->progress(c->m->o->arg, c->m->pages);
+		c->m->o->progress(c->m->o->arg, "writing", c->m->pages, c->m->all_pages);
 	return c->put(c->arg, page, bytes);
 }
 
@@ -393,6 +393,8 @@ int writer_tracedat(struct source *s, const struct writer_options *o, FILE *out,
 	int err;
 
 	*too_large = 0;
+	for (size_t i = 0; i < s->nr_streams; i++) /* version 6 is counted before it is written */
+		m.all_pages += s->streams[i].nr_blocks * (o->version == 6 ? 2 : 1);
 	m.copied = pages_copied(s, o->choice);
 	m.page_bytes = pages_size(s, o->choice);
 	err = take_texts(&m);

@@ -12,8 +12,8 @@ struct writer_options {
 	uint32_t version;		  /* 6 or 7 */
 	enum compression compression;	  /* of version 7 */
 	const struct scan_choice *choice; /* which events */
-	/* Called with the pages written so far; may be NULL. */
-	void (*progress)(void *arg, uint64_t pages);
+	/* Called with the pages written of about all; may be NULL. */
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void *arg;
 };
 
@@ -47,7 +47,7 @@ struct writer_meta {
 	struct writer_buffer *buffers;
 	size_t nr_buffers;
 	uint64_t *too_large;
-	uint64_t pages; /* written, for progress */
+	uint64_t pages, all_pages; /* written, of about all, for progress */
 	char *stats; /* option CPUSTAT, of a source that knows its losses and has no such text; or NULL */
 };
 

@@ -14,7 +14,7 @@ struct report_options {
 	int fd;		  /* where the text goes */
 	bool colour;	  /* trace-cmd's form: names of events and losses stand out */
 	/* Called by one thread at a time, now and then, with the blocks read of all; may be NULL. */
-	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void *progress_arg;
 	/* trace-cmd's options */
 	bool like_31;	  /* as trace-cmd 3.1 prints: no flags column, its letters of task states */

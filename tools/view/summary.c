@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c -- what is in a trace, in numbers: counts by event, CPU and task, span, rates, losses. */
 #include "view/summary.h"
+#include "model/learn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ void summary_free(struct summary *s)
 	account_free(&s->account);
 }
 
-int summary_from_store(struct store *st, struct summary *out)
+static int from_store(struct store *st, struct summary *out)
 {
 	int err = store_complete(st);
 
@@ -111,7 +112,7 @@ struct summary_walk {
 	uint64_t *seen; /* per stream: time of the last event fed + 1, 0: none */
 };
 
-void summary_walk_free(struct summary_walk *w)
+static void walk_free(struct summary_walk *w)
 {
 	if (!w)
 		return;
@@ -125,7 +126,7 @@ void summary_walk_free(struct summary_walk *w)
 	free(w);
 }
 
-struct summary_walk *summary_walk_new(struct source *s)
+static struct summary_walk *walk_new(struct source *s)
 {
 	struct summary_walk *w = calloc(1, sizeof(*w));
 
@@ -139,11 +140,11 @@ struct summary_walk *summary_walk_new(struct source *s)
 	w->seen = calloc(s->nr_streams + 1, sizeof(*w->seen));
 	if (w->by_type && w->pids && w->losses && w->streams && w->seen)
 		return w;
-	summary_walk_free(w);
+	walk_free(w);
 	return NULL;
 }
 
-void summary_walk_add(struct summary_walk *w, const struct event *e, bool count)
+static void walk_add(struct summary_walk *w, const struct event *e, bool count)
 {
 	struct summary_stream *t = &w->streams[e->stream];
 	uint64_t *seen = &w->seen[e->stream];
@@ -174,7 +175,7 @@ static void take_pid(int32_t pid, uint64_t n, void *arg)
 	out->pids[out->nr_pids++] = (struct summary_pid){pid, n};
 }
 
-int summary_walk_finish(struct summary_walk *w, struct summary *out, const struct scan_choice *c)
+static int walk_finish(struct summary_walk *w, struct summary *out, const struct scan_choice *c)
 {
 	size_t types = 0;
 	int err;
@@ -187,7 +188,7 @@ int summary_walk_finish(struct summary_walk *w, struct summary *out, const struc
 	out->losses = calloc(losses_nr(w->losses) + 1, sizeof(*out->losses));
 	if (!out->types || !out->pids || !out->losses) {
 		summary_free(out);
-		summary_walk_free(w);
+		walk_free(w);
 		return -ENOMEM;
 	}
 	for (uint32_t t = 0; t < SOURCE_ID_FAST; t++)
@@ -203,10 +204,63 @@ int summary_walk_finish(struct summary_walk *w, struct summary *out, const struc
 	w->streams = NULL;
 	err = account_make(&out->account, w->source, out->losses, out->nr_losses, scan_is_whole(c),
 			   scan_keep, (void *)c);
-	summary_walk_free(w);
+	walk_free(w);
 	if (err)
 		summary_free(out);
 	else
 		add_up(out);
+	return err;
+}
+
+/* Any filter requires a look at the events, but no order: stream by stream. */
+static int from_events(struct source *s, const struct summary_options *o, struct summary *out)
+{
+	struct scan_options so = {.order = SCAN_BY_STREAM, .progress = o->progress, .arg = o->arg};
+	struct summary_walk *w = walk_new(s);
+	struct scan *sc = w ? scan_open(s, o->choice, &so) : NULL;
+	const struct event *e;
+	bool wanted;
+
+	while (sc && (e = scan_next_any(sc, &wanted)))
+		walk_add(w, e, wanted);
+	if (!sc) {
+		walk_free(w);
+		return -ENOMEM;
+	}
+	scan_close(sc);
+	return walk_finish(w, out, o->choice);
+}
+
+static int from_index(struct source *s, const struct summary_options *o, struct summary *out)
+{
+	struct store_options so = {.no_file = o->no_index, .progress = o->progress, .arg = o->arg};
+	struct store *st;
+	int err = store_open(s, &so, &st);
+
+	if (!err)
+		err = from_store(st, out);
+	store_close(st);
+	return err;
+}
+
+/* The trace's table lacks tasks that have ended. */
+static void learn_names(struct source *s, const struct summary_options *o, const struct summary *m)
+{
+	size_t nr = m->nr_pids < o->names ? m->nr_pids : o->names;
+	int32_t *pids = calloc(nr + 1, sizeof(*pids));
+
+	for (size_t i = 0; pids && i < nr; i++)
+		pids[i] = m->pids[i].pid;
+	if (pids && nr)
+		model_learn_comms(s, pids, nr, o->no_index);
+	free(pids);
+}
+
+int summary_make(struct source *s, const struct summary_options *o, struct summary *out)
+{
+	int err = scan_is_choosy(o->choice) ? from_events(s, o, out) : from_index(s, o, out);
+
+	if (!err)
+		learn_names(s, o, out);
 	return err;
 }

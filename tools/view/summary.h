@@ -37,17 +37,20 @@ struct summary {
 	bool observed_less; /* events are missing outside of gaps, or may be: less than that was observed */
 };
 
-/* From the index: everything that is in the trace. 0 or -ENOMEM. */
-int summary_from_store(struct store *st, struct summary *out);
+struct summary_options {
+	const struct scan_choice *choice;
+	bool no_index;
+	size_t names; /* of this many tasks, the most frequent, learn names from records that the trace's table lacks */
+	void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+	void *arg;
+};
 
-/* By walking: feed every event of the window, stream by stream in time, and say which ones count; then finish. */
-struct summary_walk;
-struct summary_walk *summary_walk_new(struct source *s);
-void summary_walk_add(struct summary_walk *w, const struct event *e, bool count);
-void summary_walk_free(struct summary_walk *w);
-/* Frees w. Every event of the choice's streams and window was fed. */
-int summary_walk_finish(struct summary_walk *w, struct summary *out, const struct scan_choice *c);
-
+/* From the index if everything is wanted, else by walking. 0 or a negative errno; a message where it is needed. */
+int summary_make(struct source *s, const struct summary_options *o, struct summary *out);
 void summary_free(struct summary *s);
+/* To stdout: for people, `lines` per table (0: all); the number of each type, for scripts of the seL4 tools; as JSON. */
+void summary_text(struct source *s, const struct summary *m, uint64_t lines);
+void summary_short(struct source *s, const struct summary *m);
+void summary_json(struct source *s, const struct summary *m);
 
 #endif

@@ -134,7 +134,7 @@ static bool fill(struct crew *c, struct batch *b)
 		uint64_t done, total;
 
 		reader_place(c->reader, &done, &total);
-		c->o->progress(c->o->progress_arg, done, total);
+		c->o->progress(c->o->progress_arg, "printing", done, total);
 	}
 	pthread_mutex_unlock(&c->turn);
 	return more;
