@@ -23,7 +23,7 @@ include trace/files.mk
 
 # ---- host program -------------------------------------------------------------------------------------------------
 
-TOOLS_STAGES := base decode query store model program sql view rules capture cmd
+TOOLS_STAGES := base decode query store model program sql view rules capture live cmd
 TOOLS_SRC    := $(sort $(foreach d,$(TOOLS_STAGES),$(wildcard tools/$(d)/*.c tools/$(d)/*/*.c)))
 WIRE_SRC     := $(sort $(wildcard wire/*.c))
 # -fPIC: the same objects make the extension for sqlite3 (mk/sql.mk), which shows no name of ours.

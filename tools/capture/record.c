@@ -11,9 +11,64 @@
 #include <string.h>
 #include <unistd.h>
 
+bool record_add_event(struct record_options *o, const char *name, bool off)
+{
+	if (o->nr_events == RECORD_LIST_MAX) {
+		diag_error("'%s': at most %d events can be named; use patterns to name more", name,
+			   RECORD_LIST_MAX);
+		return false;
+	}
+	o->events[o->nr_events++] = (struct record_event){.name = name, .off = off};
+	return true;
+}
+
+bool record_of_event(struct record_options *o, const char *option, const char *value, size_t member)
+{
+	if (!o->nr_events) {
+		diag_error("record: %s '%s': give it after the -e that it belongs to", option,
+			   value);
+		return false;
+	}
+	*(const char **)((char *)&o->events[o->nr_events - 1] + member) = value;
+	return true;
+}
+
 bool record_is_gdb(const struct record_options *o)
 {
 	return o->target && !strncmp(o->target, GDB_TARGET, strlen(GDB_TARGET));
+}
+
+/* Exactly one way to record, and only options that apply to it. */
+const char *record_is_wrong(const struct record_options *o)
+{
+	bool qemu_only = o->nr_run || o->append || o->console || o->has_via;
+	bool sets = o->tracer || o->nr_functions || o->nr_not_functions || o->nr_graph ||
+		    o->nr_options || o->nr_pids || o->clock || o->buffer_kb || o->only_command ||
+		    o->stacks || o->command;
+	bool steers = sets || o->instance;
+	const char *wrong = NULL;
+
+	if (!!o->target + !!o->qemu + !!o->image > 1)
+		wrong = "--target, --qemu and --from-memory exclude each other";
+	else if (o->image && !o->kernel)
+		wrong = "--from-memory wants --kernel ELF, the file of the kernel whose memory it "
+			"is";
+	else if (record_is_gdb(o) && !o->kernel)
+		wrong = "a gdb: target wants --kernel ELF, the file of its kernel";
+	else if (record_is_gdb(o) && (steers || o->nr_events))
+		wrong = "a gdb: target is only read: it records the events that are on in it, and "
+			"-e, -p and other settings, or a COMMAND, take a line to it";
+	else if (!o->qemu && qemu_only)
+		wrong = "--run, --append, --console and --via belong to --qemu";
+	else if ((o->qemu || o->image) && steers)
+		wrong = "--qemu and --from-memory take neither a tracer, functions, options nor a "
+			"COMMAND";
+	else if (o->last_boot &&
+		 (sets || o->qemu || o->image || record_is_gdb(o) || o->nr_events || o->seconds))
+		wrong = "--last-boot reads what is there: nothing can be set, and no COMMAND run";
+	else if (o->only_command && !o->command)
+		wrong = "-F wants a COMMAND";
+	return wrong;
 }
 
 static int take(const struct record_options *o, struct capture *c, struct recording *r, int *status)

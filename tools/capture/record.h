@@ -41,9 +41,11 @@ struct record_options {
 	unsigned smp, memory_mib;
 	/* QEMU: give up after; a target: record this long, 0: until the command ends or SIGINT */
 	unsigned seconds;
-	bool json, help;
-	bool by_serial; /* QEMU: the trace line is the second serial port */
-	bool by_memory; /* take the pages out of the guest's memory instead of over the line */
+	bool json;
+	bool no_program; /* not what the command records of itself */
+	bool has_via;	 /* QEMU: the way is given */
+	bool by_serial;	 /* QEMU: the trace line is the second serial port */
+	bool by_memory;	 /* take the pages out of the guest's memory instead of over the line */
 	struct record_live *live; /* the recording is watched live; NULL: it is not */
 };
 
@@ -62,6 +64,13 @@ struct record_live {
 	char file[32]; /* the file to open */
 };
 
+/* Add an event to those that are recorded. False, with a message: there are too many. */
+bool record_add_event(struct record_options *o, const char *name, bool off);
+/* Set the filter or the trigger, a member of struct record_event, of the event added last. False, with a message: there is none. */
+bool record_of_event(struct record_options *o, const char *option, const char *value,
+		     size_t member);
+/* Is there exactly one way to record, and only what applies to it? If not, why. */
+const char *record_is_wrong(const struct record_options *o);
 /* Is the target's memory read through a stub of GDB's remote protocol? */
 bool record_is_gdb(const struct record_options *o);
 /*

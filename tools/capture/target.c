@@ -13,14 +13,59 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <termios.h>
 #include <unistd.h>
 #include "base/diag.h"
 #include "capture/stop.h"
+
+#define FUSE_MAGIC 0x65735546 /* as `fathom mount` shows a tree */
+
+const char *target_this_linux(void)
+{
+	if (!access(TARGET_TRACEFS "/per_cpu", F_OK))
+		return TARGET_TRACEFS;
+	if (!access("/sys/kernel/debug/tracing/per_cpu", F_OK))
+		return "/sys/kernel/debug/tracing";
+	(void)!mount("tracefs", TARGET_TRACEFS, "tracefs", 0, NULL);
+	return TARGET_TRACEFS;
+}
+
+static bool is_tree(const char *name)
+{
+	struct statfs fs;
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%.4096s/per_cpu/cpu0/trace_pipe_raw", name);
+	return !access(path, F_OK) && !statfs(name, &fs) &&
+	       (fs.f_type == TRACEFS_MAGIC || fs.f_type == FUSE_MAGIC);
+}
+
+bool target_is_live(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	char device[4096];
+	struct stat st;
+
+	if (!strncmp(name, "unix:", 5) || !strncmp(name, "tcp:", 4))
+		return true;
+	if (!stat(name, &st))
+		return S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && strcmp(name, "-") != 0) ||
+		       (S_ISDIR(st.st_mode) && is_tree(name));
+	if (*name && strspn(name, "0123456789") == strlen(name))
+		return true;
+	if (!colon || (size_t)(colon - name) >= sizeof(device))
+		return false;
+	memcpy(device, name, (size_t)(colon - name));
+	device[colon - name] = 0;
+	return !stat(device, &st) && S_ISCHR(st.st_mode);
+}
 
 /*
  * A signal ends the wait: a missing host may be silent for minutes, a stopped process with a full queue for ever. Calling

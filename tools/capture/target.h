@@ -11,4 +11,10 @@
  */
 int target_open(const char *target, const char *where, bool by_port);
 
+#define TARGET_TRACEFS "/sys/kernel/tracing"
+/* This Linux. tracefs is mounted if it is not there yet, as trace-cmd does; where that is not allowed, opening it says so. */
+const char *target_this_linux(void);
+/* Is it a target, as `record --target` takes them, and not a trace? */
+bool target_is_live(const char *name);
+
 #endif

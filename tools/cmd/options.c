@@ -166,6 +166,19 @@ static int no_argument(const struct command_spec *spec, struct options *o)
 	return rc;
 }
 
+static int add_to(const struct command_spec *spec, const struct option_spec *t, const char *value)
+{
+	struct option_list *l = t->to;
+
+	if (*l->nr == l->most) {
+		diag_error("%s: --%s '%s': it can be given at most %u times", spec->name, t->name,
+			   value, l->most);
+		return EXIT_USAGE;
+	}
+	l->values[(*l->nr)++] = value;
+	return OPTIONS_GO;
+}
+
 static int take(const struct command_spec *spec, const struct option_spec *t, const char *value)
 {
 	if (t->given)
@@ -173,6 +186,7 @@ static int take(const struct command_spec *spec, const struct option_spec *t, co
 	switch (t->kind) {
 	case OPTION_FLAG: *(bool *)t->to = true; return OPTIONS_GO;
 	case OPTION_CALL: return ((struct option_call *)t->to)->fn(value) ? OPTIONS_GO : EXIT_USAGE;
+	case OPTION_LIST: return add_to(spec, t, value);
 	case OPTION_JOINED: return join(t->to, value);
 	case OPTION_STRING: *(const char **)t->to = value; return OPTIONS_GO;
 	case OPTION_OPTIONAL: *(const char **)t->to = value ? value : ""; return OPTIONS_GO;
@@ -477,30 +491,43 @@ bool options_only_text(const struct source *s)
 	return true;
 }
 
-int options_run(const struct command_spec *spec, int argc, char **argv,
-		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o))
+bool options_choose(const struct options *o)
 {
-	struct source *s = NULL;
-	struct options o;
-	int rc = options_parse(spec, argc, argv, &o);
+	return o->cpu_list || o->buffer || o->filter_text || o->from_text || o->to_text;
+}
 
-	if (rc != OPTIONS_GO)
-		return rc;
-	rc = wrong && wrong(&o) ? EXIT_USAGE : EXIT_FAIL;
-	if (rc == EXIT_FAIL)
-		s = options_open(&o);
+int options_work(const struct command_spec *spec, struct options *o,
+		 int (*work)(struct source *s, struct options *o))
+{
+	struct source *s = options_open(o);
+	int rc = EXIT_FAIL;
+
 	if (s && (spec->text_too || !options_only_text(s))) {
-		progress_start(&o.bar);
-		rc = work(s, &o);
-		progress_end(&o.bar);
+		progress_start(&o->bar);
+		rc = work(s, o);
+		progress_end(&o->bar);
 		fflush(stdout);
 		if (!spec->says_missing)
 			options_tell_missing(s);
 		diag_flush();
 	}
 	source_close(s);
-	options_close(&o);
+	options_close(o);
 	return rc;
+}
+
+int options_run(const struct command_spec *spec, int argc, char **argv,
+		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o))
+{
+	struct options o;
+	int rc = options_parse(spec, argc, argv, &o);
+
+	if (rc != OPTIONS_GO)
+		return rc;
+	if (!wrong || !wrong(&o))
+		return options_work(spec, &o, work);
+	options_close(&o);
+	return EXIT_USAGE;
 }
 
 void options_close(struct options *o)

@@ -35,12 +35,18 @@ enum option_kind {
 	OPTION_PERCENT,	 /* double: not negative */
 	OPTION_CHOICE,	 /* struct option_choice: one of some words */
 	OPTION_CALL,	 /* struct option_call: called with each value, in the order given */
+	OPTION_LIST,	 /* struct option_list: every value is added */
 	OPTION_OPTIONAL, /* const char *: --name or --name=VALUE; "" without a value */
 };
 
 struct option_choice {
 	const char *names; /* "self, total or calls", as a message says it */
 	unsigned at;	   /* which of them; set it to the default */
+};
+
+struct option_list {
+	const char **values;
+	unsigned *nr, most;
 };
 
 struct option_call {
@@ -120,6 +126,11 @@ int options_settle(struct options *o, struct source *s);
  */
 int options_run(const struct command_spec *spec, int argc, char **argv,
 		bool (*wrong)(struct options *o), int (*work)(struct source *s, struct options *o));
+/* The same after options_parse(), which is undone too. */
+int options_work(const struct command_spec *spec, struct options *o,
+		 int (*work)(struct source *s, struct options *o));
+/* Does the line choose some of the events? */
+bool options_choose(const struct options *o);
 /* Does the line name symbols, tasks or formats that are not the trace's own? The files kept beside the trace do not apply then. */
 bool options_name_source(const struct options *o);
 /* After reading the trace: warn if parts are damaged, or if it says that it lost events or calls. */

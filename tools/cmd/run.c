@@ -4,15 +4,15 @@
 #include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/run_live.h"
+#include "live/sessions.h"
 #include "program/program.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+static struct program_options program = {.file = "stdin"}; /* as bpftrace calls it */
 static const char *text;
-static bool listing;
 static uint64_t threads, seconds;
 static const char *target;
 
@@ -25,7 +25,8 @@ static const struct option_spec own[] = {
 	 &target, NULL},
 	{"seconds", 0, "N", "with --target: stop after N seconds (default: at SIGINT or exit())",
 	 OPTION_NUMBER, &seconds, NULL},
-	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &listing, NULL},
+	{"listing", 'd', NULL, "print the compiled program and stop", OPTION_FLAG, &program.listing,
+	 NULL},
 	{0},
 };
 
@@ -46,87 +47,58 @@ static const struct command_spec spec = {
 };
 
 /* The program's text: from -e, or from the file named by the first argument, which is then removed. */
-static int program_text(struct options *o, struct program_options *p, char **owned)
+static int program_text(struct options *o, char **owned)
 {
-	size_t bytes;
-	int i;
-
-	*owned = NULL;
-	p->file = "stdin"; /* as bpftrace calls it */
-	p->text = text;
-	if (!text) {
-		if (!o->nr_args) {
-			diag_error("run: give a program: a file, or -e 'PROGRAM' (see fathom run "
-				   "--help)");
-			return EXIT_USAGE;
-		}
-		p->file = o->args[0];
-		*owned = file_load(o->args[0], 1u << 20, &bytes);
-		if (!*owned) {
-			diag_error("%s: %s", o->args[0], strerror(errno));
-			return EXIT_FAIL;
-		}
-		p->text = *owned;
-		p->bytes = bytes;
-		for (i = 1; i < o->nr_args; i++)
-			o->args[i - 1] = o->args[i];
-		o->nr_args--;
-	} else {
-		p->bytes = strlen(text);
+	if (!text && !o->nr_args) {
+		diag_error("run: give a program: a file, or -e 'PROGRAM' (see fathom run --help)");
+		return EXIT_USAGE;
 	}
+	if (text) {
+		program.bytes = strlen(text);
+	} else {
+		program.file = o->args[0];
+		text = *owned = file_load(o->args[0], 1u << 20, &program.bytes);
+		memmove(o->args, o->args + 1, (size_t)--o->nr_args * sizeof(o->args[0]));
+	}
+	if (!text)
+		diag_error("%s: %s", program.file, strerror(errno));
+	program.text = text;
 	if (!o->nr_args && !target)
 		o->args[o->nr_args++] = "trace.dat";
-	return EXIT_OK;
+	program.parameters = (char **)o->args + !target;
+	program.nr_parameters = (uint32_t)o->nr_args - !target;
+	return text ? EXIT_OK : EXIT_FAIL;
 }
 
-static int run_in(struct options *o, struct program_options *p)
+static int run_on(struct source *s, struct options *o)
 {
-	p->parameters = (char **)o->args;
-	p->nr_parameters = (uint32_t)o->nr_args;
-	p->listing = listing;
-	return run_live(target, p, (uint32_t)seconds);
-}
-
-static int run_on(struct options *o, struct program_options *p)
-{
-	struct source *s = options_open(o);
 	int err;
 
-	if (!s)
-		return EXIT_FAIL;
-	if (options_only_text(s)) {
-		source_close(s);
-		return EXIT_FAIL;
-	}
-	p->choice = &o->choice;
-	p->parameters = (char **)o->args + 1;
-	p->nr_parameters = (uint32_t)o->nr_args - 1;
-	p->threads = threads < UINT32_MAX ? (uint32_t)threads : UINT32_MAX;
-	p->listing = listing;
-	err = program_run(s, p, stdout);
+	program.choice = &o->choice;
+	err = program_run(s, &program, stdout);
 	if (err && err != -EINVAL)
 		diag_error("%s: %s", s->path, strerror(-err));
-	options_tell_missing(s);
-	source_close(s);
 	return err ? EXIT_FAIL : EXIT_OK;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	struct program_options p = {0};
 	struct options o;
 	char *owned = NULL;
 	int rc = options_parse(&spec, argc, argv, &o);
 
 	if (rc != OPTIONS_GO)
 		return rc;
-	rc = program_text(&o, &p, &owned);
+	rc = program_text(&o, &owned);
+	program.threads = threads < UINT32_MAX ? (uint32_t)threads : UINT32_MAX;
 	if (rc == EXIT_OK && seconds && (!target || seconds > UINT32_MAX)) {
 		diag_error("run: --seconds is for --target");
 		rc = EXIT_USAGE;
 	}
-	if (rc == EXIT_OK)
-		rc = target ? run_in(&o, &p) : run_on(&o, &p);
+	if (rc == EXIT_OK && !target)
+		rc = options_work(&spec, &o, run_on);
+	else if (rc == EXIT_OK)
+		rc = live_run_program(target, &program, (uint32_t)seconds) ? EXIT_FAIL : EXIT_OK;
 	free(owned);
 	options_close(&o);
 	return rc;

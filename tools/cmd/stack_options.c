@@ -20,8 +20,7 @@ static int settle(struct stacks_options *stacks, struct source *source)
 	int err;
 
 	if (!source)
-		return o->cpu_list || o->buffer || o->filter || o->from_text || o->to_text ? -EINVAL
-											   : 0;
+		return options_choose(o) ? -EINVAL : 0;
 	err = options_settle(o, source);
 	stacks->choice = o->choice;
 	return err;

@@ -1,79 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* live.c -- a target that is recorded by a thread while others look at it. */
-#include "cmd/live.h"
+#include "live/live.h"
 #include "base/diag.h"
 #include "capture/stop.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#define FUSE_MAGIC 0x65735546 /* as `fathom mount` shows a tree */
-#define LOOK_MS	   50
-
-struct record_options live_asked;
-
-static bool add_event(const char *value)
-{
-	if (live_asked.nr_events == RECORD_LIST_MAX) {
-		diag_error("at most %d events can be named; use patterns to name more",
-			   RECORD_LIST_MAX);
-		return false;
-	}
-	live_asked.events[live_asked.nr_events++] = (struct record_event){.name = value};
-	return true;
-}
-
-struct option_call live_add_event = {add_event};
-
-const char *live_this_linux(void)
-{
-	if (!access(LIVE_TRACEFS "/per_cpu", F_OK))
-		return LIVE_TRACEFS;
-	if (!access("/sys/kernel/debug/tracing/per_cpu", F_OK))
-		return "/sys/kernel/debug/tracing";
-	(void)!mount("tracefs", LIVE_TRACEFS, "tracefs", 0, NULL);
-	return LIVE_TRACEFS;
-}
-
-static bool is_tree(const char *name)
-{
-	struct statfs fs;
-	char path[4200];
-
-	snprintf(path, sizeof(path), "%.4096s/per_cpu/cpu0/trace_pipe_raw", name);
-	return !access(path, F_OK) && !statfs(name, &fs) &&
-	       (fs.f_type == TRACEFS_MAGIC || fs.f_type == FUSE_MAGIC);
-}
-
-bool live_is_target(const char *name)
-{
-	const char *colon = strrchr(name, ':');
-	char device[4096];
-	struct stat st;
-
-	if (!strncmp(name, "unix:", 5) || !strncmp(name, "tcp:", 4))
-		return true;
-	if (!stat(name, &st))
-		return S_ISSOCK(st.st_mode) || (S_ISCHR(st.st_mode) && strcmp(name, "-") != 0) ||
-		       (S_ISDIR(st.st_mode) && is_tree(name));
-	if (*name && strspn(name, "0123456789") == strlen(name))
-		return true;
-	if (!colon || (size_t)(colon - name) >= sizeof(device))
-		return false;
-	memcpy(device, name, (size_t)(colon - name));
-	device[colon - name] = 0;
-	return !stat(device, &st) && S_ISCHR(st.st_mode);
-}
+#define LOOK_MS 50
 
 static void *record(void *arg)
 {
@@ -84,11 +24,11 @@ static void *record(void *arg)
 	return NULL;
 }
 
-int live_start(struct live *l, const char *target)
+int live_start(struct live *l, const struct record_options *asked, const char *target)
 {
 	int err;
 
-	l->record = live_asked;
+	l->record = *asked;
 	l->record.target = target;
 	l->record.live = &l->state;
 	capture_init(&l->c);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* run_live.c -- fathom run --target: a program inside a live target, through its control tree. */
-#include "cmd/run_live.h"
+/* run.c -- a program inside a live target, through its control tree. */
+#include "live/sessions.h"
 
 #include "base/diag.h"
 #include "capture/p9.h"
 #include "capture/record.h"
 #include "capture/stop.h"
 #include "capture/tree.h"
-#include "cmd/cmd.h"
 #include "program/live.h"
 
 #include <errno.h>
@@ -90,7 +89,7 @@ static struct source *describe(const char *target, struct tree *t, struct captur
 	return err ? NULL : s;
 }
 
-int run_live(const char *target, const struct program_options *p, uint32_t seconds)
+int live_run_program(const char *target, const struct program_options *p, uint32_t seconds)
 {
 	struct session session = {.tree = tree_open(target)};
 	struct live_tree tree = {.arg = &session,
@@ -109,7 +108,7 @@ int run_live(const char *target, const struct program_options *p, uint32_t secon
 	int err = -1;
 
 	if (!session.tree)
-		return EXIT_FAIL;
+		return -1;
 	stop_watch();
 	capture_init(&c);
 	s = describe(target, session.tree, &c, &r);
@@ -122,5 +121,5 @@ int run_live(const char *target, const struct program_options *p, uint32_t secon
 		fclose(r.out.f);
 	capture_free(&c);
 	tree_close(session.tree);
-	return err ? EXIT_FAIL : EXIT_OK;
+	return err ? -1 : 0;
 }
