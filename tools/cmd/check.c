@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c -- fathom check: check a trace against rules */
 #include "base/diag.h"
-#include "base/file.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "rules/rules.h"
@@ -40,24 +39,6 @@ static const struct command_spec spec = {
 	.max_args = 2,
 };
 
-static struct rules *load(const char *file)
-{
-	struct rules *r;
-	size_t bytes;
-	char *text;
-
-	if (rule)
-		return rules_parse("rule", rule, strlen(rule));
-	text = file_load(file, 1u << 20, &bytes);
-	if (!text) {
-		diag_error("%s: %s", file, strerror(errno));
-		return NULL;
-	}
-	r = rules_parse(file, text, bytes);
-	free(text);
-	return r;
-}
-
 static bool wrong(struct options *o)
 {
 	if (!rule != (o->nr_args < 2))
@@ -68,7 +49,7 @@ static bool wrong(struct options *o)
 
 static int judge(struct source *s, struct options *o)
 {
-	struct rules *r = load(o->args[1]);
+	struct rules *r = rule ? rules_parse("rule", rule, strlen(rule)) : rules_load(o->args[1]);
 	struct judgement *j = r ? calloc(r->nr, sizeof(*j)) : NULL;
 	int err = !r ? -EINVAL : j ? rules_judge(s, &o->choice, r, j) : -ENOMEM;
 	bool failed = err;

@@ -7,12 +7,7 @@
 #include "store/join.h"
 #include "store/writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char *output, *offset_text, *at_text, *buffer;
 static const char *as_b, *symbols_b, *meta_b;
@@ -61,51 +56,6 @@ static const struct command_spec spec = {
 	.max_args = 2,
 };
 
-static bool number(const char *text, char end, int64_t *out, const char **rest)
-{
-	char *stop;
-
-	errno = 0;
-	*out = strtoll(text, &stop, 0);
-	*rest = stop;
-	return !errno && stop != text && *stop == end;
-}
-
-/* The relation of the clocks from the command line. */
-static int relation(struct join_clock *c)
-{
-	const char *rest;
-	int64_t ta, tb;
-
-	*c = (struct join_clock){.hz = {hz_a, hz_b}, .align = align};
-	if ((offset_text != NULL) + (at_text != NULL) + align > 1) {
-		diag_error("merge: --offset, --at and --align exclude each other");
-		return EXIT_USAGE;
-	}
-	if (offset_text && !number(offset_text, '\0', &c->offset_ns, &rest)) {
-		diag_error("merge: --offset takes a number of nanoseconds, not '%s'", offset_text);
-		return EXIT_USAGE;
-	}
-	if (at_text) {
-		if (!number(at_text, '=', &ta, &rest) || !number(rest + 1, '\0', &tb, &rest)) {
-			diag_error("merge: --at takes TA=TB in nanoseconds, not '%s'", at_text);
-			return EXIT_USAGE;
-		}
-		c->offset_ns = ta - tb;
-	}
-	return EXIT_OK;
-}
-
-/* A trace that counts ticks cannot be merged unless their rate is known. */
-static bool has_clock(const struct source *s, uint64_t hz, const char *option)
-{
-	if (s->unit == CLOCK_NS || hz)
-		return true;
-	diag_error("%s: its clock counts ticks; give the number per second with %s HZ", s->path,
-		   option);
-	return false;
-}
-
 static int write_out(struct source *s, const char *path)
 {
 	const struct scan_choice all = SCAN_ALL;
@@ -127,14 +77,16 @@ static int join(struct options *o)
 	struct join_options j = {.buffer = buffer};
 	const struct source_options ob = {.as = as_b, .symbols = symbols_b, .meta = meta_b};
 	struct source *a = NULL, *b = NULL, *s;
-	int rc = relation(&j.clock);
+	struct join_relation r = {
+		.hz = {hz_a, hz_b}, .offset = offset_text, .at = at_text, .align = align};
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!join_relate(&r, &j.clock))
+		return EXIT_USAGE;
 	if (source_open(o->args[0], &o->source, &a))
 		return EXIT_FAIL;
-	if (source_open(o->args[1], &ob, &b) || !has_clock(a, hz_a, "--clock-a") ||
-	    !has_clock(b, hz_b, "--clock-b")) {
+	if (source_open(o->args[1], &ob, &b) || !join_has_clock(a, hz_a, "--clock-a") ||
+	    !join_has_clock(b, hz_b, "--clock-b")) {
 		source_close(a);
 		source_close(b);
 		return EXIT_FAIL;

@@ -2,13 +2,8 @@
 /* symbols.c -- fathom symbols save: keep the names of a trace with it, for when the binaries are gone. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "decode/source.h"
-#include "base/diag.h"
-#include "base/output.h"
+#include "view/export.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,41 +32,6 @@ static const struct command_spec spec = {
 	.max_args = 2,
 };
 
-static int save_tables(struct source *s, const char *dir)
-{
-	int n = s->ops->own->save_symbols(s, dir);
-
-	if (n > 0)
-		fprintf(stderr, "%s: tables of %d binaries\n", dir, n);
-	return n > 0 ? EXIT_OK : EXIT_FAIL;
-}
-
-static int save_kallsyms(struct source *s, const char *dir)
-{
-	struct symbol sym;
-	struct output out;
-	char *name = NULL;
-	size_t n = 0;
-	int err;
-
-	source_want_names(s);
-	err = asprintf(&name, "%s.kallsyms", dir) < 0 ? -ENOMEM : output_open(&out, name, false);
-	if (!err) {
-		for (; symbols_at(s->symbols, n, &sym); n++)
-			fprintf(out.f, "%016" PRIx64 " t %s%s%s%s\n", sym.start, sym.name,
-				*sym.module ? "\t[" : "", sym.module, *sym.module ? "]" : "");
-		err = output_close(&out, n ? 0 : -ENODATA);
-	}
-	if (!err)
-		fprintf(stderr, "%s: %zu symbols\n", name, n);
-	else if (err == -ENODATA)
-		diag_error("%s: has no symbols; name a file of symbols with --symbols", s->path);
-	else
-		output_error(name ? name : dir, err);
-	free(name);
-	return err ? EXIT_FAIL : EXIT_OK;
-}
-
 int cmd_symbols(int argc, char **argv)
 {
 	int rc = options_parse(&spec, argc, argv, &o);
@@ -93,8 +53,7 @@ int cmd_symbols(int argc, char **argv)
 		return EXIT_FAIL;
 	rc = EXIT_FAIL;
 	if (!source_open(path, &o.source, &s)) {
-		rc = s->ops->own && s->ops->own->save_symbols ? save_tables(s, output)
-							      : save_kallsyms(s, output);
+		rc = export_symbols(s, output) ? EXIT_FAIL : EXIT_OK;
 		source_close(s);
 	}
 	free(made);

@@ -16,7 +16,6 @@ static struct why_options why = {.least = 1};
 static struct chain_choice choice;
 static int worst = -1;
 static const char *at;
-static bool as_json;
 
 static bool parse_worst(const char *name)
 {
@@ -37,7 +36,7 @@ static const struct option_spec own[] = {
 	{"least", 0, "PERCENT", "combine links that take less into one line (default: 1)",
 	 OPTION_PERCENT, &why.least, NULL},
 	ANSWER_PAIR,
-	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &as_json, NULL},
+	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &why.json, NULL},
 	{0},
 };
 
@@ -57,51 +56,23 @@ static const struct command_spec spec = {
 	.max_args = 1,
 };
 
-/* As for --from and --to: a time of the trace, or one from its beginning (+) or its end (-). */
-static bool parse_at(struct source *s)
+static int print(struct source *s, struct answer *w)
 {
-	struct scan_choice window = SCAN_ALL;
+	int err;
 
-	if (!choice.task || !scan_time_is(at)) {
+	if (at && (!choice.task || !chain_at(s, at, &choice))) {
 		diag_error(choice.task ? "why: --at: '%s' is not a time; 12.345678, +5ms, -1s"
 				       : "why: --at needs --task: whose delay at %s?",
 			   at);
-		return false;
-	}
-	scan_window(s, NULL, at, &window);
-	choice.has_at = true;
-	choice.at = window.to;
-	return true;
-}
-
-static int print(struct source *s, struct answer *w)
-{
-	struct chain_delay delay;
-	struct chain chain = {0};
-	struct account a;
-	int err;
-
-	if (at && !parse_at(s))
 		return EXIT_USAGE;
+	}
 	choice.walk = w->walk;
 	choice.worst = worst >= 0	  ? (enum span_kind)worst
 		       : w->walk.nr_pairs ? SPAN_PAIR
 					  : SPAN_WAKEUP;
 	why.bold = w->bold;
 	why.plain = w->plain;
-	err = chain_find(s, &choice, &delay);
-	if (!err)
-		err = chain_make(s, &choice.walk, &delay, &chain);
-	if (!err)
-		err = model_account(s, &choice.walk, chain.model, &a);
-	if (!err) {
-		if (as_json)
-			why_json(s, &chain, &a, stdout);
-		else
-			why_text(s, &chain, &a, &why, stdout);
-		account_free(&a);
-	}
-	chain_free(&chain);
+	err = why_print(s, &choice, &why, stdout);
 	if (err != -ENOENT)
 		return err;
 	diag_error("%s: %s%s%s; `fathom latency --by task` lists the delays", s->path,

@@ -74,6 +74,8 @@ struct chain_choice {
 	uint64_t at;
 };
 
+/* Set `at` to a time as --from takes it. False: the text is none. */
+bool chain_at(struct source *s, const char *text, struct chain_choice *c);
 /* 0; -ENOENT: there is no such delay; or another negative errno. */
 int chain_find(struct source *s, const struct chain_choice *c, struct chain_delay *out);
 /* 0 or a negative errno. The caller frees it, even after an error. */

@@ -94,3 +94,15 @@ int chain_find(struct source *s, const struct chain_choice *c, struct chain_dela
 	*out = f.best;
 	return err;
 }
+
+bool chain_at(struct source *s, const char *text, struct chain_choice *c)
+{
+	struct scan_choice window = SCAN_ALL;
+
+	if (!scan_time_is(text))
+		return false;
+	scan_window(s, NULL, text, &window);
+	c->has_at = true;
+	c->at = window.to;
+	return true;
+}

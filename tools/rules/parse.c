@@ -3,9 +3,11 @@
 #include "rules/rules.h"
 
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/guess.h"
 #include "base/vec.h"
 
+#include <errno.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -506,4 +508,19 @@ void rules_free(struct rules *r)
 	free(r->v);
 	free(r->text);
 	free(r);
+}
+
+struct rules *rules_load(const char *file)
+{
+	struct rules *r;
+	size_t bytes;
+	char *text = file_load(file, 1u << 20, &bytes);
+
+	if (!text) {
+		diag_error("%s: %s", file, strerror(errno));
+		return NULL;
+	}
+	r = rules_parse(file, text, bytes);
+	free(text);
+	return r;
 }

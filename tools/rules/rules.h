@@ -109,6 +109,8 @@ struct rules {
 
 /* NULL with messages: file, line, a mark and what was expected. The text is copied. */
 struct rules *rules_parse(const char *file, const char *text, size_t bytes);
+/* The same of a file. */
+struct rules *rules_load(const char *file);
 void rules_free(struct rules *r);
 /* The line, a mark under `at`, and what may have been meant (NULL: nothing similar), to stderr. */
 void rules_mark(const char *line, const char *at, const char *guess);

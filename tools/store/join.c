@@ -518,3 +518,49 @@ struct source *join_open(struct source *a, struct source *b, const struct join_o
 	}
 	return s;
 }
+
+/* ---- the command line ---- */
+
+static bool number(const char *text, char end, int64_t *out, const char **rest)
+{
+	char *stop;
+
+	errno = 0;
+	*out = strtoll(text, &stop, 0);
+	*rest = stop;
+	return !errno && stop != text && *stop == end;
+}
+
+bool join_relate(const struct join_relation *r, struct join_clock *c)
+{
+	const char *rest;
+	int64_t ta, tb;
+
+	*c = (struct join_clock){.hz = {r->hz[0], r->hz[1]}, .align = r->align};
+	if (!!r->offset + !!r->at + r->align > 1) {
+		diag_error("merge: --offset, --at and --align exclude each other");
+		return false;
+	}
+	if (r->offset && !number(r->offset, '\0', &c->offset_ns, &rest)) {
+		diag_error("merge: --offset takes a number of nanoseconds, not '%s'", r->offset);
+		return false;
+	}
+	if (r->at) {
+		if (!number(r->at, '=', &ta, &rest) || !number(rest + 1, '\0', &tb, &rest)) {
+			diag_error("merge: --at takes TA=TB in nanoseconds, not '%s'", r->at);
+			return false;
+		}
+		c->offset_ns = ta - tb;
+	}
+	return true;
+}
+
+/* A trace that counts ticks cannot be merged unless their rate is known. */
+bool join_has_clock(const struct source *s, uint64_t hz, const char *option)
+{
+	if (s->unit == CLOCK_NS || hz)
+		return true;
+	diag_error("%s: its clock counts ticks; give the number per second with %s HZ", s->path,
+		   option);
+	return false;
+}

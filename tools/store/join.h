@@ -12,6 +12,18 @@ struct join_clock {
 	bool align;	   /* instead: both begin at the same time */
 };
 
+/* The same as a command line says it. */
+struct join_relation {
+	uint64_t hz[2];
+	const char *offset, *at; /* nanoseconds; TA=TB; NULL: not given */
+	bool align;
+};
+
+/* False, with a message: it makes no sense. */
+bool join_relate(const struct join_relation *r, struct join_clock *out);
+/* Can its times become nanoseconds? False, with a message that names the option to say how. */
+bool join_has_clock(const struct source *s, uint64_t hz, const char *option);
+
 struct join_options {
 	struct join_clock clock;
 	bool same_tasks; /* tasks with the same number are one task: the second is a program under the first's kernel */

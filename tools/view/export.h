@@ -12,5 +12,10 @@ int export_jsonl(struct source *s, const struct scan_choice *c, FILE *out);
 int export_csv(struct source *s, const struct scan_choice *c, FILE *out);
 /* chrome.c: for Perfetto and chrome://tracing. */
 int export_chrome(struct source *s, const struct scan_choice *c, FILE *out);
+/*
+ * Its symbols, to be kept with it: tables of every program in it in the folder `dir`, or DIR.kallsyms. What was written goes to stderr. 0
+ * or a negative errno with a message.
+ */
+int export_symbols(struct source *s, const char *dir);
 
 #endif

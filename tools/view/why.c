@@ -196,3 +196,26 @@ void why_json(const struct source *s, const struct chain *c, const struct accoun
 	json_close(&j, '}');
 	json_end(&j);
 }
+
+int why_print(struct source *s, const struct chain_choice *c, const struct why_options *o,
+	      FILE *out)
+{
+	struct chain_delay delay;
+	struct chain chain = {0};
+	struct account a;
+	int err = chain_find(s, c, &delay);
+
+	if (!err)
+		err = chain_make(s, &c->walk, &delay, &chain);
+	if (!err)
+		err = model_account(s, &c->walk, chain.model, &a);
+	if (!err) {
+		if (o->json)
+			why_json(s, &chain, &a, out);
+		else
+			why_text(s, &chain, &a, o, out);
+		account_free(&a);
+	}
+	chain_free(&chain);
+	return err;
+}
