@@ -41,6 +41,7 @@ enum wire_id {
 	WIRE_ID_FUNCGRAPH_EXIT = 10,
 	WIRE_ID_FUNCGRAPH_ENTRY = 11,
 	WIRE_ID_USER_STACK = 12,
+	WIRE_ID_BLK = 13, /* wire/blk.h: it has no format file */
 	WIRE_ID_BPUTS = 14,
 	WIRE_ID_RAW_DATA = 18,
 	WIRE_ID_FUNC_REPEATS = 19,

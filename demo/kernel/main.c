@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c -- the boot order, as a list. */
+#include "block.h"
 #include "kernel.h"
 #include "lock.h"
 #include "machine.h"
@@ -51,6 +52,7 @@ void kernel_main(uint64_t handed_over)
 	irq_timer_start();	    /* 12. time slices */
 	port_start();		    /* 13. the trace line */
 	sample_init();		    /*     and the sampler */
+	block_init();		    /*     the RAM disk */
 	kprintf("demo kernel: level %d, %u CPUs, %lu MiB free\n", LEVEL, nr_cpus,
 		frames_free() / 256);
 	shell_start(boot_option("sh", script, sizeof(script)) ? script : "");

@@ -190,6 +190,10 @@ const struct shell_command shell_commands[] = {
 	 "COUNT [PROGRAM]: switch the function tracers on and off, PROGRAM runs meanwhile",
 	 cmd_toggle},
 	{"delay", "irqs|preempt MICROSECONDS: spin with interrupts, or preemption, off", cmd_delay},
+	{"disk",
+	 "read|write SECTOR [COUNT [BYTE]], work SEED [BURSTS]: the RAM disk; a workload that says "
+	 "what it did",
+	 cmd_disk},
 	{"cause", "SEED: a delay whose cause is known, on one CPU", cmd_cause},
 	{"ps", "the tasks", cmd_ps},
 	{"cpus", "the CPUs and their counters", cmd_cpus},

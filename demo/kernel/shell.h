@@ -18,6 +18,7 @@ int cmd_mkdir(int argc, char **argv);
 int cmd_rmdir(int argc, char **argv);
 int cmd_toggle(int argc, char **argv); /* shell_toggle.c */
 int cmd_delay(int argc, char **argv);  /* shell_delay.c */
+int cmd_disk(int argc, char **argv);   /* shell_disk.c */
 int cmd_cause(int argc, char **argv);  /* cause.c */
 int cmd_reset(int argc, char **argv);  /* kept.c */
 int cmd_spoil(int argc, char **argv);

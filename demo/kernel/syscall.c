@@ -8,6 +8,7 @@
 #include "task.h"
 #include "stream.h"
 #include "trace_points.h"
+#include "fathom/fs.h"
 
 static int64_t sys_exit(struct trapframe *f)
 {
@@ -172,6 +173,47 @@ static int64_t sys_cpu(struct trapframe *f)
 static int64_t sys_sample(struct trapframe *f)
 {
 	return sample_control((uint32_t)frame_arg(f, 0), frame_arg(f, 1));
+}
+
+#define TRACE_FILE_MAX 64 /* characters of a name, 0 included */
+#define TRACE_TEXT_MAX \
+	256 /* of a write: as write() of a pipe, the rest is the caller's to write again */
+
+/* A program writes to a file of tracefs: a marker of its own, or what it wants traced. One open, one write. */
+static int64_t sys_trace(struct trapframe *f)
+{
+#if LEVEL >= 6
+	uintptr_t from = frame_arg(f, 0);
+	size_t n = frame_arg(f, 2);
+	char path[TRACE_FILE_MAX], text[TRACE_TEXT_MAX];
+	struct fathom_node node;
+	struct fathom_file file;
+	int ret = 0;
+
+	for (size_t i = 0; i == 0 || path[i - 1]; i++) {
+		if (i == sizeof(path))
+			return -ENOENT;
+		if (!vm_readable(&current_task()->vm, from + i, 1))
+			return -EFAULT;
+		path[i] = ((const char *)from)[i];
+	}
+	n = n < sizeof(text) ? n : sizeof(text);
+	if (!vm_readable(&current_task()->vm, frame_arg(f, 1), n))
+		return -EFAULT;
+	memcpy(text, (const void *)frame_arg(f, 1), n);
+	ret = fathom_fs_lookup(path, &node);
+	if (!ret)
+		ret = fathom_fs_open(&file, &node, FATHOM_O_WRONLY);
+	if (ret)
+		return ret;
+	file.pid = current_task()->pid;
+	ret = fathom_fs_write(&file, text, n);
+	fathom_fs_close(&file);
+	return ret;
+#else
+	(void)f;
+	return -ENOSYS;
+#endif
 }
 
 #define SYSCALL_HANDLER(number, name) [number] = sys_##name,

@@ -12,13 +12,13 @@
  *	endpoint(): slot		send(slot, four words)		recv(slot): sender, words in rsi rdx r10 r8
  *	call(slot, words): replier, words	reply_recv(slot, words for the last caller): next sender, words
  *	storm(times): an interrupt to every CPU			clock(): nanoseconds	cpu(): number
- *	sample(flags, argument): fathom_sampler_control()
+ *	sample(flags, argument): fathom_sampler_control()	trace(file of tracefs, text, bytes): bytes taken
  */
 /* clang-format off */
 #define SYSCALLS(FIRST, X) \
 	FIRST(0, exit) X(1, write) X(2, getpid) X(3, yield) X(4, sleep) X(5, spawn) X(6, wait) X(7, map) X(8, unmap) \
 	X(9, endpoint) X(10, send) X(11, recv) X(12, call) X(13, reply_recv) X(14, storm) X(15, clock) X(16, cpu) \
-	X(17, sample)
+	X(17, sample) X(18, trace)
 /* clang-format on */
 
 #define SYSCALL_NUMBER(number, name) SYS_##name = number,

@@ -9,6 +9,7 @@
 #include "fathom/events/exceptions.h"
 #include "fathom/events/kmem.h"
 #include "fathom/events/ipc.h"
+#include "fathom/events/block.h"
 #include "demo_events.h"
 
 TRACE_DEFINE(kmem, kmalloc, "call_site=%pS ptr=0x%lx bytes_req=%lu bytes_alloc=%lu",

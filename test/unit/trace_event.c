@@ -5,6 +5,7 @@
 #include "harness.h"
 #include "fathom/inside/errno.h"
 #define CREATE_TRACE_POINTS
+#include "fathom/events/block.h"
 #include "fathom/events/exceptions.h"
 #include "fathom/events/ipc.h"
 #include "fathom/events/irq.h"
@@ -137,6 +138,22 @@ TEST(formats_equal_linux)
 	check_format("raw_syscalls", "sys_exit", 0);
 	check_format("exceptions", "page_fault_user", 0);
 	check_format("exceptions", "page_fault_kernel", 0);
+	check_format("block", "block_bio_queue", 0);
+	check_format("block", "block_bio_backmerge", 0);
+	check_format("block", "block_bio_frontmerge", 0);
+	check_format("block", "block_bio_bounce", 0);
+	check_format("block", "block_getrq", 0);
+	check_format("block", "block_bio_complete", 0);
+	check_format("block", "block_plug", 0);
+	check_format("block", "block_unplug", 0);
+	check_format("block", "block_split", 0);
+	check_format("block", "block_bio_remap", 0);
+	check_format("block", "block_rq_insert", 0);
+	check_format("block", "block_rq_issue", 0);
+	check_format("block", "block_rq_merge", 0);
+	check_format("block", "block_rq_complete", 0);
+	check_format("block", "block_rq_error", 0);
+	check_format("block", "block_rq_requeue", 0);
 }
 
 TEST(internal_formats_equal_linux_with_their_ids)

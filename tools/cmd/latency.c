@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* latency.c -- fathom latency: how long things took, and the worst cases. */
 #include "cmd/answer_options.h"
+#include "view/disks.h"
 #include "view/latency.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 static struct latency_options latency = {.top = 10};
 static struct option_choice by = {.names = "kind, name, task, cpu or prio"};
 static uint64_t worst = 3;
+static bool disks;
 
 static bool parse_kinds(const char *list)
 {
@@ -32,6 +34,9 @@ static const struct option_spec own[] = {
 	{"top", 'n', "N", "groups of each kind (default: 10; 0: all)", OPTION_NUMBER, &latency.top,
 	 NULL},
 	{"histogram", 0, NULL, "distributions as bars", OPTION_FLAG, &latency.histogram, NULL},
+	{"disks", 0, NULL,
+	 "block I/O: what each device and task did, and its stages (Q2D, D2C ...)", OPTION_FLAG,
+	 &disks, NULL},
 	ANSWER_PAIR,
 	{"json", 'j', NULL, "print JSON", OPTION_FLAG, &latency.json, NULL},
 	{0},
@@ -56,6 +61,13 @@ static const struct command_spec spec = {
 
 static int print(struct source *s, struct answer *a)
 {
+	if (disks)
+		return disks_print(s,
+				   &(struct disks_options){.walk = a->walk,
+							   .json = latency.json,
+							   .bold = a->bold,
+							   .plain = a->plain},
+				   stdout);
 	if (!latency.kinds)
 		latency.kinds = LATENCY_KINDS;
 	latency.walk = a->walk;
@@ -70,7 +82,8 @@ static int print(struct source *s, struct answer *a)
 
 int cmd_latency(int argc, char **argv)
 {
-	return answer_run(&spec, argc, argv, print,
-			  "nothing to measure: the trace has no switches, interrupts, system calls "
-			  "or calls; --pair names other spans");
+	return answer_run(
+		&spec, argc, argv, print,
+		"nothing to measure: the trace has no switches, interrupts, system calls, "
+		"calls or (--disks) block I/O; --pair names other spans");
 }

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "base/diag.h"
 #include "base/terminal.h"
+#include "decode/blk.h"
 #include "wire/record.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ static struct kernel_view *view_new(struct source *s, const struct report_option
 		if (s->streams[i].cpu >= cpus)
 			cpus = s->streams[i].cpu + 1;
 	source_want_names(s);
+	k->blk = blk_type(s);
 	k->scan = scan_open(s, o->choice, &(struct scan_options){.stacks = true});
 	k->merge = k->scan ? scan_merge(k->scan) : NULL;
 	k->types = calloc(SOURCE_ID_FAST, sizeof(*k->types));

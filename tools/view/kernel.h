@@ -45,6 +45,7 @@ struct kernel_view {
 	struct fathom_text_banner banner;
 	struct fathom_graph graph;
 	bool draws_graph;
+	uint32_t blk; /* type of the blk tracer's records */
 	bool blk_classic;
 	bool fields;		 /* option fields: no print fmt, every field by its name */
 	uint64_t text, text_end; /* of the kernel, for addresses among these fields; 0: not known */

@@ -2,6 +2,7 @@
 /* kernel_linux.c -- records that the kernel does not print by their print fmt: probes, synthetic events, blk, system calls. */
 #include "view/kernel.h"
 #include "base/bytes.h"
+#include "decode/blk.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -164,204 +165,23 @@ void kernel_print_by_field(struct kernel_view *k, const struct kernel_event *e)
 
 /* ---- blk: a record of its own, without a format file ---- */
 
-enum {
-	BLK_SECTOR = 16,
-	BLK_BYTES = 24,
-	BLK_ACTION = 28,
-	BLK_DEVICE = 36,
-	BLK_ERROR = 44,
-	BLK_PDU = 46,
-	BLK_FIXED = 48,
-};
-
-enum {
-	BLK_TC_WRITE = 1 << 1,
-	BLK_TC_FLUSH = 1 << 2,
-	BLK_TC_SYNC = 1 << 3,
-	BLK_TC_PC = 1 << 9,
-	BLK_TC_AHEAD = 1 << 11,
-	BLK_TC_META = 1 << 12,
-	BLK_TC_DISCARD = 1 << 13,
-	BLK_TC_FUA = 1 << 15,
-};
-
-#define BLK_CGROUP  0x100u
-#define BLK_MESSAGE (1u << 26 | 2u) /* a notification with text */
-
-struct blk {
-	uint64_t sector;
-	uint32_t bytes, action, device;
-	uint16_t error;
-	const uint8_t *pdu;
-	uint32_t pdu_bytes;
-	const char *comm;
-};
-
 /* Linux gives it the number after user_stack's, and no format file. */
 bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size)
 {
-	const struct schema *stack = source_schema_named(k->source, "ftrace:user_stack");
-
-	return stack && type == stack->id + 1 && !source_schema(k->source, type) &&
-	       size >= BLK_FIXED;
-}
-
-static struct blk blk_of(const struct kernel_view *k)
-{
-	const uint8_t *p = k->data;
-	bool big = k->source->big_endian;
-	struct blk b = {
-		.sector = get_u64(p + BLK_SECTOR, big),
-		.bytes = get_u32(p + BLK_BYTES, big),
-		.action = get_u32(p + BLK_ACTION, big),
-		.device = get_u32(p + BLK_DEVICE, big),
-		.error = get_u16(p + BLK_ERROR, big),
-		.comm = fathom_text_comm(k->event.pid, tasks_comm(k->source->tasks, k->event.pid)),
-	};
-	uint32_t at = BLK_FIXED + (b.action & BLK_CGROUP ? 8 : 0);
-	uint32_t left = at < k->event.size ? k->event.size - at : 0;
-
-	b.pdu = p + (left ? at : 0);
-	b.pdu_bytes = get_u16(p + BLK_PDU, big);
-	if (b.action & BLK_CGROUP)
-		b.pdu_bytes = b.pdu_bytes > 8 ? b.pdu_bytes - 8 : 0;
-	b.pdu_bytes = b.pdu_bytes < left ? b.pdu_bytes : left;
-	return b;
-}
-
-static void blk_flags(const struct blk *b, char out[10])
-{
-	uint32_t tc = b->action >> 16;
-	unsigned n = 0;
-
-	if ((b->action & ~BLK_CGROUP) == BLK_MESSAGE) {
-		memcpy(out, "N", 2);
-		return;
-	}
-	if (tc & BLK_TC_FLUSH)
-		out[n++] = 'F';
-	out[n++] = tc & BLK_TC_DISCARD ? 'D' : tc & BLK_TC_WRITE ? 'W' : b->bytes ? 'R' : 'N';
-	if (tc & BLK_TC_FUA)
-		out[n++] = 'F';
-	if (tc & BLK_TC_AHEAD)
-		out[n++] = 'A';
-	if (tc & BLK_TC_SYNC)
-		out[n++] = 'S';
-	if (tc & BLK_TC_META)
-		out[n++] = 'M';
-	out[n] = 0;
-}
-
-/* "254,0    Q  WS ", with CPU, time and task in front if the option blk_classic leaves the columns to it. */
-static void blk_action(struct kernel_view *k, const struct blk *b, const char *action)
-{
-	char flags[10];
-
-	blk_flags(b, flags);
-	out_printf(&k->out, "%3u,%-3u ", b->device >> 20, b->device & 0xfffff);
-	if (k->blk_classic)
-		out_printf(&k->out, "%2u %5llu.%09llu %5d ", k->event.cpu,
-			   (unsigned long long)(k->event.time / 1000000000),
-			   (unsigned long long)(k->event.time % 1000000000), k->event.pid);
-	out_printf(&k->out, "%2s %3s ", action, flags);
-}
-
-static uint64_t big_number(const struct blk *b, uint32_t at)
-{
-	return b->pdu_bytes >= at + 8 ? get_u64(b->pdu + at, true) : 0;
-}
-
-static void blk_command(struct kernel_view *k, const struct blk *b)
-{
-	out_char(&k->out, '(');
-	for (uint32_t i = 0; i < b->pdu_bytes; i++)
-		out_printf(&k->out, "%s%02x", i ? " " : "", b->pdu[i]);
-	out_str(&k->out, ") ");
-}
-
-static void blk_generic(struct kernel_view *k, const struct blk *b)
-{
-	if (b->action >> 16 & BLK_TC_PC) {
-		out_printf(&k->out, "%u ", b->bytes);
-		blk_command(k, b);
-	} else if (b->bytes >> 9) {
-		out_printf(&k->out, "%llu + %u ", (unsigned long long)b->sector, b->bytes >> 9);
-	}
-	out_printf(&k->out, "[%s]\n", b->comm);
-}
-
-static void blk_with_error(struct kernel_view *k, const struct blk *b)
-{
-	if (b->action >> 16 & BLK_TC_PC)
-		blk_command(k, b);
-	else if (b->bytes >> 9)
-		out_printf(&k->out, "%llu + %u ", (unsigned long long)b->sector, b->bytes >> 9);
-	else
-		out_printf(&k->out, "%llu ", (unsigned long long)b->sector);
-	out_printf(&k->out, "[%d]\n", (int16_t)b->error);
-}
-
-static void blk_plug(struct kernel_view *k, const struct blk *b)
-{
-	out_printf(&k->out, "[%s]\n", b->comm);
-}
-
-static void blk_unplug(struct kernel_view *k, const struct blk *b)
-{
-	out_printf(&k->out, "[%s] %llu\n", b->comm, (unsigned long long)big_number(b, 0));
-}
-
-static void blk_split(struct kernel_view *k, const struct blk *b)
-{
-	out_printf(&k->out, "%llu / %llu [%s]\n", (unsigned long long)b->sector,
-		   (unsigned long long)big_number(b, 0), b->comm);
-}
-
-static void blk_remap(struct kernel_view *k, const struct blk *b)
-{
-	uint32_t from = b->pdu_bytes >= 4 ? get_u32(b->pdu, true) : 0;
-
-	out_printf(&k->out, "%llu + %u <- (%u,%u) %llu\n", (unsigned long long)b->sector,
-		   b->bytes >> 9, from >> 20, from & 0xfffff, (unsigned long long)big_number(b, 8));
+	return type == k->blk && size >= WIRE_BLK_FIXED;
 }
 
 void kernel_print_blk(struct kernel_view *k)
 {
-	static const struct {
-		const char *letter, *word;
-		void (*print)(struct kernel_view *k, const struct blk *b);
-	} acts[] = {
-		{NULL, NULL, NULL},
-		{"Q", "queue", blk_generic},
-		{"M", "backmerge", blk_generic},
-		{"F", "frontmerge", blk_generic},
-		{"G", "getrq", blk_generic},
-		{"S", "sleeprq", blk_generic},
-		{"R", "requeue", blk_with_error},
-		{"D", "issue", blk_generic},
-		{"C", "complete", blk_with_error},
-		{"P", "plug", blk_plug},
-		{"U", "unplug_io", blk_unplug},
-		{"UT", "unplug_timer", blk_unplug},
-		{"I", "insert", blk_generic},
-		{"X", "split", blk_split},
-		{"B", "bounce", blk_generic},
-		{"A", "remap", blk_remap},
-	};
-	struct blk b = blk_of(k);
-	uint32_t what = b.action & 0xffff & ~BLK_CGROUP;
-	bool words = k->view.options & FATHOM_TEXT_VERBOSE;
+	struct fathom_text_blk b;
+	struct fathom_text t = kernel_text(k, 512 + 3 * (size_t)k->event.size);
 
-	if ((b.action & ~BLK_CGROUP) == BLK_MESSAGE) {
-		blk_action(k, &b, words ? "message" : "m");
-		out_bytes(&k->out, (const char *)b.pdu, strnlen((const char *)b.pdu, b.pdu_bytes));
-		out_char(&k->out, '\n');
-	} else if (!what || what >= sizeof(acts) / sizeof(acts[0])) {
-		out_printf(&k->out, "Unknown action %x\n", what);
-	} else {
-		blk_action(k, &b, words ? acts[what].word : acts[what].letter);
-		acts[what].print(k, &b);
-	}
+	blk_take(&k->event, k->source->big_endian, &b);
+	b.comm = fathom_text_comm(k->event.pid, tasks_comm(k->source->tasks, k->event.pid));
+	fathom_text_blk(&t, &b,
+			(k->blk_classic ? FATHOM_BLK_CLASSIC : 0) |
+				(k->view.options & FATHOM_TEXT_VERBOSE ? FATHOM_BLK_WORDS : 0));
+	kernel_text_end(k, &t);
 }
 
 /* ---- system calls ---- */

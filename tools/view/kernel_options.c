@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_options.c -- which tracer, options and clock a kernel text has; its head. */
 #include "view/kernel.h"
+#include "wire/blk.h"
 #include "base/diag.h"
 
 #include <stdio.h>
@@ -363,9 +364,6 @@ static const char osnoise_head_rt[] =
 	" "
 	"    |      |      |      |      |\n";
 
-static const char blk_head[] = "# DEV   CPU TIMESTAMP     PID ACT FLG\n"
-			       "#  |     |     |           |   |   |\n";
-
 static const char timerlat_head[] = "#                                _-----=> irqs-off\n"
 				    "#                               / _----=> need-resched\n"
 				    "#                              | / _---=> hardirq/softirq\n"
@@ -382,7 +380,7 @@ static const char timerlat_head[] = "#                                _-----=> i
 static const char *tracer_head(const struct kernel_view *k)
 {
 	if (*k->tracer == 'b')
-		return k->blk_classic ? blk_head : "";
+		return k->blk_classic ? fathom_blk_head : "";
 	if (*k->tracer == 't')
 		return timerlat_head;
 	return k->view.columns == FATHOM_TEXT_FLAGS_RT ? osnoise_head_rt : osnoise_head;

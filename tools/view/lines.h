@@ -113,6 +113,7 @@ struct writer {
 		char text
 			[LINE_HEAD_MAX]; /* up to the flags, or with the second if there are none */
 	} head;
+	uint32_t blk;	       /* type of the blk tracer's records */
 	bool usual;	       /* the columns are those of put_usual() */
 	bool flags;	       /* ... with the flags, which trace-cmd shows since 3.4 */
 	char letters[256][4];  /* "dNh" of each value of the flags */

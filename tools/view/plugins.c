@@ -2,6 +2,8 @@
 /* plugins.c -- events that trace-cmd prints by plugin, not by print fmt; its choice for each event type. */
 #include "view/lines.h"
 #include "base/colour.h"
+#include "decode/blk.h"
+#include "wire/text_line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -272,12 +274,37 @@ static void print_bprint(struct writer *w, const struct printer *p, const struct
 		out_printf(w->out, "(NO FORMAT FOUND at %llx)", (unsigned long long)addr);
 }
 
+/* A record of the blk tracer, which trace-cmd does not know: the kernel's line. */
+static void put_blk(struct writer *w, const struct item *i)
+{
+	struct event e = {
+		.data = w->data, .size = i->size, .time = i->time, .cpu = i->cpu, .pid = i->pid};
+	struct fathom_text_blk b;
+	struct fathom_text t;
+
+	blk_take(&e, w->source->big_endian, &b);
+	b.comm = fathom_text_comm(i->pid, tasks_comm(w->source->tasks, i->pid));
+	out_str(w->out, "blk:                  ");
+	if (!out_room(w->out, 512 + 3 * (size_t)i->size))
+		return;
+	fathom_text_init(&t, w->out->at, 512 + 3 * (size_t)i->size);
+	fathom_text_blk(&t, &b, 0);
+	if (t.len && t.buf[t.len - 1] == '\n')
+		t.len--;
+	w->out->at += t.len;
+}
+
 /* trace-cmd prints neither the task nor the time of such an event. */
 static void print_unknown(struct writer *w, const struct printer *p, const struct item *i)
 {
+	unsigned type = i->size >= 2 ? (unsigned)expr_load(w->data, 2, w->lookup.env.swap) : 0;
+
 	(void)p;
-	out_printf(w->out, "[UNKNOWN EVENT] id=%u size=%u",
-		   i->size >= 2 ? (unsigned)expr_load(w->data, 2, w->lookup.env.swap) : 0, i->size);
+	if (type == w->blk && i->size >= WIRE_BLK_FIXED) {
+		put_blk(w, i);
+		return;
+	}
+	out_printf(w->out, "[UNKNOWN EVENT] id=%u size=%u", type, i->size);
 }
 
 static const struct plugin {

@@ -3,6 +3,7 @@
 #include "base/colour.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "decode/blk.h"
 #include "view/summary.h"
 
 #include <inttypes.h>
@@ -125,7 +126,8 @@ static void print_types(struct source *s, const struct summary *m)
 		else if (k)
 			printf("%s\n", k->name);
 		else
-			printf("unknown type %u\n", m->types[i].id);
+			printf(m->types[i].id == blk_type(s) ? "blk\n" : "unknown type %u\n",
+			       m->types[i].id);
 	}
 	more(m->nr_types);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.c -- make the text of a batch: the columns of trace-cmd's lines, then each event's own text. */
 #include "view/lines.h"
+#include "decode/blk.h"
 #include "base/colour.h"
 #include "wire/record.h"
 
@@ -21,6 +22,7 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 {
 	w->o = o;
 	w->source = s;
+	w->blk = blk_type(s);
 	w->head.task = NULL;
 	w->head.second_len = 0;
 	w->buffer_width = 0;

@@ -6,6 +6,9 @@
 #include "fathom/inside/print.h"
 #include "fathom/inside/view.h"
 #include "wire/div.h"
+#if FATHOM_FUNCTIONS
+#include "functions/extra.h"
+#endif
 
 #define TEXT_STACK_MAX 512 /* frames: a record cannot hold more */
 
@@ -291,6 +294,24 @@ static const struct text_body {
 	[WIRE_ID_RAW_DATA] = {text_raw_data, sizeof(struct fathom_rec_raw)},
 };
 
+#if FATHOM_FUNCTIONS
+/* Of the tracers that the port asked for. */
+static int text_extra(struct fathom_view *v, struct fathom_text *out)
+{
+	uint32_t plain = FATHOM_TEXT_RAW | FATHOM_TEXT_HEX | FATHOM_TEXT_BIN;
+
+	for (uint32_t i = 0; i < FATHOM_EXTRAS && !(v->config.options & plain); i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		if (x && x->body(v, out))
+			return 1;
+	}
+	return 0;
+}
+#else
+#define text_extra(v, out) 0
+#endif
+
 void fathom_view_body(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct wire_common *c = (const void *)v->record;
@@ -300,6 +321,8 @@ void fathom_view_body(struct fathom_view *v, struct fathom_text *out)
 
 	if (c->type < sizeof(text_bodies) / sizeof(text_bodies[0]) && text_bodies[c->type].put)
 		b = &text_bodies[c->type];
+	if (c->type < WIRE_ID_FIRST && text_extra(v, out))
+		return;
 	if (v->bytes < b->least)
 		fathom_text_str(out, "(cut short)\n");
 	else if (v->config.options & plain && !v->config.graph)

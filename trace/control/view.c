@@ -4,6 +4,9 @@
 #include "fathom/inside/view.h"
 #include "fathom/inside/event.h"
 #include "wire/div.h"
+#if FATHOM_FUNCTIONS
+#include "functions/extra.h"
+#endif
 
 static size_t view_round(size_t bytes)
 {
@@ -108,6 +111,35 @@ struct fathom_view *fathom_view_init(void *mem, size_t bytes,
 	return v;
 }
 
+#if FATHOM_FUNCTIONS
+/* Tracers that the port asked for may have a head, and lines, of their own. */
+static int view_extra_header(const struct fathom_view *v, struct fathom_text *out)
+{
+	for (uint32_t i = 0; i < FATHOM_EXTRAS; i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		if (x && x->header && x->header(v, out))
+			return 1;
+	}
+	return 0;
+}
+
+static int view_extra_line(struct fathom_view *v, struct fathom_text *out,
+			   const struct fathom_text_entry *e)
+{
+	for (uint32_t i = 0; i < FATHOM_EXTRAS; i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		if (x && x->line && x->line(v, out, e))
+			return 1;
+	}
+	return 0;
+}
+#else
+#define view_extra_header(v, out)  0
+#define view_extra_line(v, out, e) 0
+#endif
+
 void fathom_view_header(struct fathom_view *v, struct fathom_text *out)
 {
 	struct fathom_text_head head = {.tracer = v->config.tracer, .banner = v->config.banner};
@@ -127,7 +159,7 @@ void fathom_view_header(struct fathom_view *v, struct fathom_text *out)
 	}
 	if (v->config.graph)
 		v->config.graph->header(out, &v->text, &head);
-	else
+	else if (!view_extra_header(v, out))
 		fathom_text_header(out, &v->text, &head);
 }
 
@@ -221,7 +253,7 @@ int fathom_view_next(struct fathom_view *v, struct fathom_text *out)
 	view_entry(v, &e, comm);
 	if (v->config.graph) {
 		v->config.graph->entry(v, out, &e);
-	} else {
+	} else if (!view_extra_line(v, out, &e)) {
 		fathom_text_prefix(out, &v->text, &e);
 		fathom_view_body(v, out);
 	}

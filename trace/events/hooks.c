@@ -88,7 +88,7 @@ static struct fathom_hook *hooks_free(void)
 }
 
 /* A walk that stands at the node goes on by its `next`, which leads back into the list. */
-static int hook_remove(struct fathom_event *ev, void (*fn)(void), const void *data)
+int fathom_event_unhook_locked(struct fathom_event *ev, void (*fn)(void), const void *data)
 {
 	struct fathom_hook **at = &ev->hooks, *h;
 
@@ -103,7 +103,7 @@ static int hook_remove(struct fathom_event *ev, void (*fn)(void), const void *da
 }
 
 /* Filled in before it is linked. */
-static int hook_add(struct fathom_event *ev, void (*fn)(void), void *data)
+int fathom_event_hook_locked(struct fathom_event *ev, void (*fn)(void), void *data)
 {
 	uint32_t waiting = hooks_reap();
 	struct fathom_hook *h;
@@ -123,7 +123,7 @@ static int hook_add(struct fathom_event *ev, void (*fn)(void), void *data)
 	__atomic_store_n(&ev->hooks, h, __ATOMIC_RELEASE);
 	err = fathom_event_set(ev, FATHOM_EVENT_HOOK, 0);
 	if (err)
-		hook_remove(ev, fn, data);
+		fathom_event_unhook_locked(ev, fn, data);
 	return err;
 }
 
@@ -132,7 +132,7 @@ int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data)
 	int err;
 
 	fathom_lock();
-	err = hook_add(ev, fn, data);
+	err = fathom_event_hook_locked(ev, fn, data);
 	fathom_unlock();
 	return err;
 }
@@ -142,7 +142,7 @@ int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data)
 	int err;
 
 	fathom_lock();
-	err = hook_remove(ev, fn, data);
+	err = fathom_event_unhook_locked(ev, fn, data);
 	fathom_unlock();
 	return err;
 }

@@ -4,6 +4,7 @@
 #include "fathom/stream.h"
 #include "fathom/inside/snapshot.h"
 #include "events/modules.h"
+#include "functions/extra.h"
 #include "functions/probes.h"
 #include "functions/sites.h"
 #include "functions/pids.h"
@@ -212,9 +213,16 @@ static const struct fathom_tracer tracers[] = {
 #define NOP	   (&tracers[NR_TRACERS - 1])
 static const struct fathom_tracer *tracer_now = NOP;
 
-/* The stream's tracer is one of them only where the stream was given memory. */
+/* Those that the port asked for come first. The stream's is one of them only where the stream was given memory. */
 const struct fathom_tracer *fathom_tracer_at(uint32_t index)
 {
+	for (uint32_t i = 0; i < FATHOM_EXTRAS; i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		for (const struct fathom_tracer *t = x ? x->tracers : 0; t && t->name; t++)
+			if (!index--)
+				return t;
+	}
 	for (uint32_t i = 0; i < NR_TRACERS; i++)
 		if ((tracers[i].start != sel4_start || fathom_stream_cpus()) && !index--)
 			return &tracers[i];
@@ -238,11 +246,10 @@ int fathom_tracer_set(const char *name)
 	const struct fathom_tracer *t = 0;
 	int err;
 
-	for (uint32_t i = 0; i < NR_TRACERS; i++)
-		if (same_text(tracers[i].name, name))
-			t = &tracers[i];
+	for (uint32_t i = 0; (t = fathom_tracer_at(i)) && !same_text(t->name, name); i++)
+		;
 	if (!t)
-		return -FATHOM_EINVAL;
+		return same_text(name, "sel4") ? -FATHOM_ENODEV : -FATHOM_EINVAL;
 	if (t == tracer_now)
 		return 0;
 	tracer_now->stop();

@@ -67,6 +67,10 @@ enum fathom_tracer_option_bit {
 	FATHOM_OPT_FUNCTION_TRACE = 1u << 13,
 	/* function-fork: children of set_ftrace_pid's tasks too */
 	FATHOM_OPT_FUNCTION_FORK = 1u << 14,
+	/* blk_classic: lines as blkparse has them. There are no cgroups to record: the others are taken and change nothing. */
+	FATHOM_OPT_BLK_CLASSIC = 1u << 15,
+	FATHOM_OPT_BLK_CGROUP = 1u << 16,
+	FATHOM_OPT_BLK_CGNAME = 1u << 17,
 };
 uint32_t fathom_tracer_options(void);
 /* Takes effect on the running tracer at once; display-graph makes a latency tracer start over. 0 or -errno. */

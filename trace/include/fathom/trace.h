@@ -20,6 +20,9 @@ extern const struct fathom_dynamic fathom_dynamic;
 /* A trace that survives a warm reset, for fathom_config.last_boot. */
 struct fathom_last_boot;
 extern const struct fathom_last_boot fathom_last_boot;
+/* Further tracers, for the member of fathom_config that has the name. */
+struct fathom_extra;
+extern const struct fathom_extra fathom_blk;
 
 /*
  * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
@@ -157,6 +160,11 @@ struct fathom_config {
 	const struct fathom_last_boot *last_boot;
 	void *last_boot_memory;
 	size_t last_boot_bytes;
+	/*
+	 * blk: &fathom_blk gives current_tracer `blk`, for a block layer that has the events of fathom/events/block.h (docs/TRACERS.md).
+	 * 0: no such tracer, and none of its code.
+	 */
+	const struct fathom_extra *blk;
 };
 
 /*

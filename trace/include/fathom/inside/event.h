@@ -152,6 +152,9 @@ int fathom_event_hook(struct fathom_event *ev, void (*fn)(void), void *data);
  * same stack; before either of them goes away, wait until fathom_hooks_quiet() says 1. Context: as above.
  */
 int fathom_event_unhook(struct fathom_event *ev, void (*fn)(void), void *data);
+/* The same for who holds the lock. */
+int fathom_event_hook_locked(struct fathom_event *ev, void (*fn)(void), void *data);
+int fathom_event_unhook_locked(struct fathom_event *ev, void (*fn)(void), const void *data);
 int fathom_hooks_quiet(void);
 #define tracepoint_synchronize_unregister() \
 	do {                                \
