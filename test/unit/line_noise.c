@@ -14,7 +14,7 @@
 /* `make line-noise` runs more of both. */
 static unsigned int first_seed = 1, last_seed = 2, operations = 100;
 
-static char memory[16 << 20] __attribute__((aligned(4096)));
+static char memory[64 << 20] __attribute__((aligned(4096)));
 
 /* The target's end of the line, and what the line does to the bytes. */
 struct target {
@@ -109,7 +109,7 @@ static struct p9 *target_start(struct target *t, uint32_t seed)
 	struct fathom_config config = {.memory = memory,
 				       .memory_bytes = sizeof(memory),
 				       .nr_cpus = 16, /* threads, in this port */
-				       .pages_per_cpu = 64};
+				       .pages_per_cpu = 192};
 	int pair[2];
 
 	memset(t, 0, sizeof(*t));

@@ -16,6 +16,7 @@
 #include "fathom/task.h"
 #include "fathom/trace.h"
 #include "fathom_port.h"
+#include "wire/pagepack.h"
 
 #define EVENT "events/sched/sched_switch/"
 #define CPUS  4
@@ -405,6 +406,61 @@ TEST(clocks)
 		CHECK(shown_time("trace") >= local && shown_time("trace") < local + 10);
 	}
 	CHECK_EQ(fathom_set("trace_clock", "counter"), -EINVAL);
+}
+
+/* trace_pipe_packed gives the pages of trace_pipe_raw: what the ring lost included. */
+TEST(packed_pages)
+{
+	static uint8_t packed[8192], pages[2][16][4096];
+	static struct wire_packer packer;
+	uint32_t nr[2] = {0, 0}, used;
+	int big;
+
+	for (int pass = 0; pass < 2; pass++) {
+		struct fathom_node node;
+		struct fathom_file f;
+		char text[100];
+		int n;
+
+		start();
+		CHECK_EQ(fathom_set("buffer_size_kb", "16"), 0);
+		for (int i = 0; i < 500; i++) { /* more than fit */
+			snprintf(text, sizeof(text), "marker %d of a few", i);
+			CHECK_EQ(fathom_set("trace_marker", text), 0);
+		}
+		CHECK_EQ(fathom_fs_lookup(pass ? "per_cpu/cpu0/trace_pipe_packed"
+					       : "per_cpu/cpu0/trace_pipe_raw",
+					  &node),
+			 0);
+		CHECK_EQ(fathom_fs_open(&f, &node, FATHOM_O_RDONLY), 0);
+		while (!pass && nr[0] < 16 &&
+		       fathom_fs_read(&f, pages[0][nr[0]], sizeof(packed)) == 4096)
+			nr[0]++;
+		CHECK(!pass || fathom_fs_read(&f, packed, 4100) == -FATHOM_EINVAL);
+		while (pass && (n = (int)fathom_fs_read(&f, packed, sizeof(packed))) > 0)
+			for (int at = 0, took; at < n && nr[1] < 16; at += took) {
+				took = fathom_page_unpack(&packer, packed + at, (size_t)(n - at),
+							  pages[1][nr[1]++], 4096, &used, &big);
+				REQUIRE(took > 0);
+			}
+		fathom_fs_close(&f);
+	}
+	CHECK(nr[0] >= 3 && nr[0] == nr[1]);
+	for (uint32_t i = 0; i < nr[0]; i++) {
+		uint32_t commit[2], used_of[2];
+
+		for (int k = 0; k < 2; k++) {
+			memcpy(&commit[k], pages[k][i] + 8, 4);
+			used_of[k] = 16 + (commit[k] & WIRE_COMMIT_SIZE);
+		}
+		CHECK_EQ(commit[0], commit[1]);
+		/* All but the times: the last marker, the count of missed events after it, zeros. */
+		CHECK(!memcmp(pages[0][i] + used_of[0] - 24, pages[1][i] + used_of[0] - 24, 20));
+		CHECK(!memcmp(pages[0][i] + used_of[0], pages[1][i] + used_of[0],
+			      4096 - used_of[0]));
+		if (!i)
+			CHECK(commit[0] & WIRE_COMMIT_STORED);
+	}
 }
 
 /* poll() of trace_pipe_raw waits until the ring is filled that far; a read takes what there is. */

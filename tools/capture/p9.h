@@ -19,6 +19,7 @@ bool p9_is_process(const char *target);		/* a pid */
 struct p9 *p9_attach(int fd, const char *name); /* over a pipe that is open already; takes it */
 /* The same over a line that may lose bytes: in frames, if the target has them (line.h). */
 struct p9 *p9_attach_line(int fd, const char *name);
+bool p9_is_framed(const struct p9 *c);
 void p9_close(struct p9 *c);
 /* The pipe broke, or the target no longer answers: every call fails with -EIO. */
 bool p9_is_dead(struct p9 *c);

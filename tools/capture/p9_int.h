@@ -34,6 +34,7 @@ struct p9 {
 	uint32_t msize;
 	uint32_t next_fid;
 	bool dead;
+	bool framed;	    /* on a line; never changes */
 	volatile bool stop; /* p9_close() was called */
 	bool (*told_to_stop)(void);
 	int64_t patience_ms, flush_ms;

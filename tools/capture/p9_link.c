@@ -482,6 +482,7 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	}
 	c->key_len = peer_key(fd, c->key, sizeof(c->key));
 	c->fd = line ? line_open(fd, -1) : fd;
+	c->framed = c->fd != fd;
 	fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 	c->name = strdup(name);
 	c->msize = P9_MSIZE;
@@ -523,6 +524,11 @@ struct p9 *p9_attach(int fd, const char *name)
 struct p9 *p9_attach_line(int fd, const char *name)
 {
 	return attach(fd, name, true);
+}
+
+bool p9_is_framed(const struct p9 *c)
+{
+	return c->framed;
 }
 
 void p9_stop_when(struct p9 *c, bool (*told_to_stop)(void))

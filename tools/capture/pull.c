@@ -5,6 +5,7 @@
 #include "capture/stop.h"
 #include "base/bytes.h"
 #include "base/diag.h"
+#include "wire/pagepack.h"
 #include "wire/ringpage.h"
 
 #include <errno.h>
@@ -18,7 +19,11 @@
 
 #define IDLE_MS	    20 /* between two looks at empty rings, where they cannot be polled */
 #define IDLE_MAX_MS 200
-#define LIVE_MS	    50 /* the same where somebody watches: each look may cost a page of the file */
+#define FILL_MS \
+	100 /* on a line, after a turn that found no full page: a full one is packed better */
+#define LIVE_MS 50 /* the same where somebody watches: each look may cost a page of the file */
+#define PACKED_ROOM \
+	65536 /* bytes of packed pages that are asked for: the largest message has fewer */
 #define FALSE_ALARMS \
 	2 /* polls that say there is a page when there is none, before poll() is not believed */
 
@@ -47,36 +52,77 @@ static int open_ways(struct pull *p)
 	return 0;
 }
 
+static const char *pages_file(const struct pull *p, uint32_t cpu, char path[512])
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_%s", cpu,
+		 p->packer ? "packed" : "raw");
+	return steer_path(p->steer, file, path);
+}
+
+static void close_files(struct pull *p, uint32_t nr)
+{
+	while (nr--)
+		tree_file_close(&p->raw[nr]);
+}
+
+static void pack_no_more(struct pull *p)
+{
+	free(p->packer);
+	free(p->packed);
+	p->packer = NULL;
+	p->packed = NULL;
+}
+
+/* 0, or a negative errno. A target that does not pack its pages gives them as they are. */
+static int open_files(struct pull *p)
+{
+	char path[512];
+
+	for (uint32_t cpu = 0; cpu < p->c->nr_cpus; cpu++) {
+		int err = tree_file_open(p->steer->t, pages_file(p, cpu, path), &p->raw[cpu]);
+
+		if (err && p->packer && err != -EINTR) {
+			close_files(p, cpu);
+			pack_no_more(p);
+			return open_files(p);
+		}
+		if (!err)
+			continue;
+		if (err != -EINTR || !stop_signal())
+			diag_error("%s: %s: %s", p->steer->target, path, strerror(-err));
+		close_files(p, cpu);
+		return err;
+	}
+	return 0;
+}
+
 int pull_open(struct pull *p)
 {
 	uint32_t nr = p->c->nr_cpus;
 
 	p->pipe[0] = p->pipe[1] = -1;
 	p->raw = calloc(nr ? nr : 1, sizeof(*p->raw));
-	for (uint32_t cpu = 0; p->raw && cpu < nr; cpu++) {
-		char file[64], path[512];
-		int err;
-
-		snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", cpu);
-		steer_path(p->steer, file, path);
-		err = tree_file_open(p->steer->t, path, &p->raw[cpu]);
-		if (!err)
-			continue;
-		if (err != -EINTR || !stop_signal())
-			diag_error("%s: %s: %s", p->steer->target, path, strerror(-err));
-		while (cpu--)
-			tree_file_close(&p->raw[cpu]);
+	if (tree_is_framed(p->steer->t)) {
+		p->packer = malloc(sizeof(*p->packer));
+		p->packed = malloc(PACKED_ROOM);
+		if (!p->packer || !p->packed)
+			pack_no_more(p);
+	}
+	if (p->raw && open_files(p)) {
+		pack_no_more(p);
 		free(p->raw);
 		p->raw = NULL;
-		return -1;
 	}
 	return p->raw && !open_ways(p) ? 0 : -1;
 }
 
 void pull_close(struct pull *p)
 {
-	for (uint32_t cpu = 0; p->raw && cpu < p->c->nr_cpus; cpu++)
-		tree_file_close(&p->raw[cpu]);
+	if (p->raw)
+		close_files(p, p->c->nr_cpus);
+	pack_no_more(p);
 	if (p->pipe[0] >= 0) {
 		close(p->pipe[0]);
 		close(p->pipe[1]);
@@ -112,20 +158,69 @@ static int settle_order(struct pull *p, size_t bytes)
 	return recording_begin(p->r, p->c);
 }
 
-/* One page by reading. 1: it came, 0: there is none, or a negative errno. */
+static int take_page(struct pull *p, uint32_t cpu, size_t bytes)
+{
+	int err = settle_order(p, bytes);
+
+	return err ? err : recording_page(p->r, cpu, p->page, bytes);
+}
+
+static int take_packed(struct pull *p, uint32_t cpu, const uint8_t *from, size_t bytes)
+{
+	int err = 0;
+
+	while (bytes && !err) {
+		uint32_t used;
+		int big;
+		int32_t n = fathom_page_unpack(p->packer, from, bytes, p->page, p->c->page_bytes,
+					       &used, &big);
+
+		if (n < 0)
+			return -EPROTO;
+		from += n;
+		bytes -= (size_t)n;
+		p->full |= used > p->c->page_bytes / 4 * 3;
+		err = take_page(p, cpu, p->c->page_bytes);
+	}
+	return err;
+}
+
+/* Its messages are too short for packed pages, or its memory is. */
+static int pages_as_they_are(struct pull *p)
+{
+	close_files(p, p->c->nr_cpus);
+	pack_no_more(p);
+	return open_files(p);
+}
+
+/* A page of a target with short messages comes in parts. */
+static ssize_t read_raw(struct pull *p, uint32_t cpu)
+{
+	size_t size = p->c->page_bytes, have = 0;
+	ssize_t n;
+
+	do {
+		n = tree_file_read(&p->raw[cpu], p->page + have, size - have, 0);
+		have += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && have < size && !tree_is_local(p->steer->t));
+	return have ? (ssize_t)have : n;
+}
+
+/* One page by reading, or all that fit into a message, packed. 1: it came, 0: there is none, or a negative errno. */
 static int read_page(struct pull *p, uint32_t cpu)
 {
-	ssize_t n = tree_file_read(&p->raw[cpu], p->page, p->c->page_bytes, 0);
+	ssize_t n = p->packer ? tree_file_read(&p->raw[cpu], p->packed, PACKED_ROOM, 0)
+			      : read_raw(p, cpu);
 	int err;
 
 	p->unanswered = n == -EINTR;
 	if (n == -EAGAIN || n == -EINTR || n == 0)
 		return 0;
+	if (p->packer && (n == -EINVAL || n == -ENOMEM))
+		return pages_as_they_are(p);
 	if (n < 0)
 		return (int)n;
-	err = settle_order(p, (size_t)n);
-	if (!err)
-		err = recording_page(p->r, cpu, p->page, (size_t)n);
+	err = p->packer ? take_packed(p, cpu, p->packed, (size_t)n) : take_page(p, cpu, (size_t)n);
 	return err ? err : 1;
 }
 
@@ -169,6 +264,7 @@ static int pull_all(struct pull *p, bool rest)
 {
 	int came = 0;
 
+	p->full = false;
 	for (uint32_t cpu = 0; cpu < p->c->nr_cpus; cpu++) {
 		int n = p->pipe[0] >= 0 && !rest ? move_pages(p, cpu) : read_page(p, cpu);
 
@@ -219,7 +315,9 @@ static void wait_for_pages(struct pull *p)
 {
 	struct pollfd stop = {.fd = stop_fd(), .events = POLLIN};
 
-	if (p->polled && p->empty < FALSE_ALARMS) {
+	if (p->packer && !p->live) {
+		poll(&stop, 1, left_ms(p, FILL_MS));
+	} else if (p->polled && p->empty < FALSE_ALARMS) {
 		if (poll(p->polled, p->c->nr_cpus + 1, left_ms(p, -1)) > 0)
 			p->empty++;
 	} else {
@@ -259,7 +357,7 @@ int pull_run(struct pull *p)
 			return came;
 		if (came)
 			p->empty = 0;
-		else
+		if (!came || (p->packer && !p->full && !p->live))
 			wait_for_pages(p);
 		stop_take();
 	}

@@ -8,6 +8,7 @@
 #include "capture/recording.h"
 #include "capture/steer.h"
 
+struct wire_packer;
 struct pull {
 	struct steer *steer;
 	struct capture *c;
@@ -15,6 +16,9 @@ struct pull {
 	struct tree_file *raw; /* of each CPU */
 	struct pollfd *polled; /* the same, and what tells to stop; NULL: nothing can be polled */
 	uint8_t *page;
+	struct wire_packer *packer; /* pages come packed; NULL: as they are */
+	uint8_t *packed;
+	bool full;   /* the last turn found a page that was nearly so */
 	int pipe[2]; /* pages are moved through it; -1: they are read */
 	pid_t child; /* ends the recording when it ends; 0: none */
 	int status;  /* of the child, as wait() tells it */

@@ -73,6 +73,11 @@ bool tree_is_local(const struct tree *t)
 	return t->dir >= 0 && !fstatfs(t->dir, &fs) && fs.f_type == TRACEFS_MAGIC;
 }
 
+bool tree_is_framed(const struct tree *t)
+{
+	return t->p9 && p9_is_framed(t->p9);
+}
+
 int tree_claim(struct tree *t)
 {
 	if (t->p9)

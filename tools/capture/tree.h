@@ -15,6 +15,8 @@ struct tree *tree_open(const char *target);
 void tree_close(struct tree *t);
 /* This machine's own tracefs. */
 bool tree_is_local(const struct tree *t);
+/* On a line, where every byte counts (p9_attach_line()). */
+bool tree_is_framed(const struct tree *t);
 /* 0, or -EBUSY: another recorder has it. Until tree_close(). */
 int tree_claim(struct tree *t);
 /* The target went away, or no longer answers. */

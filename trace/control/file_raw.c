@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* file_raw.c -- trace_pipe_raw and snapshot_raw: pages of the ring, their times in the unit of trace_clock. */
+/* file_raw.c -- trace_pipe_raw, trace_pipe_packed and snapshot_raw: pages of the ring, their times in the unit of trace_clock. */
 #include "control/control.h"
 #include "events/lock.h"
 #include "control/files.h"
 #include "control/pool.h"
+#include "wire/pagepack.h"
 
 /*
  * The ring keeps ticks; whoever reads trace_pipe_raw expects the unit of trace_clock, nanoseconds. So a page is packed
@@ -18,6 +19,19 @@ struct raw_page {
 	struct wire_page out;
 	uint32_t out_at, out_bytes; /* of a page that is read in parts */
 };
+
+/* trace_pipe_packed: each read has whole pages, packed (wire/pagepack.h), as many as fit. */
+struct raw_packed {
+	struct raw_page raw;
+	struct wire_packer packer;
+};
+
+/* Its bytes: head, records, and the count of lost events. */
+static uint32_t raw_used(const struct wire_page *p)
+{
+	return WIRE_PAGE_HEADER + (uint32_t)(p->commit & WIRE_COMMIT_SIZE) +
+	       (p->commit & WIRE_COMMIT_STORED ? 8 : 0);
+}
 
 static uint32_t raw_word(const struct wire_page *p, uint32_t at)
 {
@@ -139,8 +153,8 @@ static uint32_t raw_pack(struct raw_page *r, const struct fathom_clock *clock)
 	r->out.commit = at;
 	if (at) {
 		raw_lost(r, at);
-		if (!(r->out.commit & WIRE_COMMIT_STORED))
-			__builtin_memset(r->out.data + at, 0, WIRE_PAGE_DATA - at);
+		size = raw_used(&r->out) - WIRE_PAGE_HEADER;
+		__builtin_memset(r->out.data + size, 0, WIRE_PAGE_DATA - size);
 	}
 	return at;
 }
@@ -214,6 +228,25 @@ static int raw_read(struct fathom_file *f, void *buf, size_t bytes)
 	return (int)n;
 }
 
+/* Less than a page's worth of room would need another buffer: such a reader takes trace_pipe_raw. */
+static int packed_read(struct fathom_file *f, void *buf, size_t bytes)
+{
+	struct raw_packed *p = f->ptr;
+	uint32_t n = 0;
+
+	if (bytes < WIRE_PACKED_HEAD + WIRE_PAGE_BYTES)
+		return bytes ? -FATHOM_EINVAL : 0;
+	if (!p) {
+		p = f->ptr = fathom_pool_get(sizeof(*p));
+		if (!p)
+			return -FATHOM_ENOMEM;
+	}
+	while (bytes - n >= WIRE_PACKED_HEAD + WIRE_PAGE_BYTES && raw_fill(f, &p->raw))
+		n += fathom_page_pack(&p->packer, &p->raw.out, raw_used(&p->raw.out),
+				      (uint8_t *)buf + n);
+	return n ? (int)n : -FATHOM_EAGAIN;
+}
+
 /* Is the ring filled as far as buffer_percent asks? The page being written counts, as in Linux; 0: any record does. */
 static int raw_filled(struct fathom_ring *ring, uint32_t percent)
 {
@@ -239,5 +272,7 @@ static int raw_poll(struct fathom_file *f)
 
 const struct ctl_file_ops fathom_ctl_raw = {
 	.open = raw_open, .read = raw_read, .poll = raw_poll, .close = raw_close, .stream = 1};
+const struct ctl_file_ops fathom_ctl_packed = {
+	.open = raw_open, .read = packed_read, .poll = raw_poll, .close = raw_close, .stream = 1};
 const struct ctl_file_ops fathom_ctl_snapshot_raw = {
 	.open = raw_open, .read = raw_read, .poll = raw_poll, .close = raw_close, .stream = 1};

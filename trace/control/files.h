@@ -34,7 +34,7 @@ extern const struct ctl_file_ops fathom_ctl_buffer_size, fathom_ctl_cpu_buffer_s
 
 /* file_trace.c, file_raw.c: what was recorded */
 extern const struct ctl_file_ops fathom_ctl_trace, fathom_ctl_trace_pipe, fathom_ctl_snapshot,
-	fathom_ctl_raw, fathom_ctl_snapshot_raw;
+	fathom_ctl_raw, fathom_ctl_packed, fathom_ctl_snapshot_raw;
 
 /* file_marker.c */
 extern const struct ctl_file_ops fathom_ctl_marker, fathom_ctl_marker_raw;

@@ -24,7 +24,8 @@ static const char *const readme_text[] = {
 	"  snapshot\t\t- a second buffer: 1 takes, 0 frees, 2 clears\n"
 	"  instances\t\t- mkdir makes a buffer of its own with its own events\n"
 	"  error_log\t\t- why the last commands failed\n",
-	"  per_cpu/cpuN/\t\t- trace, trace_pipe, trace_pipe_raw, stats, snapshot of one CPU\n"
+	"  per_cpu/cpuN/\t\t- trace, trace_pipe, trace_pipe_raw, trace_pipe_packed, stats, "
+	"snapshot of one CPU\n"
 	"  saved_cmdlines, saved_tgids - tasks seen in the trace\n"
 	"  printk_formats\t- formats of trace_printk(), for decoders\n"
 	"  set_ftrace_filter\t- functions to trace; `!` takes away, `>>` adds\n"
@@ -196,6 +197,7 @@ const struct fathom_fs_entry fathom_ctl_cpu_files[] = {
 	{"stats", 0440, 0, &fathom_ctl_stats, 0},
 	{"trace", 0640, 0, &fathom_ctl_trace, 0},
 	{"trace_pipe", 0440, 0, &fathom_ctl_trace_pipe, 0},
+	{"trace_pipe_packed", 0440, 0, &fathom_ctl_packed, 0},
 	{"trace_pipe_raw", 0440, 0, &fathom_ctl_raw, 0},
 	{0, 0, 0, 0, 0},
 };

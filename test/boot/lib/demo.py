@@ -52,9 +52,10 @@ def need_qemu(name):
         sys.exit(0)
 
 
-def trace_line(path):
-    """QEMU's options for a trace line on a socket."""
-    return ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", *MACHINE.line]
+def trace_line(path, serial=False):
+    """QEMU's options for a trace line on a socket: a virtio console, or the second serial port."""
+    port = ["-serial", "chardev:trace"] if ARCH == "x86_64" else ["-device", "pci-serial,addr=1,chardev=trace"]
+    return ["-chardev", f"socket,id=trace,path={path},server=on,wait=off", *(port if serial else MACHINE.line)]
 
 
 def icount(shift=1):
