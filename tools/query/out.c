@@ -108,23 +108,21 @@ unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper)
 	return n;
 }
 
-void out_hex(struct out *o, uint64_t v)
+/* The digits shifted to the front while they are still in a register. */
+unsigned out_hex_to(char *to, uint64_t v)
 {
 	unsigned n = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;
-	char all[32];
 
-	if (!out_room(o, 16))
-		return;
 	if (v < 16) {
-		*o->at++ = "0123456789abcdef"[v];
-		return;
+		*to = "0123456789abcdef"[v];
+	} else if (n <= 8) {
+		eight_hex(to, (uint32_t)v << (32 - 4 * n), false);
+	} else {
+		v <<= 64 - 4 * n;
+		eight_hex(to, (uint32_t)(v >> 32), false);
+		eight_hex(to + 8, (uint32_t)v, false);
 	}
-	if (v >> 32)
-		eight_hex(all, (uint32_t)(v >> 32), false);
-	eight_hex(all + 8, (uint32_t)v, false);
-	memset(all + 16, 0, 16);
-	memcpy(o->at, all + 16 - n, 16); /* what is after the last digit is overwritten */
-	o->at += n;
+	return n;
 }
 
 void out_printf(struct out *o, const char *fmt, ...)

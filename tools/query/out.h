@@ -95,18 +95,22 @@ unsigned out_digits(char *to, uint64_t v);
 /* The same in base 16, zeros in front up to `width` (16 at the most). */
 unsigned out_hex_digits(char *to, uint64_t v, unsigned width, bool upper);
 /* Most numbers have one or two digits. */
+static inline unsigned out_u64_to(char *to, uint64_t v)
+{
+	if (v < 10) {
+		*to = (char)('0' + v);
+		return 1;
+	}
+	if (v >= 100)
+		return out_digits(to, v);
+	memcpy(to, out_pairs + 2 * v, 2);
+	return 2;
+}
+
 static inline void out_u64(struct out *o, uint64_t v)
 {
-	if (!out_room(o, 20))
-		return;
-	if (v < 10) {
-		*o->at++ = (char)('0' + v);
-	} else if (v < 100) {
-		memcpy(o->at, out_pairs + 2 * v, 2);
-		o->at += 2;
-	} else {
-		o->at += out_digits(o->at, v);
-	}
+	if (out_room(o, 20))
+		o->at += out_u64_to(o->at, v);
 }
 
 static inline void out_s64(struct out *o, int64_t v)
@@ -116,7 +120,13 @@ static inline void out_s64(struct out *o, int64_t v)
 	out_u64(o, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-void out_hex(struct out *o, uint64_t v);
+/* The same without a width, to where there is room for 32; what is after the last digit is overwritten. */
+unsigned out_hex_to(char *to, uint64_t v);
+static inline void out_hex(struct out *o, uint64_t v)
+{
+	if (out_room(o, 32))
+		o->at += out_hex_to(o->at, v);
+}
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static inline size_t out_len(const struct out *o)

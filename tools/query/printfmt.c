@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PIECES_MAX 1024
+#define HEAD_MAX   16u
 
 /* The first kinds need no program: most arguments are fields as they stand in the record. */
 enum piece_kind {
@@ -22,15 +23,19 @@ enum piece_kind {
 
 struct piece {
 	uint8_t kind;
+	uint8_t head_bytes;
 	uint8_t load; /* type of the field */
 	uint8_t cut;  /* type the value is cut to before printing */
 	uint8_t relative;
-	uint8_t quick; /* the value is eight bytes at the offset, shifted up and down by `unused` */
+	uint32_t
+		quick; /* the offset, if the value is eight bytes there, shifted up and down by `unused` */
 	uint8_t unused; /* bits */
 	uint8_t is_signed;
 	uint32_t offset, size; /* of the field; of the text */
 	uint32_t lead_bytes;
 	const char *lead; /* the text in front of it */
+	char head
+		[HEAD_MAX]; /* the same, if it is short: copied as a whole; else it is a piece of its own */
 	const char *text;
 	struct conv conv;
 	struct expr arg, width, prec;
@@ -40,6 +45,7 @@ struct printfmt {
 	struct program program;
 	struct piece *pieces;
 	uint32_t nr, cap;
+	uint32_t room; /* for all heads and numbers */
 	uint8_t long_bytes;
 	bool libc;
 	bool broken;
@@ -55,7 +61,7 @@ static struct piece *piece_add(struct compiler *c, struct printfmt *p, uint8_t k
 		compiler_fail(c, "the format has too many parts");
 		return NULL;
 	}
-	*n = (struct piece){.kind = kind};
+	*n = (struct piece){.kind = kind, .quick = UINT32_MAX};
 	return n;
 }
 
@@ -141,7 +147,7 @@ static void make_quick(struct piece *n)
 	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !load || !cut ||
 	    (!narrow && cut != 8 && n->load & TYPE_SIGNED))
 		return;
-	n->quick = 1;
+	n->quick = n->offset;
 	n->unused = (uint8_t)(64 - 8 * (narrow ? cut : load));
 	n->is_signed = ((narrow ? n->cut : n->load) & TYPE_SIGNED) != 0;
 }
@@ -193,22 +199,31 @@ static bool arguments(struct compiler *c, struct printfmt *p)
 	return !c->failed;
 }
 
-/* A text goes with the conversion after it: one step, not two. */
+/* A number and the text in front of it. */
+#define NUMBER_ROOM (HEAD_MAX + 32u)
+
+/* A short text goes with the conversion after it: one step, not two. */
 static void join_texts(struct printfmt *p)
 {
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < p->nr; i++) {
 		struct piece n = p->pieces[i];
+		const struct piece *last = nr ? &p->pieces[nr - 1] : NULL;
 
-		if (n.kind != PIECE_TEXT && nr && p->pieces[nr - 1].kind == PIECE_TEXT) {
-			nr--;
-			n.lead = p->pieces[nr].text;
-			n.lead_bytes = p->pieces[nr].size;
+		if (n.kind != PIECE_TEXT && last && last->kind == PIECE_TEXT) {
+			n.lead = last->text;
+			n.lead_bytes = last->size;
+			if (n.lead_bytes <= HEAD_MAX) {
+				memcpy(n.head, n.lead, n.lead_bytes);
+				n.head_bytes = (uint8_t)n.lead_bytes;
+				nr--;
+			}
 		}
 		p->pieces[nr++] = n;
 	}
 	p->nr = nr;
+	p->room = nr * NUMBER_ROOM;
 }
 
 static bool compile(struct printfmt *p, struct compiler *c)
@@ -341,19 +356,25 @@ static void run_conv(const struct printfmt *p, const struct piece *n, struct exp
 	convert(o, &c, &v, n->arg.type, r);
 }
 
-static inline __attribute__((always_inline)) uint64_t field(const struct expr_record *r,
-							    const struct piece *n)
+static uint64_t field(const struct expr_record *r, const struct piece *n)
 {
-	uint64_t v;
-
-	if (n->quick && !r->env->swap && r->size >= 8 && n->offset <= r->size - 8) {
-		memcpy(&v, r->data + n->offset, 8);
-		v <<= n->unused;
-		return n->is_signed ? (uint64_t)((int64_t)v >> n->unused) : v >> n->unused;
-	}
 	if (n->offset > r->size || n->size > r->size - n->offset)
 		return 0;
 	return expr_convert(expr_load(r->data + n->offset, n->load, r->env->swap), n->cut);
+}
+
+/* The same for most of them: eight bytes that end before `limit`. */
+static inline __attribute__((always_inline)) uint64_t quick_field(const struct expr_record *r,
+								  const struct piece *n,
+								  uint32_t limit)
+{
+	uint64_t v;
+
+	if (n->quick >= limit)
+		return field(r, n);
+	memcpy(&v, r->data + n->quick, 8);
+	v <<= n->unused;
+	return n->is_signed ? (uint64_t)((int64_t)v >> n->unused) : v >> n->unused;
 }
 
 static void run_field(const struct expr_record *r, const struct piece *n, struct out *o)
@@ -369,33 +390,57 @@ static void run_field(const struct expr_record *r, const struct piece *n, struct
 	out_bytes(o, s, strnlen(s, size));
 }
 
+/* All but numbers without a width. */
+static void run_other(const struct printfmt *p, const struct piece *n, struct expr_record *r,
+		      struct out *o)
+{
+	struct value v;
+
+	switch (n->kind) {
+	case PIECE_TEXT: out_bytes(o, n->text, n->size); break;
+	case PIECE_NUMBER: conv_number(o, &n->conv, field(r, n)); break;
+	case PIECE_FIELD: run_field(r, n, o); break;
+	case PIECE_DYNAMIC:
+		v = expr_dynamic_text(r, n->offset, n->relative);
+		out_bytes(o, v.s, v.len);
+		break;
+	default: run_conv(p, n, r, o); break;
+	}
+}
+
+/* Most of what is printed are short texts and plain numbers: for these there is room from the beginning, asked for once. */
 void printfmt_run(const struct printfmt *p, struct expr_record *r, struct out *o)
 {
-	r->scratch_used = 0;
-	for (uint32_t i = 0; i < p->nr; i++) {
-		const struct piece *n = &p->pieces[i];
-		struct value v;
+	uint32_t limit = r->env->swap || r->size < 8 ? 0 : r->size - 7;
+	char *at;
 
-		if (n->lead_bytes)
-			out_bytes(o, n->lead, n->lead_bytes);
-		switch (n->kind) {
-		case PIECE_TEXT: out_bytes(o, n->text, n->size); break;
-		case PIECE_DECIMAL:
-			if (n->cut & TYPE_SIGNED)
-				out_s64(o, (int64_t)field(r, n));
-			else
-				out_u64(o, field(r, n));
-			break;
-		case PIECE_HEX: out_hex(o, field(r, n)); break;
-		case PIECE_NUMBER: conv_number(o, &n->conv, field(r, n)); break;
-		case PIECE_FIELD: run_field(r, n, o); break;
-		case PIECE_DYNAMIC:
-			v = expr_dynamic_text(r, n->offset, n->relative);
-			out_bytes(o, v.s, v.len);
-			break;
-		default: run_conv(p, n, r, o); break;
+	r->scratch_used = 0;
+	if (!out_room(o, p->room))
+		return;
+	at = o->at;
+	for (const struct piece *n = p->pieces, *end = n + p->nr; n < end; n++) {
+		uint64_t v;
+
+		memcpy(at, n->head, HEAD_MAX);
+		at += n->head_bytes;
+		if (n->kind == PIECE_HEX) {
+			at += out_hex_to(at, quick_field(r, n, limit));
+		} else if (n->kind == PIECE_DECIMAL) {
+			v = quick_field(r, n, limit);
+			if (n->cut & TYPE_SIGNED && (int64_t)v < 0) {
+				*at++ = '-';
+				v = 0 - v;
+			}
+			at += out_u64_to(at, v);
+		} else {
+			o->at = at;
+			run_other(p, n, r, o);
+			if (!out_room(o, p->room))
+				return;
+			at = o->at;
 		}
 	}
+	o->at = at;
 }
 
 /* The argument is the field itself, a cast aside. */
