@@ -1,7 +1,7 @@
 # Fuzzing. test/fuzz/tools_NAME.c defines LLVMFuzzerTestOneInput(); its corpus is test/fuzz/corpus/tools_NAME/.
 #   make check      replays every corpus, each input also with seeded mutations, under ASan + UBSan
 #   make fuzz-NAME  looks for new inputs with clang's libFuzzer (FUZZ_SECONDS=60; FUZZ_FLAGS goes to it)
-#   make fuzz-all   every target N=1000000 times, none of the runs over 1 s or 1 GiB
+#   make fuzz-all   every target N=1000000 times, none of the runs over 1 s or 1 GiB; goes on where it was stopped (build/fuzz/done)
 
 FUZZ_TOOLS   := $(patsubst test/fuzz/%.c,%,$(wildcard test/fuzz/tools_*.c))
 FUZZ_SECONDS ?= 60
@@ -10,8 +10,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_LIMITS  := -max_len=1000000 -rss_limit_mb=1024 -timeout=60
 # What comparisons compare is not watched: that took two thirds of the time, and in the same time more of the code is reached without.
 FUZZ_SAN     := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp -fno-sanitize-recover=all
-# Tables by type are half a megabyte each, which no input fills: most of the time went into their pages.
-FUZZ_SMALL   := -DSOURCE_ID_FAST=2048u
+# Tables by type are half a megabyte each, and a recording keeps room for its end on the disk: most of the time went into pages that no input fills.
+FUZZ_SMALL   := -DSOURCE_ID_FAST=2048u -DRECORDING_SPLICE_PAGES=1u
 FUZZ_ONE     := $(FUZZ_SAN) -fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp -DLLVMFuzzerTestOneInput=fuzz_one -Wno-missing-prototypes -Itest
 
 $(B)/fuzz/limit.o: test/lib/fuzz_limit.c

@@ -24,7 +24,7 @@ static void prepare(void)
 	struct store *st;
 	FILE *f;
 
-	snprintf(trace, sizeof(trace), "/tmp/fathom-fuzz-%d", getpid());
+	snprintf(trace, sizeof(trace), "/dev/shm/fathom-fuzz-%d", getpid());
 	snprintf(index_path, sizeof(index_path), "%s.fidx", trace);
 	for (uint32_t i = 0; i < 9000; i++) {
 		struct made_event e = {

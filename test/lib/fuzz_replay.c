@@ -97,6 +97,11 @@ static void hung(int sig)
 	fail("too many seconds", SECONDS);
 }
 
+static void aborted(int sig)
+{
+	fail("abort", sig);
+}
+
 /* Time on a CPU, so that a busy machine is not a slow parser. */
 static void limit(int seconds)
 {
@@ -160,6 +165,7 @@ int main(void)
 	DIR *d;
 
 	signal(SIGPROF, hung);
+	signal(SIGABRT, aborted);
 	if (!freopen("build/test/fuzz/" FUZZ_NAME ".stderr", "w", stderr))
 		return 1;
 	snprintf(dir, sizeof(dir), "test/fuzz/corpus/%s", FUZZ_NAME);

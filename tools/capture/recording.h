@@ -16,7 +16,9 @@
  * A recorder that dies in between leaves a file that holds every page written. An output that is no file (a pipe) gets its bytes
  * at the end; until then they lie in a nameless file. Calls return 0 or a negative errno.
  */
+#ifndef RECORDING_SPLICE_PAGES	   /* less where many recordings are begun: fuzz targets */
 #define RECORDING_SPLICE_PAGES 16u /* most in one recording_splice() */
+#endif
 
 struct recording {
 	const char *path;

@@ -209,8 +209,8 @@ static void *work(void *arg)
 	struct build *b = arg;
 	struct worker w = {.build = b};
 
-	w.buf = malloc((SEL4_BLOCK_WORDS + SEL4_AHEAD) * sizeof(*w.buf));
-	w.at = malloc((SEL4_BLOCK_WORDS + SEL4_AHEAD) * sizeof(*w.at));
+	w.buf = malloc(sel4_block_room(b->in->nr_words) * sizeof(*w.buf));
+	w.at = malloc(sel4_block_room(b->in->nr_words) * sizeof(*w.at));
 	for (;;) {
 		size_t i = atomic_fetch_add(&b->next, 1);
 
@@ -405,17 +405,19 @@ static int join(struct build *b, struct sel4_index_head *h)
 	return 0;
 }
 
-/* Distinct TCBs in the order of appearance. Open addressing; a trace has few threads. */
-static size_t collect_threads(struct build *b, uint64_t *out)
+/* Distinct TCBs in the order of appearance, at most `room`. Open addressing; a trace has few threads. */
+static size_t collect_threads(struct build *b, uint64_t *out, size_t room)
 {
-	static const size_t slots = SEL4_THREADS_MAX * 2;
-	uint64_t *seen = calloc(slots, sizeof(*seen));
-	size_t nr = 0;
+	size_t slots = 16, nr = 0;
+	uint64_t *seen;
 
+	while (slots < room * 2)
+		slots *= 2;
+	seen = calloc(slots, sizeof(*seen));
 	for (size_t i = 0; seen && i < b->nr_segments; i++) {
 		struct list *l = &b->segments[i].lists[WIRE_SEL4_THREAD];
 
-		for (size_t k = 0; k < l->nr && nr < SEL4_THREADS_MAX; k++) {
+		for (size_t k = 0; k < l->nr && nr < room; k++) {
 			struct sel4_posting *p =
 				(void *)(l->data + k * sel4_posting_bytes(WIRE_SEL4_THREAD));
 			uint64_t tcb = wire_sel4_get48(p->operand) + 1; /* 0 is "empty" */
@@ -459,8 +461,9 @@ static void copy_parts(struct build *b, uint8_t *image, const struct sel4_index_
 
 static int assemble(struct build *b, struct sel4_index_head *h, struct sel4_index **out)
 {
-	uint64_t *threads = malloc(SEL4_THREADS_MAX * sizeof(*threads));
-	uint64_t at = sizeof(*h);
+	uint64_t switches = h->count[WIRE_SEL4_THREAD], at = sizeof(*h);
+	size_t room = switches < SEL4_THREADS_MAX ? (size_t)switches : SEL4_THREADS_MAX;
+	uint64_t *threads = malloc((room + 1) * sizeof(*threads));
 	uint8_t *image;
 
 	if (!threads)
@@ -475,7 +478,7 @@ static int assemble(struct build *b, struct sel4_index_head *h, struct sel4_inde
 	}
 	h->threads.offset = at;
 	if (h->list[WIRE_SEL4_THREAD].offset)
-		h->threads.nr = collect_threads(b, threads);
+		h->threads.nr = collect_threads(b, threads, room);
 	at += h->threads.nr * sizeof(*threads);
 	h->index_bytes = at;
 	image = malloc(at);

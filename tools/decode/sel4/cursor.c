@@ -353,7 +353,7 @@ void sel4_cursor_tally(struct cursor *c, uint64_t block, struct tally *out)
 	uint64_t first, time;
 
 	if (!k->at)
-		k->at = malloc((SEL4_BLOCK_WORDS + SEL4_AHEAD) * 2 * sizeof(*k->at));
+		k->at = malloc(sel4_block_room(t->nr_words) * sizeof(*k->at));
 	if (!k->at || end < at->word || end - at->word > SEL4_BLOCK_WORDS + SEL4_AHEAD)
 		return;
 	sel4_cursor_seek(c, block);

@@ -114,7 +114,7 @@ const char *sel4_key_name(enum sel4_key key, enum sel4_key_kind *kind);
 int sel4_meta_write(const struct sel4_meta *m, const char *more, FILE *to);
 int sel4_meta_parse(const char *text, size_t bytes, struct sel4_meta *m, size_t *at);
 void sel4_meta_free(struct sel4_meta *m);
-/* The dictionary as a table; what lies outside the range of function indices is skipped and counted. */
+/* The dictionary as a table, which is all zero before; what lies outside the range of function indices is skipped and counted. */
 size_t sel4_meta_dict(const struct sel4_meta *m, struct sel4_dict *d);
 
 #endif

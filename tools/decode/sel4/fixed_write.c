@@ -158,7 +158,7 @@ static int walk_blocks(const struct sel4_trace *t, struct writer *w, uint32_t *a
 static int write_records(const struct sel4_trace *t, FILE *f)
 {
 	uint64_t *addr = calloc(32768, sizeof(*addr));
-	uint32_t *at = malloc((SEL4_BLOCK_WORDS + SEL4_AHEAD) * sizeof(*at));
+	uint32_t *at = malloc(sel4_block_room(t->nr_words) * sizeof(*at));
 	struct writer w = {
 		.fd = fileno(f), .addr = addr, .batch = malloc(BATCH * sizeof(*w.batch))};
 	int err = -ENOMEM;

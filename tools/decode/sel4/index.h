@@ -21,6 +21,12 @@
 #define SEL4_THREADS_MAX   32768u
 #define SEL4_NO_EVENT	   UINT64_MAX
 
+/* Room for the words of a block of a stream this long, and those carried over. */
+static inline size_t sel4_block_room(uint64_t nr_words)
+{
+	return (nr_words < SEL4_BLOCK_WORDS ? (size_t)nr_words : SEL4_BLOCK_WORDS) + SEL4_AHEAD;
+}
+
 struct sel4_part {
 	uint64_t offset; /* in the index file */
 	uint64_t nr;

@@ -54,7 +54,6 @@ size_t sel4_meta_dict(const struct sel4_meta *m, struct sel4_dict *d)
 {
 	size_t outside = 0;
 
-	memset(d, 0, sizeof(*d));
 	for (size_t i = 0; i < m->nr_functions; i++) {
 		const struct sel4_function *f = &m->functions[i];
 

@@ -172,7 +172,7 @@ static int take_meta(struct sel4_trace *t)
 
 	if (err || !t->meta.nr_functions)
 		return err;
-	t->dict = malloc(sizeof(*t->dict));
+	t->dict = calloc(1, sizeof(*t->dict));
 	if (!t->dict)
 		return -ENOMEM;
 	sel4_meta_dict(&t->meta, t->dict);

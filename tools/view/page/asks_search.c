@@ -18,8 +18,7 @@
 
 struct bits {
 	uint64_t *v;
-	uint64_t nr; /* the largest number, and one */
-	bool any;
+	size_t words, room; /* the largest number is in the last word */
 };
 
 struct search {
@@ -58,10 +57,11 @@ static bool add_bit(void *arg, uint64_t n)
 {
 	struct bits *b = arg;
 
+	if (!VEC_ROOM(b->v, n / 64, b->room))
+		return false;
+	while (b->words <= n / 64)
+		b->v[b->words++] = 0;
 	b->v[n / 64] |= 1ull << n % 64;
-	b->any = true;
-	if (n >= b->nr)
-		b->nr = n + 1;
 	return true;
 }
 
@@ -77,7 +77,7 @@ static bool add_type(void *arg, uint64_t n)
 
 static bool has_bit(const struct bits *b, uint32_t n)
 {
-	return n < b->nr && b->v[n / 64] >> n % 64 & 1;
+	return n / 64 < b->words && b->v[n / 64] >> n % 64 & 1;
 }
 
 /* Which set says whether an item of the lane is meant; NULL: none. */
@@ -88,7 +88,7 @@ static const struct bits *set_of(const struct search *s, uint32_t kind)
 				       ? &s->names
 				       : NULL;
 
-	return b && b->any ? b : NULL;
+	return b && b->words ? b : NULL;
 }
 
 static bool is_meant(const struct bits *b, uint32_t what)
@@ -442,13 +442,9 @@ int ask_search(struct asks *a, const struct asked *q, FILE *out, char why[256])
 	uint64_t t;
 	int err = 0;
 
-	s.names.v = calloc((LANE_WHAT + 1) / 64, 8);
-	s.tasks.v = calloc((LANE_WHAT + 1) / 64, 8);
-	if (!s.names.v || !s.tasks.v)
-		err = -ENOMEM;
-	else if (!each_number(q->get(q->arg, "names"), LANE_WHAT, add_bit, &s.names) ||
-		 !each_number(q->get(q->arg, "tasks"), LANE_WHAT, add_bit, &s.tasks) ||
-		 !each_number(q->get(q->arg, "types"), SOURCE_ID_FAST, add_type, &s))
+	if (!each_number(q->get(q->arg, "names"), LANE_WHAT, add_bit, &s.names) ||
+	    !each_number(q->get(q->arg, "tasks"), LANE_WHAT, add_bit, &s.tasks) ||
+	    !each_number(q->get(q->arg, "types"), SOURCE_ID_FAST, add_type, &s))
 		err = -EINVAL;
 	if (!err && text && !(s.filter = filter_new(text, &wrong))) {
 		snprintf(why, 256, "filter, at %zu: %s", wrong.offset + 1, wrong.what);
