@@ -9,8 +9,8 @@
  * At the start of a page inside the memory block that holds the rings, in the target's byte order. A reader looks for
  * the magic at every page of the image, checks the CRC, and from the beacon's own address knows how to turn the
  * addresses of the block into places of the image: the block is taken to be contiguous in physical memory.
- * Other addresses lie in the kernel's image: its ELF file tells where that was loaded.
- * Nothing in it changes after it was written; a snapshot exchanges rings, so what tells where one is lies elsewhere.
+ * Other addresses lie in the kernel's image: its ELF file says where that was loaded.
+ * Nothing in it changes after it was written; a snapshot exchanges rings, so the place of one is kept elsewhere.
  */
 #define WIRE_BEACON_MAGIC "FATHOM BEACON 2" /* 16 bytes with its NUL */
 #define WIRE_BEACON_CPUS  64

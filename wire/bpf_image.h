@@ -8,7 +8,7 @@
 
 /*
  * struct bpf_image, then nr_maps of struct bpf_image_map, nr_parts of struct bpf_image_part, and nr_code instructions; all
- * in the byte order of the machine that runs it. The magic tells another order, and the version another layout.
+ * in the byte order of the machine that runs it. The magic shows another order, and the version another layout.
  */
 #define BPF_IMAGE_MAGIC	  0x46425046u /* "FPBF" */
 #define BPF_IMAGE_VERSION 1

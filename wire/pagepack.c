@@ -237,7 +237,7 @@ static void pack_records(struct wire_packer *s)
 	}
 }
 
-/* The page's head: its time; the size that it tells, which is nearly always what we know. Then the records. */
+/* The page's head: its time; the size that it states, which is nearly always what we know. Then the records. */
 static void pack_page(struct wire_packer *s)
 {
 	for (uint32_t i = 0; i < 4; i++) {

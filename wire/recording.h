@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Version 6 tells the size of each CPU's pages before the pages, so it can only be written when all of them are known. A
+ * Version 6 states the size of each CPU's pages before the pages, so it can only be written when all of them are known. A
  * recorder writes this form instead, which can be read whenever the recorder ends, and makes a version 6 of it at the
  * end. Where version 6 has "flyrecord" and its list stand
  *

@@ -20,7 +20,7 @@ struct fathom_graph {
 	const struct fathom_text_view *view;
 	struct fathom_graph_cpu *cpus; /* the caller's, one per CPU */
 	uint32_t nr_cpus;
-	/* Name of a task or NULL; asked for the line that tells a task change and for the proc column. */
+	/* Name of a task or NULL; asked for the line that shows a task change and for the proc column. */
 	const char *(*comm)(void *arg, int32_t pid);
 	void *arg;
 };

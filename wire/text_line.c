@@ -213,7 +213,7 @@ void fathom_text_symbol_at(struct fathom_text_symbol *sym, uintptr_t at)
 	uintptr_t offset = 0, size = 0;
 
 	sym->address = at;
-	sym->module = NULL; /* the lookup does not tell */
+	sym->module = NULL; /* the lookup does not say */
 	sym->name = fathom_text_lookup ? fathom_text_lookup(at, &offset, &size) : NULL;
 	sym->offset = offset;
 	sym->size = size;

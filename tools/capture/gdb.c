@@ -23,7 +23,7 @@
 #define PATIENCE_MS 5000
 #define TRIES	    5	   /* for a packet that arrives damaged */
 #define PACKET_LESS 400u   /* bytes of the longest packet of a stub that does not say */
-#define PACKET_MOST 65536u /* more are of no use */
+#define PACKET_MOST 65536u /* more would be useless */
 #define HALT	    "\3"
 
 /* Small reads go through a few lines of a cache, which a target that runs makes void: most are next to each other. */

@@ -34,7 +34,7 @@ int gdb_wait(struct gdb *g, int ms, unsigned *signal);
 int gdb_read(struct gdb *g, uint64_t at, void *to, size_t n);
 /* From here on addresses are physical, or not. -ENOSYS: the stub does not know them (QEMU's does). */
 int gdb_physical(struct gdb *g, bool on);
-/* Calls `each` for every range of RAM that the stub tells of, if it tells. */
+/* Calls `each` for every range of RAM that the stub reports, if it reports any. */
 int gdb_ram(struct gdb *g, int (*each)(void *arg, uint64_t at, uint64_t bytes), void *arg);
 
 #endif

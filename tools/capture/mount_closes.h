@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /*
- * The kernel tells of each close() and waits (FLUSH), but of the last one later, beside other requests (RELEASE). In
+ * The kernel reports each close() and waits (FLUSH), but of the last one later, beside other requests (RELEASE). In
  * between the target has the file open, and refuses what an open file forbids, though for its caller it is closed.
  */
 

@@ -22,7 +22,7 @@
  * - O_NONBLOCK is looked at in every read: it may be set later with fcntl().
  * - A read that waits gives up when its caller is killed: libfuse's intr, and a handler of SIGUSR1 that does nothing.
  * - poll() is answered by a request that the target answers when there is something to read.
- * - What is written takes effect before close() returns, though the kernel tells of the last close later, and beside other
+ * - What is written takes effect before close() returns, though the kernel reports the last close later, and beside other
  *   requests: FLUSH, which close() waits for, closes the target's file, and who still writes opens it again.
  * - For the same reason what is refused because a file is open is tried again for a moment (mount_closes.h).
  */
@@ -37,7 +37,7 @@ struct open_file {
 	pthread_mutex_t io; /* fid, shut and written, of a file that is no stream */
 	pthread_mutex_t lock;
 	struct fuse_pollhandle *poll; /* to be notified; NULL: nobody waits */
-	bool asked;		      /* the target will tell us */
+	bool asked;		      /* the target will answer */
 	bool closed; /* nobody has it open; the answer that is still out frees it */
 	struct mount_close close;
 };
@@ -319,7 +319,7 @@ static int mount_poll(const char *path, struct fuse_file_info *fi, struct fuse_p
 	(void)path;
 	*events = POLLOUT;
 	if (ready < 0)
-		ready = 1; /* a read will tell what is wrong */
+		ready = 1; /* a read will say what is wrong */
 	if (ready)
 		*events |= POLLIN;
 	if (!ph)

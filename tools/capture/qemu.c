@@ -281,7 +281,7 @@ int qemu_control(struct qemu *q, const char *json)
 	return control_answer(q);
 }
 
-/* A fault in the handler of a fault in a handler: QEMU's log is all that tells of it. */
+/* A fault in the handler of a fault in a handler: only QEMU's log shows it. */
 static bool triple_fault(struct qemu *q)
 {
 	char text[1 << 12];

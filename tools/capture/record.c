@@ -84,7 +84,7 @@ static int take(const struct record_options *o, struct capture *c, struct record
 
 /*
  * What the target gave away must be in the file. Another reader of its rings may have got some of it. And a change of the
- * tracer, or a write to `trace`, empties the rings: Linux does not count what goes then, but its count of what was read begins anew.
+ * tracer, or a write to `trace`, empties the rings: Linux does not count what goes then, but its count of what was read begins again.
  */
 static void check_cpu(struct capture_cpu *p)
 {

@@ -15,7 +15,7 @@
 
 /*
  * Memory can be read only while the target is halted. Each halt is short: what does not fit into it waits for the next one, and what the
- * target overwrites meanwhile is counted. The rings tell how often to look; the target runs at least as long as it was halted.
+ * target overwrites meanwhile is counted. The rings decide how often to look; the target runs at least as long as it was halted.
  */
 #define HALT_MS	     20
 #define WAIT_LEAST   5

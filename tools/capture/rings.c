@@ -318,7 +318,7 @@ struct extent {
 	struct wire_page page; /* a copy: an image need not keep it at an even place */
 	uint32_t start, end;
 	uint64_t time;
-	/* as its records tell: how many, and the time of the last */
+	/* by its records: how many, and the time of the last */
 	uint32_t records;
 	uint64_t end_time;
 };

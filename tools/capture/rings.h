@@ -27,10 +27,9 @@ struct rings {
 	/* `n` bytes of memory, false: there are none. `to` NULL: are they there? */
 	bool (*read)(void *arg, uint64_t at, void *to, uint64_t n);
 	void *arg;
-	bool is_virtual; /* it takes the target's addresses; else physical ones */
-	const struct image
-		*kernel; /* tells where the target's addresses outside of the block are */
-	uint64_t at;	 /* where the beacon lies, as `read` takes it */
+	bool is_virtual;	    /* it takes the target's addresses; else physical ones */
+	const struct image *kernel; /* says where the target's addresses outside of the block are */
+	uint64_t at;		    /* where the beacon lies, as `read` takes it */
 	struct wire_beacon b;
 	struct capture *c;
 	struct recording *out;

@@ -130,7 +130,7 @@ static int declaration(struct parse *p, char *s, char *end, struct format_field 
 	name_end = bit_field(s, name_end);
 	while (name_end > s && name_end[-1] == ']') {
 		int inner = *dim !=
-			    NULL; /* of several dimensions none tells how many elements there are */
+			    NULL; /* of several dimensions none says how many elements there are */
 
 		*--name_end = 0;
 		while (name_end > s && *name_end != '[')
@@ -214,7 +214,7 @@ static void shape(struct format_field *f, const char *dim)
 		return;
 	f->flags |= FORMAT_ARRAY;
 	if (number(dim, dim + strlen(dim), FORMAT_OFFSET_MAX, &n, &after) || *after)
-		n = 0; /* a constant's name: the size tells */
+		n = 0; /* a constant's name: the size decides */
 	if (n && f->size % n == 0)
 		f->elem_size = f->size / n;
 	else
@@ -236,7 +236,7 @@ static int field_line(struct parse *p, struct line *l, struct format_field *f)
 	if (key_value(semi + 1, l->end, "size", FORMAT_OFFSET_MAX, &f->size))
 		return fail(p, l->at, "a field's size is missing or implausible");
 	if (key_value(semi + 1, l->end, "signed", 1, &is_signed))
-		is_signed = 0; /* kernels before 2.6.36 do not tell */
+		is_signed = 0; /* kernels before 2.6.36 do not say */
 	if (declaration(p, colon + 1, semi, f, &dim))
 		return -1;
 	f->flags = is_signed ? FORMAT_SIGNED : 0;

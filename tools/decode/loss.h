@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * A trace tells of loss in two ways, and the account is made of both:
+ * A trace reports loss in two ways, and the account is made of both:
  *
  *   gaps        an event says that others are missing right before it (event.lost). The place is known, the number mostly,
  *               the cause not.

@@ -103,7 +103,7 @@ const struct schema *source_schema(const struct source *s, uint32_t id)
 	return NULL;
 }
 
-/* A format file does not tell how long a long is; arrays of them whose number is not known were taken as of 8 bytes. */
+/* A format file does not say how long a long is; arrays of them whose number is not known were taken as of 8 bytes. */
 static void shorten_longs(struct format *f)
 {
 	for (uint32_t i = 0; i < f->nr_fields; i++) {

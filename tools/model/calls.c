@@ -11,7 +11,7 @@
  * return has not come: frames of which only callees were seen have func 0 until their return, or their entry, names them.
  * The latter happens: Linux takes a call's depth first, then its time, and writes its entry last. The calls of an interrupt
  * in between are written before, one deeper. If they began after the call's time, they are inside it, and its time holds
- * theirs; if not, they are beside it, in the time of its caller. Only the return tells.
+ * theirs; if not, they are beside it, in the time of its caller. Only the return shows which.
  *
  * The same at the end: Linux gives a call's depth back first, then takes the time, and writes the return last. The calls of an
  * interrupt in between have the depth of the call that is about to return: it waits, pending, until its return comes.

@@ -9,7 +9,7 @@
 
 /*
  * A transfer is open from its Q to the C that completes its last sector; a request from its D to its C. They belong together by
- * device, direction and sectors: requests are made of transfers by merging and splitting, which the events do not tell by number.
+ * device, direction and sectors: requests are made of transfers by merging and splitting, which the events do not number.
  *
  * K1  A time is counted only if both its ends are in the trace.
  * K2  A device has at most OPEN_MAX open transfers: of more, the oldest will not be completed any more, their end was lost. They

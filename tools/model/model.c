@@ -332,7 +332,7 @@ static int place_streams(struct model *m)
 }
 
 /* Which streams say which task runs; a CPU that never switched has switches if others of its recording have. If nobody knows what will come,
- * the first switch tells: sched_begin(). */
+ * the first switch says: sched_begin(). */
 static void place_switches(struct model *m, const struct model_counts *n)
 {
 	for (uint32_t i = 0; i < m->s->nr_streams && !n; i++)

@@ -101,7 +101,7 @@ struct model_frame {
 	uint64_t early, early_from;
 	bool early_inside; /* they, and those that came before its return was written, ran inside it */
 	bool entry_to_come; /* it has no name, and its entry may give it one */
-	uint64_t cookie;    /* for who listens */
+	uint64_t cookie;    /* for the listener */
 };
 
 #define MODEL_PENDING_MAX 8

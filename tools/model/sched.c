@@ -331,7 +331,7 @@ static void switched(struct model *m, const struct role *r, struct cpu *c, const
 	switch_to(m, c, next, e->time);
 }
 
-/* VeridianOS tells both halves apart: whom the CPU leaves, and whom it takes. */
+/* VeridianOS records both halves separately: the task that leaves the CPU, and the one that it takes. */
 static void switched_in(struct model *m, const struct role *r, struct cpu *c, const struct event *e)
 {
 	struct task *t = model_task(m, c, (int32_t)row_get(&r->a, e));

@@ -177,7 +177,7 @@ static void not_found(struct compiler *c, const struct attach *a, struct parts *
 		  guess ? " (did you mean " : "", guess ? guess : "", guess ? "?)" : "");
 }
 
-/* The number of probes, or -1 if the attach point is of no use: an error was printed. */
+/* The number of probes, or -1 if the attach point is useless: an error was printed. */
 static int match(struct compiler *c, struct clause *clause, const struct attach *a, bool alone)
 {
 	struct parts p = split(c, a->text);

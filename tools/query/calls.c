@@ -277,7 +277,7 @@ static bool call_dynamic(struct compiler *c, const struct call *call, uint8_t *t
 		*type = 1 | TYPE_BYTES;
 	} else {
 		*type = (uint8_t)((*type & ~TYPE_TEXT) | call->a);
-		/* __get_str() gives a pointer: the text ends at its NUL, whatever length the field tells. */
+		/* __get_str() gives a pointer: the text ends at its NUL, whatever length the field has. */
 		if (call->a && c->p->code[c->p->nr_code - 1].op == OP_DYNAMIC)
 			c->p->code[c->p->nr_code - 1].a = 1;
 	}

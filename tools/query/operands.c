@@ -65,7 +65,7 @@ static bool compile_rec(struct compiler *c, uint8_t *type)
 	return compile_field(c, f, type);
 }
 
-/* Constants of the kernel that formats name without telling their value; any other name counts as 0. */
+/* Constants of the kernel that formats name without giving their value; any other name counts as 0. */
 static const struct {
 	const char *name;
 	uint32_t value;
@@ -170,7 +170,7 @@ static uint64_t constant_value(const struct compiler *c, const struct token *t)
 			return constants[i].value;
 	if (!c->in_table && symbol_address(c, t, &address))
 		return address;
-	/* An entry of a table whose value the trace does not tell matches nothing: the number is shown. */
+	/* An entry of a table whose value the trace does not give matches nothing: the number is shown. */
 	return c->in_table ? UINT64_MAX : 0;
 }
 

@@ -90,7 +90,7 @@ static void ip4(struct aside *a, const uint8_t *b, bool zeros)
 	}
 }
 
-/* Network order, unless a letter tells: h of the traced machine, l little-endian. */
+/* Network order, unless a letter says otherwise: h of the traced machine, l little-endian. */
 static void ip4_ordered(struct aside *a, const struct conv *c, const uint8_t *b, bool swap)
 {
 	bool big = swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);

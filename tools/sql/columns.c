@@ -31,7 +31,7 @@ static const struct row_field *field(const struct columns *c, int column)
 	return &c->row->fields[column - COLUMN_FIELDS];
 }
 
-/* SQLite does not tell case apart: the second of a name is NAME_2, as in Parquet. */
+/* SQLite ignores case: the second of a name is NAME_2, as in Parquet. */
 char *columns_name(const struct columns *c, int column)
 {
 	const char *name;

@@ -144,7 +144,7 @@ static uint64_t aligned(uint64_t at)
 	return (at + INDEX_ALIGN - 1) & ~(uint64_t)(INDEX_ALIGN - 1);
 }
 
-/* The file ends with the tables, or with the symbols that the header tells of. */
+/* The file ends with the tables, or with the symbols that the header mentions. */
 static bool ends_right(const struct index_header *h, uint64_t tables_end, uint64_t bytes)
 {
 	if (!h->nr_symbols)

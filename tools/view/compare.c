@@ -19,7 +19,7 @@ enum what {
 	WHAT_RATE, /* how often it happens */
 };
 
-#define WINDOWS 20 /* parts of a trace, of which the counts tell how evenly events come */
+#define WINDOWS 20 /* parts of a trace, whose counts show how evenly events come */
 
 /* Spans of one kind and name, in both traces. */
 struct group {

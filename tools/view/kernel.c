@@ -165,7 +165,7 @@ static struct fathom_graph_call call_of(struct kernel_view *k, const struct kern
 	return c;
 }
 
-/* Its exit is the next event of the CPU: take it away, and tell how long the call took. */
+/* Its exit is the next event of the CPU: take it away, and say how long the call took. */
 static bool is_leaf(struct kernel_view *k, struct fathom_graph_call *c)
 {
 	const struct event *next = merge_peek(k->merge);

@@ -419,7 +419,7 @@ static const struct kernel_kind {
 	{"syscalls", "sys_exit_*", print_syscall_exit, NULL, KERNEL_OTHER, {"ret"}, 1},
 };
 
-/* Probes and synthetic events may be of any system: their fields tell. */
+/* Probes and synthetic events may be of any system: their fields decide. */
 static void choose_dynamic(struct kernel_event *t)
 {
 	const struct format_field *ip = format_field(t->format, "__probe_ip"),

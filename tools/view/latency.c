@@ -41,7 +41,7 @@ struct latency {
 	bool failed;
 };
 
-/* ---- what the model tells ---- */
+/* ---- what the model says ---- */
 
 static bool has_names(enum span_kind k)
 {
@@ -260,8 +260,7 @@ static void put_doubts(const struct latency *l, const struct kind *k, FILE *out)
 			"been ready\n",
 			thousands(k->no_wake));
 	if (k->all.step > 1)
-		fprintf(out,
-			"    percentiles are of every %uth value: there are too many to keep\n",
+		fprintf(out, "    percentiles use every %uth value: there are too many to keep\n",
 			k->all.step);
 	(void)l;
 }

@@ -42,7 +42,7 @@ struct parquet *parquet_new(FILE *out, struct parquet_worker *w);
 /* -1: out of memory. Before the first row. A name that is empty, or taken, in any case, gets a number. */
 int parquet_set(struct parquet *p);
 int parquet_column(struct parquet *p, const char *name, enum parquet_type type, int set);
-/* A word for who reads the file. */
+/* A word for the reader of the file. */
 void parquet_note(struct parquet *p, const char *key, const char *value);
 
 void parquet_row(struct parquet *p);

@@ -295,7 +295,7 @@ enum {
 	EXIT_INFO2
 };
 
-/* Kernels before there was SVM in the trace do not tell the kind: it is VMX. */
+/* Kernels before there was SVM in the trace do not give the kind: it is VMX. */
 static uint64_t isa_of(struct writer *w, const struct item *i, const struct format_field *f)
 {
 	return f ? item_number(w, i, f) : 1;

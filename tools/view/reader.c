@@ -415,7 +415,7 @@ static struct item *fill_functions(struct reader *r, struct item *i, struct item
 	}
 }
 
-/* Whether an item tells all about its event, so that the record need not be kept. */
+/* Whether an item holds all of its event, so that the record need not be kept. */
 static inline bool item_complete(const struct reader *r, const struct printer *p)
 {
 	return !r->o->latency && (p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||

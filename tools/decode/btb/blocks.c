@@ -16,7 +16,7 @@
  *	B3  after a redundancy block comes the next section, or with a smaller id the next run.
  *
  * Blocks are kept until the parity lines that stand after them have come: those end a span, and the next section begins
- * anew. Where no section's announcement speaks of parity, sections are settled by and by.
+ * again. Where no section's announcement speaks of parity, sections are settled by and by.
  */
 #define SETTLE_BLOCKS 1024u
 #define ID_JUMP	      4096u /* blocks lost in a row; an id further off is itself damaged */

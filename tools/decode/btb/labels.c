@@ -83,7 +83,7 @@ static const struct source_label *lookup(struct btb_names *n, struct btb_task *t
 	struct symbol s;
 
 	/*
-	 * First what was mapped at that time, then what ever was: buffers of several CPUs may tell a mapping late. A call
+	 * First what was mapped at that time, then what ever was: buffers of several CPUs may report a mapping late. A call
 	 * that never returns may be the last of its function: its return address is found one byte before.
 	 */
 	for (int pass = 0; t && pass < 4; pass++) {

@@ -30,7 +30,7 @@ struct btb_file {
 	bool parsed;
 };
 
-/* Map the file and tell its stage. 0, or a negative errno with a message. */
+/* Map the file and find its stage. 0, or a negative errno with a message. */
 int btb_open(struct btb_file *f, const char *path);
 /* Read all stages up to the entries. `run` >= 0: only that run of the log. */
 int btb_load(struct btb_file *f, int run);

@@ -217,7 +217,7 @@ static bool next_page(struct ring_cursor *r)
 		used = (uint32_t)(commit & WIRE_COMMIT_SIZE);
 		room = bytes - f->data_offset;
 		if (used >
-		    room) { /* header_page does not tell: instances may have other sub-buffers */
+		    room) { /* header_page does not say: instances may have other sub-buffers */
 			source_damage(r->c.source, r->page_offset, bytes,
 				      "cpu %u: the page claims %u used bytes, but has %u", r->c.cpu,
 				      used, room);
@@ -324,7 +324,7 @@ static void bad_record(struct ring_cursor *r, const uint8_t *where)
 		      r->c.cpu, in);
 }
 
-/* Tell the event whose record was found at `data`. */
+/* The event whose record was found at `data`. */
 static inline void tell(struct ring_cursor *r, struct event *e, const uint8_t *data, uint32_t size,
 			uint64_t time, bool big)
 {

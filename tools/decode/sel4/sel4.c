@@ -239,7 +239,7 @@ static bool calls_nest(const uint16_t *w, size_t n)
 	return returns >= 4 && matched >= returns / 2;
 }
 
-/* A stream has no magic number. The description beside it, words that make sense, or at last its name must tell. */
+/* A stream has no magic number. The description beside it, words that make sense, or at last its name must decide. */
 static int probe_stream(const struct source_probe *p)
 {
 	const char *name = basename(p->path);

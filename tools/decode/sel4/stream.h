@@ -38,7 +38,7 @@ static inline uint64_t sel4_dict_addr(const struct sel4_dict *d, uint32_t id)
 
 /*
  * The event at w[0], n words are there, `last` if the stream ends after them. Its words, and its type in *type; 0 if it
- * takes more words to tell (never when `last`). An unknown marker has no length: what follows is skipped up to the
+ * takes more words to decide (never when `last`). An unknown marker has no length: what follows is skipped up to the
  * first place from where the stream makes sense again (at most 8 words, the longest event there is).
  */
 uint32_t sel4_step(const uint16_t *w, size_t n, bool last, const struct sel4_dict *d,

@@ -17,10 +17,10 @@
  * fit into memory goes to a nameless file. Functions get
  * made-up addresses and a symbol each, so that every view takes the events for what the kernel records.
  *
- *   G1  A line's time is the one it tells. Where the text has none, time is counted in the order of the lines, which it keeps:
+ *   G1  A line's time is the one in it. Where the text has none, time is counted in the order of the lines, which it keeps:
  *       a line takes a nanosecond, a leaf its duration; a return comes its duration after its call if that is not over yet.
  *   G2  The task of a CPU is the one of the column, or of the last switch; before the first switch it is the one that gave
- *       way there. If nothing tells it the pid is that of no task: UNKNOWN_PID.
+ *       way there. If nothing says so, the pid is that of no task: UNKNOWN_PID.
  */
 #define ID_EXIT	    10u
 #define ID_ENTRY    11u

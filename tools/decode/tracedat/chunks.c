@@ -13,7 +13,7 @@
  *
  * A header that leads astray would lose all chunks after it. So a chunk is believed to end where its header says if another
  * one begins there, which is known by the first bytes of its data; else by its data's own account, or where the next header
- * stands that leads on. A size that cannot be is that of the chunk before: all but the last are of one size.
+ * stands that leads on. A size that cannot be is that of the chunk before: all but the last have one size.
  */
 #define HEAD	     8u
 #define CHUNK_PAGES  10u /* as trace-cmd writes them */
@@ -28,7 +28,7 @@ struct walk {
 	enum compression kind;
 	uint32_t cpu, page_bytes;
 	uint64_t at, limit; /* of the next header; of the CPU's chunks */
-	uint64_t count;	    /* that the file tells; UINT64_MAX: it cannot be */
+	uint64_t count;	    /* that the file states; UINT64_MAX: it cannot be */
 	size_t cap;
 };
 
@@ -95,7 +95,7 @@ static uint64_t next_whole(const struct walk *w, uint64_t from)
 	return w->limit;
 }
 
-/* Where the data after a header end, by their own account; 0: they do not tell. */
+/* Where the data after a header end, by their own account; 0: they do not say. */
 static uint64_t data_extent(const struct walk *w, uint64_t at)
 {
 	struct tracedat *t = w->s->priv;
@@ -130,7 +130,7 @@ static uint32_t usual_size(const struct walk *w)
 				    : CHUNK_PAGES * w->page_bytes;
 }
 
-/* A header that leads nowhere or tells a size that cannot be: take the chunk by its data, if they are there. */
+/* A header that leads nowhere or states a size that cannot be: take the chunk by its data, if they are there. */
 static bool repair(struct walk *w)
 {
 	uint64_t at = w->at, extent;

@@ -265,7 +265,7 @@ static void tracedat_tasks(struct source *s)
 		printks_add_text(s->printks, t->printk.text, t->printk.bytes);
 }
 
-/* The table of symbols takes a text over that was unpacked for it; who asks for the text has it unpacked again. */
+/* The table of symbols takes a text over that was unpacked for it; if the text is asked for, it is unpacked again. */
 static void tracedat_symbols(struct source *s)
 {
 	struct tracedat *t = s->priv;

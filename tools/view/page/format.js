@@ -27,7 +27,7 @@ const page = {};
 		return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (tail && `.${tail}`);
 	};
 	page.count = (n) => text(Math.round(n), 0);
-	/* With `step`, as many digits as tell it from what lies a step away. */
+	/* With `step`, as many digits as distinguish it from what lies a step away. */
 	page.amount = (v, step) => {
 		const units = page.meta.ns ? [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]] : [[1, "ticks"]];
 		for (const [size, name] of units)

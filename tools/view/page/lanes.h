@@ -16,7 +16,7 @@
  *   L1  Items of a lane do not overlap, and are in the order of time: spans that nest or overlap lie in lanes of other depths.
  *   L2  A chunk holds at most LANE_CHUNK items (or LANE_CHUNK_COUNTS) of a lane. It has the sums of all items before it, so the time of a class up to
  *       any moment is one bisection and a walk of one chunk.
- *   L3  A chunk of one item needs no body: it is the chunk's `from`, `to` and `top`. An item longer than 32 bits tell is alone.
+ *   L3  A chunk of one item needs no body: it is the chunk's `from`, `to` and `top`. An item too long for 32 bits is alone.
  *   L4  Lanes that count (marks, markers, samples) have no bodies: the events are in the trace.
  */
 #define LANE_CHUNK	  128u

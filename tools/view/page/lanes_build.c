@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lanes_build.c -- what the model tells of a trace, into lanes; their names. */
+/* lanes_build.c -- what the model says of a trace, into lanes; their names. */
 #include "view/page/lanes_build.h"
 #include "base/json.h"
 #include "base/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c -- the page's server: on this machine only, for who has the token, read only. */
+/* server.c -- the page's server: on this machine only, for those who have the token, read only. */
 #include "view/page/server.h"
 
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 
 /* ---- who may ask ---- */
 
-/* In a time that does not tell how much of it was right. */
+/* In a time that does not show how much of it was right. */
 static bool same_token(const char *a, const char *b)
 {
 	uint8_t diff = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server.h -- the page's server: on this machine only, for who has the token, read only. */
+/* server.h -- the page's server: on this machine only, for those who have the token, read only. */
 #ifndef VIEW_PAGE_SERVER_H
 #define VIEW_PAGE_SERVER_H
 

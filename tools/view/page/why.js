@@ -1,4 +1,4 @@
-/* why.js -- the chain behind a wait, as `fathom why` tells it: in a table, and as arrows in the picture. */
+/* why.js -- the chain behind a wait, as `fathom why` prints it: in a table, and as arrows in the picture. */
 (function () {
 	const K = page.KIND, make = page.make, box = page.$("cause"), SOON = 5e6; /* events: read at once, else on demand */
 	const since = page.since;
