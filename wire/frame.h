@@ -40,6 +40,8 @@ enum wire_frame_type {
 	WIRE_FRAME_TRACING = 7, /* argument: 0 off, 1 on */
 	/* payload: "system:event" pattern; argument: 0 off, 1 on; answer's argument: how many */
 	WIRE_FRAME_ENABLE = 8,
+	/* the same as PAGE, packed (pagepack.h); -ENOSYS of a target that does not pack */
+	WIRE_FRAME_PACKED = 9,
 
 	/*
 	 * 9P over the line (trace/control/p9_frames.c): two streams of bytes, one each way. STREAM: bytes of the sender's own; number:

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* noisy.c -- a process whose tree is at the end of a bad line: it drops, doubles and flips 1 byte in 500 each way, and has console text. */
+/* noisy.c -- a process whose tree is at the end of a bad line, which drops, doubles and flips 1 byte in 500 each way and has console text;
+ * or of a network that drops, doubles and reorders datagrams: all that a kernel's UDP port needs is in serve_udp(). */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -104,6 +106,63 @@ static void serve(struct line *l)
 	}
 }
 
+/* ---- the same over UDP: a frame a datagram ---- */
+
+#define LOST_IN 25 /* a datagram of so many is lost, of as many doubled, of as many late */
+
+struct port {
+	struct line l;
+	struct sockaddr_in peer; /* who spoke last */
+	uint8_t late[WIRE_LINE_FRAME_MAX];
+	size_t late_bytes;
+};
+
+static void udp_send(void *arg, const void *data, size_t bytes)
+{
+	struct port *u = arg;
+	uint32_t dice = roll(&u->l) % LOST_IN;
+
+	if (dice == 0)
+		return;
+	if (dice == 1 && !u->late_bytes) {
+		memcpy(u->late, data, bytes);
+		u->late_bytes = bytes;
+		return;
+	}
+	for (int i = 0; i < (dice == 2 ? 2 : 1); i++)
+		sendto(u->l.fd, data, bytes, 0, (void *)&u->peer, sizeof(u->peer));
+	if (u->late_bytes)
+		sendto(u->l.fd, u->late, u->late_bytes, 0, (void *)&u->peer, sizeof(u->peer));
+	u->late_bytes = 0;
+}
+
+static int serve_udp(struct port *u, uint16_t number)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons(number),
+				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	uint8_t buf[WIRE_LINE_FRAME_MAX];
+
+	u->l.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	fathom_p9_init(&u->l.tree, udp_send, u);
+	u->l.tree.text = line_text;
+	if (bind(u->l.fd, (struct sockaddr *)&at, sizeof(at)))
+		return 1;
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		struct pollfd p = {u->l.fd, POLLIN, 0};
+		socklen_t len = sizeof(u->peer);
+		ssize_t n;
+
+		if (!poll(&p, 1, fathom_p9_tick(&u->l.tree) ? 5 : -1))
+			continue;
+		n = recvfrom(u->l.fd, buf, sizeof(buf), 0, (struct sockaddr *)&u->peer, &len);
+		if (n > 0 && roll(&u->l) % LOST_IN)
+			fathom_p9_input(&u->l.tree, buf, (size_t)n);
+	}
+}
+
 static void *tick(void *arg)
 {
 	struct timespec pause = {0, 10000000};
@@ -117,10 +176,11 @@ static void *tick(void *arg)
 	return NULL;
 }
 
-/* noisy SOCKET SEED */
+/* noisy SOCKET|udp:PORT SEED */
 int main(int argc, char **argv)
 {
 	static struct line l;
+	static struct port udp;
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	pthread_t thread;
@@ -128,6 +188,11 @@ int main(int argc, char **argv)
 	if (argc != 3 || fathom_user_start("buffer_kb=1024,cpus=4,out="))
 		return 1;
 	fathom_set("events/enable", "0");
+	if (!strncmp(argv[1], "udp:", 4)) {
+		udp.l.random = (uint32_t)atoi(argv[2]) * 2654435761u;
+		pthread_create(&thread, NULL, tick, NULL);
+		return serve_udp(&udp, (uint16_t)atoi(argv[1] + 4));
+	}
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", argv[1]);
 	l.random = (uint32_t)atoi(argv[2]) * 2654435761u;
 	fathom_p9_init(&l.tree, line_send, &l);

@@ -11,8 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t asked[] = {WIRE_FRAME_HELLO, WIRE_FRAME_EVENT, WIRE_FRAME_PAGE,
-				WIRE_FRAME_STATS, WIRE_FRAME_PRINTK};
+static const uint8_t asked[] = {WIRE_FRAME_HELLO, WIRE_FRAME_EVENT, WIRE_FRAME_PACKED,
+				WIRE_FRAME_PAGE,  WIRE_FRAME_STATS, WIRE_FRAME_PRINTK};
 
 /* Answers to what use() asks, in its order: u16 bytes, u8 argument, payload. What is left is sent as it is. */
 static void answer(int fd, const uint8_t *data, size_t size)

@@ -387,6 +387,70 @@ TEST(line_that_is_slow)
 	close(pair[1]);
 }
 
+static void put_answer(int fd, uint8_t type, uint32_t number, int32_t result, const void *data,
+		       uint32_t bytes)
+{
+	uint8_t frame[WIRE_FRAME_MAX];
+	uint32_t n;
+
+	memcpy(frame + WIRE_FRAME_HEADER, data, bytes);
+	n = fathom_frame_seal(frame, type | WIRE_FRAME_ANSWER, number, (uint32_t)result, bytes);
+	CHECK_EQ(write(fd, frame, n), n);
+}
+
+/* Pages come packed, or as they are from a target that knows no others; it is asked for packed ones once. */
+TEST(pages_of_old_and_new_targets)
+{
+	static struct wire_packer packer;
+	static struct link l;
+
+	for (int old = 0; old < 2; old++) {
+		const char *path = in_dir("packed.dat");
+		uint8_t page[4096], packed[WIRE_PACKED_HEAD + 4096];
+		struct recording r;
+		struct capture c;
+		struct source *s;
+		uint32_t number = 0;
+		int pair[2];
+		bool full;
+
+		some_capture(&c);
+		REQUIRE(!recording_open(&r, path));
+		REQUIRE(!recording_begin(&r, &c));
+		REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+		fcntl(pair[0], F_SETFL, O_NONBLOCK);
+		l = (struct link){.fd = pair[0]};
+		for (uint32_t i = 0; i < 3; i++) {
+			one_page(page, i + 1);
+			if (old && !i)
+				put_answer(pair[1], WIRE_FRAME_PACKED, ++number, -ENOSYS, page, 0);
+			if (old)
+				put_answer(pair[1], WIRE_FRAME_PAGE, ++number, 0, page, 40);
+			else
+				put_answer(pair[1], WIRE_FRAME_PACKED, ++number, 0, packed,
+					   fathom_page_pack(&packer, page, 40, packed));
+			CHECK_EQ(link_pages(&l, &r, 1, &full), 1);
+			CHECK(!full);
+		}
+		put_answer(pair[1], old ? WIRE_FRAME_PAGE : WIRE_FRAME_PACKED, ++number, 0, page,
+			   0);
+		CHECK_EQ(link_pages(&l, &r, 1, &full), 0);
+		if (!old) { /* a packed page that is none */
+			put_answer(pair[1], WIRE_FRAME_PACKED, ++number, 0, packed, 7);
+			CHECK_EQ(link_pages(&l, &r, 1, &full), -EPROTO);
+		}
+		CHECK_EQ(recording_end(&r, &c), 0);
+		CHECK_EQ(recording_close(&r), 0);
+		REQUIRE(!source_open(path, NULL, &s));
+		CHECK_EQ(events_of(s), 3);
+		CHECK_EQ(s->damage_total, 0);
+		source_close(s);
+		capture_free(&c);
+		close(pair[0]);
+		close(pair[1]);
+	}
+}
+
 /* ---- memory images ---- */
 
 static int recover(const struct image_make *m, uint64_t base, struct capture *c, const char *out)

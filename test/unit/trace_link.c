@@ -77,6 +77,33 @@ TEST(a_page_asked_for_again_is_the_same_page)
 	CHECK_EQ(host_link.resent, 3);
 }
 
+TEST(packed_pages)
+{
+	static struct wire_packer packer;
+	static uint8_t page[4096];
+	struct fathom_ring_stats st;
+	uint32_t used, lines = 0;
+	int big;
+
+	start();
+	for (int i = 0; i < 200; i++)
+		fathom_marker(0, "a line", 6);
+	ask(WIRE_FRAME_PACKED, 7, 0);
+	CHECK(payload_bytes() > 50 && payload_bytes() < 1000);
+	CHECK_EQ(fathom_page_unpack(&packer, answer + WIRE_FRAME_HEADER, payload_bytes(), page,
+				    sizeof(page), &used, &big),
+		 payload_bytes());
+	for (uint32_t i = 0; i + 6 <= used; i++)
+		lines += !memcmp(page + i, "a line", 6);
+	fathom_ring_stats(fathom_ring_of(0), &st);
+	CHECK(lines > 50 && lines == st.read);
+	ask(WIRE_FRAME_PACKED, 8, 1); /* there is no such CPU */
+	CHECK(payload_bytes() == 0 && answer[15] == 0xff);
+	for (uint32_t i = 9; i < 20; i++) /* until there are no more */
+		ask(WIRE_FRAME_PACKED, i, 0);
+	CHECK(payload_bytes() == 0 && answer[15] == 0);
+}
+
 TEST(the_first_request_may_have_number_0)
 {
 	start();

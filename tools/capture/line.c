@@ -33,7 +33,8 @@ struct line {
 	uint8_t received[WIRE_FRAME_MAX];
 	uint64_t bad_seen;
 	uint32_t piece, good;
-	bool begun; /* the streams have begun */
+	bool begun;	/* the streams have begun */
+	bool datagrams; /* a frame each; they may get lost, but not be cut */
 
 	uint8_t out[65536]; /* what the client sent; its first message is under way if out_len */
 	uint32_t out_have, out_len, out_at, out_done;
@@ -248,6 +249,8 @@ static bool take_input(struct line *l)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
+	if (n == 0 && l->datagrams)
+		return true;
 	if (n <= 0)
 		return false;
 	l->heard_ms = io_now_ms();
@@ -375,6 +378,14 @@ static bool start(struct line *l)
 	return false;
 }
 
+bool line_is_datagrams(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_DGRAM;
+}
+
 int line_open(int fd, int text_fd)
 {
 	struct line *l = calloc(1, sizeof(*l));
@@ -385,6 +396,7 @@ int line_open(int fd, int text_fd)
 	if (!l)
 		return fd;
 	l->fd = fd;
+	l->datagrams = line_is_datagrams(fd);
 	l->text_fd = text_fd;
 	l->piece = PIECE_FIRST;
 	l->round_ms = PATIENCE_MS;

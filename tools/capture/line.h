@@ -3,6 +3,7 @@
 #ifndef CAPTURE_LINE_H
 #define CAPTURE_LINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -11,5 +12,7 @@
  * The thread ends when the pipe is closed, or the line.
  */
 int line_open(int fd, int text_fd);
+/* Does it carry datagrams? A target that does not use frames cannot be reached by them. */
+bool line_is_datagrams(int fd);
 
 #endif

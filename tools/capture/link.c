@@ -141,24 +141,45 @@ int link_formats(struct link *l, struct capture *c, uint32_t nr_events)
 	return 0;
 }
 
+/* One page: its bytes, 0: there is none, or a negative errno value. */
+static int take_page(struct link *l, struct recording *r, uint32_t cpu)
+{
+	uint8_t page[WIRE_PACKED_MAX];
+	struct wire_frame f;
+	uint32_t used;
+	int big, err = -ENOSYS;
+
+	if (!l->unpacked)
+		err = link_ask(l, WIRE_FRAME_PACKED, cpu, NULL, 0, &f);
+	if (err == -ENOSYS) {
+		l->unpacked = true;
+		err = link_ask(l, WIRE_FRAME_PAGE, cpu, NULL, 0, &f);
+	}
+	if (err || !f.bytes)
+		return err;
+	if (l->unpacked) {
+		err = recording_page(r, cpu, f.payload, f.bytes);
+		return err ? err : (int)f.bytes;
+	}
+	if (fathom_page_unpack(&l->packer, f.payload, f.bytes, page, sizeof(page), &used, &big) !=
+	    (int32_t)f.bytes)
+		return -EPROTO;
+	err = recording_page(r, cpu, page, used);
+	return err ? err : (int)used;
+}
+
 int link_pages(struct link *l, struct recording *r, uint32_t nr_cpus, bool *full)
 {
 	int came = 0;
 
 	*full = false;
 	for (uint32_t cpu = 0; cpu < nr_cpus; cpu++) {
-		struct wire_frame f;
-		int err = link_ask(l, WIRE_FRAME_PAGE, cpu, NULL, 0, &f);
+		int bytes = take_page(l, r, cpu);
 
-		if (err)
-			return err;
-		if (!f.bytes)
-			continue;
-		err = recording_page(r, cpu, f.payload, f.bytes);
-		if (err)
-			return err;
-		*full |= f.bytes > WIRE_PAGE_BYTES / 4 * 3;
-		came++;
+		if (bytes < 0)
+			return bytes;
+		*full |= bytes > (int)WIRE_PAGE_BYTES / 4 * 3;
+		came += bytes > 0;
 	}
 	return came;
 }

@@ -4,6 +4,7 @@
 #define CAPTURE_LINK_H
 
 #include "capture/recording.h"
+#include "wire/pagepack.h"
 
 struct link {
 	int fd;
@@ -18,7 +19,9 @@ struct link {
 	void (*other)(void *arg);
 	void *other_arg;
 	int64_t end_ms; /* no wait goes past this time; 0: no limit */
-	bool hurry;	/* signals were handled: they no longer stop a call */
+	bool unpacked;	/* the target does not pack its pages */
+	struct wire_packer packer;
+	bool hurry; /* signals were handled: they no longer stop a call */
 };
 
 /*

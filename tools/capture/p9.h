@@ -11,7 +11,7 @@
 struct p9;
 
 /*
- * TARGET: a pid (a process with the user port), unix:PATH or the path of a socket, tcp:HOST:PORT, or a serial device
+ * TARGET: a pid (a process with the user port), unix:PATH or the path of a socket, tcp:HOST:PORT, udp:HOST:PORT, or a serial device
  * (/dev/..., 115200 unless `:BAUD` follows). NULL with a message if it cannot be reached or does not speak 9P.
  */
 struct p9 *p9_connect(const char *target);

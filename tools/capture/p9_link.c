@@ -492,7 +492,8 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	pthread_mutex_init(&c->out, NULL);
 	pthread_cond_init(&c->answered, NULL);
 	p9_stop_when(c, stop_came);
-	err = negotiate(c);
+	/* Without frames nothing says in which order datagrams were sent. */
+	err = !c->framed && line_is_datagrams(c->fd) ? -EPROTO : negotiate(c);
 	if (err && stop_came()) {
 		/* nobody waits for it any more */
 	} else if (err) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c -- how a target is reached: a process by its pid, a socket, a serial line. */
+/* target.c -- how a target is reached: a process by its pid, a socket, datagrams, a serial line. */
 #include "capture/target.h"
 #include "capture/gdb.h"
 #include "capture/p9.h"
@@ -105,9 +105,9 @@ static int connect_unix(const char *path)
 	return fd;
 }
 
-static int connect_tcp(const char *where)
+static int connect_inet(const char *where, int type)
 {
-	struct addrinfo hint = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+	struct addrinfo hint = {.ai_socktype = type}, *list = NULL;
 	const char *colon = strrchr(where, ':');
 	char host[256];
 	int fd = -1;
@@ -130,11 +130,22 @@ static int connect_tcp(const char *where)
 			fd = -1;
 		}
 		/* Requests are short, and wait for their answers: never hold one back for the next. */
-		if (fd >= 0)
+		if (fd >= 0 && type == SOCK_STREAM)
 			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	}
 	freeaddrinfo(list);
 	return fd;
+}
+
+static int connect_tcp(const char *where)
+{
+	return connect_inet(where, SOCK_STREAM);
+}
+
+/* One frame a datagram. */
+static int connect_udp(const char *where)
+{
+	return connect_inet(where, SOCK_DGRAM);
 }
 
 static speed_t baud_of(long rate)
@@ -208,9 +219,9 @@ static int open_serial(const char *target, const char *where)
 	if (speed == B0) {
 		diag_error("%s: not a speed of a serial line", target);
 	} else if (stat(path, &st)) {
-		diag_error(
-			"%s: %s (a target is a pid, unix:PATH, tcp:HOST:PORT or a serial device)",
-			target, strerror(errno));
+		diag_error("%s: %s (a target is a pid, unix:PATH, tcp:HOST:PORT, udp:HOST:PORT or "
+			   "a serial device)",
+			   target, strerror(errno));
 	} else if (!S_ISCHR(st.st_mode)) {
 		diag_error("%s: neither a socket nor a serial device", target);
 	} else if ((fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0) {
@@ -286,6 +297,8 @@ int target_open(const char *target, const char *where, bool by_port)
 		return connect_socket(target, where + 5, connect_unix);
 	if (!strncmp(where, "tcp:", 4))
 		return connect_socket(target, where + 4, connect_tcp);
+	if (!strncmp(where, "udp:", 4))
+		return connect_socket(target, where + 4, connect_udp);
 	if (!stat(where, &st) && S_ISSOCK(st.st_mode))
 		return connect_socket(target, where, connect_unix);
 	if (by_port && where[0] != '/')

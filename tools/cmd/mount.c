@@ -39,7 +39,8 @@ static const struct command_spec spec = {
 		 "`fathom mount -u DIR` unmounts.\n\n"
 		 "TARGET  a pid (a process with the user port), unix:PATH or a socket's path "
 		 "(QEMU's\n"
-		 "        chardev), tcp:HOST:PORT, or a serial device, /dev/ttyUSB0[:BAUD]",
+		 "        chardev), tcp:HOST:PORT, udp:HOST:PORT, or a serial device, "
+		 "/dev/ttyUSB0[:BAUD]",
 	.own = own,
 	.shared = OPTIONS_NONE,
 	.runs_command = true,

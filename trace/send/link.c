@@ -51,11 +51,9 @@ static int32_t link_event(struct fathom_link *l, uint32_t index, uint32_t *bytes
 	return t.cut ? -FATHOM_E2BIG : 0;
 }
 
-/* The page lies at an 8-byte boundary: `out` is aligned, and so is its payload. */
-static int32_t link_page(struct fathom_link *l, uint32_t cpu, uint32_t *bytes)
+static int32_t link_page(struct wire_page *page, uint32_t cpu, uint32_t *bytes)
 {
 	struct fathom_ring *r = fathom_ring_of(cpu);
-	struct wire_page *page = (struct wire_page *)link_payload(l);
 	int n;
 
 	if (!r)
@@ -70,6 +68,17 @@ static int32_t link_page(struct fathom_link *l, uint32_t cpu, uint32_t *bytes)
 		*bytes += 8;
 	return 0;
 }
+
+#if FATHOM_LINK_PACKED
+static int32_t link_packed(struct fathom_link *l, uint32_t cpu, uint32_t *bytes)
+{
+	int32_t err = link_page((struct wire_page *)l->page, cpu, bytes);
+
+	if (!err && *bytes)
+		*bytes = fathom_page_pack(&l->packer, l->page, *bytes, link_payload(l));
+	return err;
+}
+#endif
 
 static int32_t link_stats(struct fathom_link *l, uint32_t cpu, uint32_t *bytes)
 {
@@ -153,7 +162,12 @@ static void link_answer(struct fathom_link *l, const struct wire_frame *f)
 	switch (f->type) {
 	case WIRE_FRAME_HELLO: bytes = link_hello(l); break;
 	case WIRE_FRAME_EVENT: result = link_event(l, f->arg, &bytes); break;
-	case WIRE_FRAME_PAGE: result = link_page(l, f->arg, &bytes); break;
+	case WIRE_FRAME_PAGE: /* at an 8-byte boundary: `out` is aligned, and so is its payload */
+		result = link_page((struct wire_page *)link_payload(l), f->arg, &bytes);
+		break;
+#if FATHOM_LINK_PACKED
+	case WIRE_FRAME_PACKED: result = link_packed(l, f->arg, &bytes); break;
+#endif
 	case WIRE_FRAME_STATS: result = link_stats(l, f->arg, &bytes); break;
 	case WIRE_FRAME_NAMES: bytes = link_names(l, f); break;
 	case WIRE_FRAME_PRINTK: bytes = link_printk(l, f->arg); break;

@@ -7,11 +7,12 @@
 #include <stdint.h>
 #include "fathom/port_default.h"
 #include "wire/frame.h"
+#include "wire/pagepack.h"
 
 /* All of it goes out, however long that takes. Called from fathom_link_input(). */
 typedef void (*fathom_link_send_fn)(void *arg, const void *data, size_t bytes);
 
-/* One per line, in the caller's memory: FATHOM_LINK_BYTES and 400 more. Its members are the link's. */
+/* One per line, in the caller's memory: FATHOM_LINK_BYTES and 400 more, and 7.5 KiB with FATHOM_LINK_PACKED. Its members are the link's. */
 struct fathom_link {
 	fathom_link_send_fn send;
 	void *arg;
@@ -21,6 +22,10 @@ struct fathom_link {
 	struct wire_receiver in;
 	uint8_t request[WIRE_FRAME_BYTES(WIRE_FRAME_REQUEST)];
 	uint8_t out[WIRE_FRAME_BYTES(FATHOM_LINK_BYTES)] __attribute__((__aligned__(8)));
+#if FATHOM_LINK_PACKED
+	uint8_t page[FATHOM_PAGE_BYTES] __attribute__((__aligned__(8)));
+	struct wire_packer packer;
+#endif
 };
 
 void fathom_link_init(struct fathom_link *l, fathom_link_send_fn send, void *arg);
