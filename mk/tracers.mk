@@ -155,3 +155,20 @@ $(PATCH_WORDS): $(B)/test/unit/patch_words_%: test/unit/patch_words.c test/harne
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) -O1 -g $(WARN) $(SAN) -Wno-missing-prototypes -DWORDS_$* -I. -Itrace -Itrace/include -Iports/template -Itest $(filter %.c,$^) -o $@
 CHECK_FAST_DEPS += $(PATCH_WORDS)
+
+# Calls whose arguments and values are known (test/tracers/arguments.py): the demo kernel's, in processes.
+KNOWN_SRC   := test/tracers/known.c demo/kernel/known.c
+KNOWN_SITES := -fpatchable-function-entry=5 -fno-ipa-ra
+KNOWN       := $(addprefix $(B)/test/known,-O0 -nodebug)
+$(B)/test/known $(KNOWN): $(KNOWN_SRC) demo/kernel/known.h $(B)/user/libfathom.a
+$(B)/test/known $(B)/test/known-nodebug:
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -O2 -g$(if $(filter %nodebug,$@),0) $(KNOWN_SITES) $(KNOWN_SRC) $(B)/user/libfathom.a $(if $(filter %nodebug,$@),-s) -o $@
+$(B)/test/known-O0:
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -O0 -g $(KNOWN_SITES) -fno-pie -no-pie $(KNOWN_SRC) $(B)/user/libfathom.a -o $@
+KNOWN_OTHER := $(addprefix $(B)/test/known-,$(TRACERS_CROSS))
+$(KNOWN_OTHER): $(B)/test/known-%: $(KNOWN_SRC) demo/kernel/known.h $(B)/user-%/libfathom.a
+	@mkdir -p $(@D)
+	$(CROSS_$*)gcc $(USER_CFLAGS) -O2 -g -static $(TRACED_$*) $(KNOWN_SRC) $(B)/user-$*/libfathom.a -o $@
+CHECK_DEPS += $(B)/test/known $(KNOWN) $(KNOWN_OTHER)

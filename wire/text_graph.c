@@ -252,6 +252,53 @@ static void graph_name(struct fathom_text *t, const struct fathom_graph_call *c)
 	}
 }
 
+static int graph_has_from(const struct fathom_graph *g, const struct fathom_graph_call *c)
+{
+	return g->view->options & FATHOM_TEXT_GRAPH_RETADDR && c->from.address;
+}
+
+static int graph_has_retval(const struct fathom_graph *g, const struct fathom_graph_call *c)
+{
+	return g->view->options & FATHOM_TEXT_GRAPH_RETVAL && c->has_retval;
+}
+
+static void graph_from(struct fathom_text *t, const struct fathom_graph *g,
+		       const struct fathom_graph_call *c)
+{
+	if (!graph_has_from(g, c))
+		return;
+	fathom_text_str(t, " <-");
+	fathom_text_symbol(t, g->view->options | FATHOM_TEXT_SYM_OFFSET, &c->from);
+}
+
+/* What an int or a pointer that is an error has: up to -4095, of 32 bits even where a word has more. */
+#define GRAPH_ERRNO_MAX 4095
+
+static int64_t graph_error(const struct fathom_graph_call *c)
+{
+	uint64_t v = c->retval;
+
+	if ((c->word_bytes == 4 || !(v >> 32)) && v >> 31 & 1)
+		v |= ~(uint64_t)0xffffffffu;
+	return v >= (uint64_t)-GRAPH_ERRNO_MAX ? (int64_t)v : 0;
+}
+
+static void graph_retval(struct fathom_text *t, const struct fathom_graph *g,
+			 const struct fathom_graph_call *c)
+{
+	if (!graph_has_retval(g, c))
+		return;
+	fathom_text_str(t, " ret=");
+	if (g->view->options & FATHOM_TEXT_GRAPH_RETVAL_HEX || (!c->value && !graph_error(c))) {
+		fathom_text_str(t, "0x");
+		fathom_text_hex(t, c->retval, 0, '0');
+	} else if (c->value) {
+		fathom_text_str(t, c->value);
+	} else {
+		fathom_text_s64(t, graph_error(c), 0, ' ');
+	}
+}
+
 static void graph_arrow(struct fathom_text *t, const struct fathom_graph *g,
 			const struct fathom_text_entry *e, const struct fathom_graph_call *c,
 			const char *arrow)
@@ -323,7 +370,14 @@ void fathom_graph_entry(struct fathom_text *t, struct fathom_graph *g,
 	graph_fill(t, g, GRAPH_FILL_ALL);
 	graph_indent(t, c->depth);
 	graph_name(t, c);
-	fathom_text_str(t, "() {\n");
+	fathom_text_args(t, &c->args);
+	fathom_text_str(t, " {");
+	if (graph_has_from(g, c)) {
+		fathom_text_str(t, " /*");
+		graph_from(t, g, c);
+		fathom_text_str(t, " */");
+	}
+	fathom_text_char(t, '\n');
 }
 
 void fathom_graph_leaf(struct fathom_text *t, struct fathom_graph *g,
@@ -348,7 +402,15 @@ void fathom_graph_leaf(struct fathom_text *t, struct fathom_graph *g,
 	graph_duration(t, g, c->duration_ns);
 	graph_indent(t, c->depth);
 	graph_name(t, c);
-	fathom_text_str(t, "();\n");
+	fathom_text_args(t, &c->args);
+	fathom_text_char(t, ';');
+	if (graph_has_from(g, c) || graph_has_retval(g, c)) {
+		fathom_text_str(t, " /*");
+		graph_from(t, g, c);
+		graph_retval(t, g, c);
+		fathom_text_str(t, " */");
+	}
+	fathom_text_char(t, '\n');
 	graph_arrow(t, g, e, c, "<==========");
 }
 
@@ -374,9 +436,10 @@ void fathom_graph_exit(struct fathom_text *t, struct fathom_graph *g,
 	graph_duration(t, g, c->duration_ns);
 	graph_indent(t, c->depth);
 	fathom_text_char(t, '}');
-	if (!match || g->view->options & FATHOM_TEXT_GRAPH_TAIL) {
+	if (!match || g->view->options & FATHOM_TEXT_GRAPH_TAIL || graph_has_retval(g, c)) {
 		fathom_text_str(t, " /* ");
 		graph_name(t, c);
+		graph_retval(t, g, c);
 		fathom_text_str(t, " */");
 	}
 	fathom_text_char(t, '\n');

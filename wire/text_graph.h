@@ -33,6 +33,13 @@ struct fathom_graph_call {
 	uint64_t duration_ns; /* exit and leaf; UINT64_MAX: not known, the column stays empty */
 	uint32_t overrun;     /* exit */
 	uint8_t is_irq;	      /* the function is an interrupt's entry: arrows are drawn */
+	uint8_t has_retval; /* exit and leaf; shown if the options say so, as is the address it returns to */
+	uint8_t word_bytes; /* of the kernel, for retval */
+	uint64_t retval;
+	const char *value; /* the text of retval, if its type is known; NULL: as a number */
+	struct fathom_text_args args; /* entry and leaf */
+	struct fathom_text_symbol
+		from; /* entry and leaf: where it returns to; address 0: not known */
 };
 
 /*

@@ -246,11 +246,22 @@ void fathom_text_frame(struct fathom_text *t, uint32_t options,
 	fathom_text_char(t, '\n');
 }
 
+void fathom_text_args(struct fathom_text *t, const struct fathom_text_args *args)
+{
+	fathom_text_char(t, '(');
+	if (args->put)
+		args->put(t, args);
+	fathom_text_char(t, ')');
+}
+
 void fathom_text_function(struct fathom_text *t, uint32_t options,
 			  const struct fathom_text_symbol *func,
+			  const struct fathom_text_args *args,
 			  const struct fathom_text_symbol *parent)
 {
 	fathom_text_symbol(t, options, func);
+	if (args && args->put)
+		fathom_text_args(t, args);
 	if (options & FATHOM_TEXT_PRINT_PARENT && parent->address) {
 		fathom_text_str(t, " <-");
 		fathom_text_symbol(t, options, parent);

@@ -30,6 +30,9 @@ enum fathom_text_option {
 	FATHOM_TEXT_GRAPH_RELTIME = 1u << 20, /* set by latency tracers that draw a graph */
 	FATHOM_TEXT_GRAPH_IRQS = 1u << 21,
 	FATHOM_TEXT_GRAPH_TAIL = 1u << 22,
+	FATHOM_TEXT_GRAPH_RETVAL = 1u << 23,
+	FATHOM_TEXT_GRAPH_RETVAL_HEX = 1u << 24,
+	FATHOM_TEXT_GRAPH_RETADDR = 1u << 25,
 };
 
 #define FATHOM_TEXT_GRAPH_DEFAULT                                                          \
@@ -43,7 +46,8 @@ enum fathom_text_option {
 	(FATHOM_TEXT_GRAPH_CRITICAL | FATHOM_TEXT_GRAPH_OVERHEAD | FATHOM_TEXT_GRAPH_IRQS)
 #define FATHOM_TEXT_GRAPH_ALL                                                               \
 	(FATHOM_TEXT_GRAPH_WAKEUP | FATHOM_TEXT_GRAPH_OVERRUN | FATHOM_TEXT_GRAPH_ABSTIME | \
-	 FATHOM_TEXT_GRAPH_TAIL)
+	 FATHOM_TEXT_GRAPH_TAIL | FATHOM_TEXT_GRAPH_RETVAL | FATHOM_TEXT_GRAPH_RETVAL_HEX | \
+	 FATHOM_TEXT_GRAPH_RETADDR)
 #define FATHOM_TEXT_DEFAULT                                                           \
 	(FATHOM_TEXT_PRINT_PARENT | FATHOM_TEXT_ANNOTATE | FATHOM_TEXT_CONTEXT_INFO | \
 	 FATHOM_TEXT_IRQ_INFO | FATHOM_TEXT_GRAPH_DEFAULT)
@@ -107,8 +111,16 @@ void fathom_text_symbol(struct fathom_text *t, uint32_t options,
 void fathom_text_frame(struct fathom_text *t, uint32_t options,
 		       const struct fathom_text_symbol *sym);
 /* `func <-parent`, as print-parent asks, without the line's end. */
+/* What a function was called with, as far as it was recorded: put between parentheses. `put` NULL: it was not. */
+struct fathom_text_args {
+	void (*put)(struct fathom_text *t, const struct fathom_text_args *args);
+	const void *data; /* for put() */
+	uint32_t nr;
+};
+void fathom_text_args(struct fathom_text *t, const struct fathom_text_args *args);
 void fathom_text_function(struct fathom_text *t, uint32_t options,
 			  const struct fathom_text_symbol *func,
+			  const struct fathom_text_args *args, /* NULL: none */
 			  const struct fathom_text_symbol *parent);
 
 /* A context switch (arrow "==>") or wakeup (arrow "  +") of the wakeup tracers, without the line's end. */

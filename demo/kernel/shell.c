@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shell.c -- the console's shell: a kernel task that reads lines and runs commands. */
 #include "kernel.h"
+#include "known.h"
 #include "shell.h"
 #include "lock.h"
 #include "machine.h"
@@ -152,6 +153,13 @@ static int cmd_fault(int argc, char **argv)
 	return *(volatile int *)nobodys;
 }
 
+static int cmd_known(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	known_calls();
+	return 0;
+}
+
 static void hang_cpu(void)
 {
 	for (;;)
@@ -202,6 +210,7 @@ const struct shell_command shell_commands[] = {
 	{"nmi", "COUNT: send that many NMIs, to all CPUs in turn, in the background", cmd_nmi},
 	{"panic", "panic", cmd_panic},
 	{"fault", "[stack|cpu]: touch what is not there, in the kernel", cmd_fault},
+	{"known", "call functions whose arguments and values are known", cmd_known},
 	{"hang", "hang with interrupts off", cmd_hang},
 	{"reset", "warm reset: instances/boot_map then has what was in it", cmd_reset},
 	{"spoil", "PAGE: write over a page of the memory that a reset leaves", cmd_spoil},

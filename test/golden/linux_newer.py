@@ -67,9 +67,9 @@ def check(folder, tmp, name):
     return failed
 
 
-# Which trace-cmd printed the report. It reads arguments of functions with the kernel's BTF; here they are not shown.
+# Which trace-cmd printed the report. Its -R shows nothing of args[], whose size the format file does not say.
 LIKE = {"6.1_e_date": "3.1", "6.1_i01_marker": "3.1", "6.17_c01_funcargs": "3.4"}
-ARGUMENTS = re.compile(rb"(function: +\w+)\(.*\)$|(args=ARRAY\[).*\]$", re.M)
+ARGUMENTS = re.compile(rb"(args=ARRAY\[).*\]$", re.M)
 
 
 def check_report(stem, dat, tmp, name):
@@ -79,7 +79,7 @@ def check_report(stem, dat, tmp, name):
         want = read(f"{stem}report{option}.txt.gz")
         args = [FATHOM, "report", "--like", LIKE[name], *([option] if option else []), path]
         got = subprocess.run(args, capture_output=True, check=False).stdout
-        bad = difference(*(ARGUMENTS.sub(rb"\1\2", t) for t in (got, want)))
+        bad = difference(*(ARGUMENTS.sub(rb"\1]", t) for t in (got, want)))
         print(f"not ok linux_newer_report {name} {option}: {bad}" if bad else f"ok linux_newer_report {name} {option or 'plain'}")
         failed |= bool(bad)
     newest = subprocess.run([FATHOM, "report", path], capture_output=True, check=False).stdout

@@ -84,6 +84,28 @@ static char *drop_id(char *text)
 	return text;
 }
 
+/* Linux's words of arguments, since 6.15, which the formats of 6.1 lack; and the value that a function returned. */
+static void add_newer(const char *name, char *text, size_t room)
+{
+	static const struct {
+		const char *name, *line;
+	} newer[] = {
+		{"function", "\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n"},
+		{"funcgraph_entry",
+		 "\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n"},
+		{"funcgraph_exit",
+		 "\tfield:unsigned long retval;\toffset:40;\tsize:8;\tsigned:0;\n"},
+	};
+	char *end = strstr(text, "\nprint fmt:"), rest[4096];
+
+	for (size_t i = 0; end && i < sizeof(newer) / sizeof(newer[0]); i++) {
+		if (strcmp(newer[i].name, name))
+			continue;
+		snprintf(rest, sizeof(rest), "%s", end);
+		snprintf(end, room - (size_t)(end - text), "%s%s", newer[i].line, rest);
+	}
+}
+
 static void check_format(const char *system, const char *name, int with_id)
 {
 	char path[256], got[8192], want[8192];
@@ -101,6 +123,7 @@ static void check_format(const char *system, const char *name, int with_id)
 	n = fread(want, 1, sizeof(want) - 1, f);
 	want[n] = 0;
 	fclose(f);
+	add_newer(name, want, sizeof(want));
 	snprintf(got, sizeof(got), "%s", format_of(ev));
 	if (with_id)
 		CHECK_STR(got, want);

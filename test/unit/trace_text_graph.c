@@ -26,9 +26,11 @@ static void begin(uint32_t options)
 TEST(graph_nesting)
 {
 	struct fathom_text_entry e = {.pid = 56, .time = 14757020999};
-	struct fathom_graph_call a = {0x10, "mutex_unlock", 0, 0, 0, 0};
-	struct fathom_graph_call b = {0x20, "preempt_count_add", 1, 6125, 0, 0};
-	struct fathom_graph_call x = {0x10, "mutex_unlock", 0, 335896, 3, 0};
+	struct fathom_graph_call a = {.func = 0x10, .name = "mutex_unlock"};
+	struct fathom_graph_call b = {
+		.func = 0x20, .name = "preempt_count_add", .depth = 1, .duration_ns = 6125};
+	struct fathom_graph_call x = {
+		.func = 0x10, .name = "mutex_unlock", .duration_ns = 335896, .overrun = 3};
 
 	begin(FATHOM_TEXT_DEFAULT | FATHOM_TEXT_GRAPH_ABSTIME | FATHOM_TEXT_GRAPH_PROC);
 	fathom_graph_entry(&t, &graph, &e, &a);
@@ -52,7 +54,7 @@ TEST(graph_nesting)
 TEST(graph_task_change)
 {
 	struct fathom_text_entry e = {.pid = 0};
-	struct fathom_graph_call a = {0x10, NULL, 0, 0, 0, 0};
+	struct fathom_graph_call a = {.func = 0x10};
 
 	begin(FATHOM_TEXT_DEFAULT);
 	fathom_graph_entry(&t, &graph, &e, &a);
@@ -68,8 +70,10 @@ TEST(graph_task_change)
 TEST(graph_interrupts)
 {
 	struct fathom_text_entry e = {.pid = 1, .cpu = 1};
-	struct fathom_graph_call irq = {0x10, "gic_handle_irq", 0, 1000, 0, 1};
-	struct fathom_graph_call in = {0x20, "inside", 1, 2000, 0, 0};
+	struct fathom_graph_call irq = {
+		.func = 0x10, .name = "gic_handle_irq", .duration_ns = 1000, .is_irq = 1};
+	struct fathom_graph_call in = {
+		.func = 0x20, .name = "inside", .depth = 1, .duration_ns = 2000};
 
 	begin(FATHOM_TEXT_DEFAULT);
 	fathom_graph_entry(&t, &graph, &e, &irq);
@@ -86,6 +90,61 @@ TEST(graph_interrupts)
 	in.depth = 0;
 	fathom_graph_leaf(&t, &graph, &e, &in);
 	CHECK_STR(fathom_text_cstr(&t), " 1)   2.000 us    |  inside();\n");
+}
+
+static void put_one(struct fathom_text *out, const struct fathom_text_args *args)
+{
+	fathom_text_str(out, "n=");
+	fathom_text_u64(out, args->nr, 0, ' ');
+}
+
+/* As Linux 6.17 has them: an error as such, whatever else in hex, nothing without the option. */
+TEST(graph_arguments_and_values)
+{
+	static const struct {
+		uint8_t word_bytes;
+		uint64_t retval;
+		const char *value, *text;
+	} cases[] = {
+		{8, 0, NULL, "0x0"},
+		{8, (uint64_t)-22, NULL, "-22"},
+		{8, 0xffffffeau, NULL, "-22"},
+		{4, 0xffffffeau, NULL, "-22"},
+		{8, (uint64_t)-4095, NULL, "-4095"},
+		{8, (uint64_t)-4096, NULL, "0xfffffffffffff000"},
+		{8, 0x80000000u, NULL, "0x80000000"},
+		{8, 5, "GREEN", "GREEN"},
+	};
+	uint32_t all = FATHOM_TEXT_GRAPH_RETVAL | FATHOM_TEXT_GRAPH_RETADDR;
+	struct fathom_text_entry e = {.pid = 1};
+	struct fathom_graph_call c = {
+		.func = 0x10, .name = "f", .has_retval = 1, .from = {"g", 0x123, 3, 16, ""}};
+	char want[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		c.word_bytes = cases[i].word_bytes;
+		c.retval = cases[i].retval;
+		c.value = cases[i].value;
+		begin(FATHOM_TEXT_DEFAULT | all);
+		fathom_graph_leaf(&t, &graph, &e, &c);
+		snprintf(want, sizeof(want),
+			 " 0)   0.000 us    |  f(); /* <-g+0x3/0x10 ret=%s */\n", cases[i].text);
+		CHECK_STR(fathom_text_cstr(&t), want);
+	}
+	c.args.put = put_one;
+	c.args.nr = 7;
+	begin(FATHOM_TEXT_DEFAULT | all | FATHOM_TEXT_GRAPH_RETVAL_HEX);
+	fathom_graph_entry(&t, &graph, &e, &c);
+	fathom_graph_exit(&t, &graph, &e, &c);
+	CHECK_STR(fathom_text_cstr(&t), " 0)               |  f(n=7) { /* <-g+0x3/0x10 */\n"
+					" 0)   0.000 us    |  } /* f ret=0x5 */\n");
+	begin(FATHOM_TEXT_DEFAULT);
+	fathom_graph_entry(&t, &graph, &e, &c);
+	fathom_graph_exit(&t, &graph, &e, &c);
+	fathom_graph_leaf(&t, &graph, &e, &c);
+	CHECK_STR(fathom_text_cstr(&t), " 0)               |  f(n=7) {\n"
+					" 0)   0.000 us    |  }\n"
+					" 0)   0.000 us    |  f(n=7);\n");
 }
 
 TEST(graph_durations)
@@ -109,7 +168,7 @@ TEST(graph_durations)
 TEST(graph_odd_depths)
 {
 	struct fathom_text_entry e = {.pid = 1};
-	struct fathom_graph_call c = {0x10, "f", INT32_MAX, 0, 0, 0};
+	struct fathom_graph_call c = {.func = 0x10, .name = "f", .depth = INT32_MAX};
 
 	begin(FATHOM_TEXT_DEFAULT);
 	fathom_graph_entry(&t, &graph, &e, &c);

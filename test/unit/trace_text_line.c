@@ -141,7 +141,7 @@ TEST(line_symbols)
 	struct fathom_text_switch s = {131, 129, 0, 120, 0, 49, 0, "rt-task"};
 
 	fathom_text_init(&t, buf, sizeof(buf));
-	fathom_text_function(&t, FATHOM_TEXT_DEFAULT, &f, &p);
+	fathom_text_function(&t, FATHOM_TEXT_DEFAULT, &f, NULL, &p);
 	CHECK_STR(fathom_text_cstr(&t), "vfs_write <-0x00001234");
 	fathom_text_init(&t, buf, sizeof(buf));
 	fathom_text_symbol(&t, FATHOM_TEXT_SYM_OFFSET,

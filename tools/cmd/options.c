@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define NR_EVENTS 6 /* of them choose events: they come first */
-#define NR_SHARED 13
+#define NR_SHARED 14
 
 /* The shared options, bound to one struct options. */
 static void shared_table(struct options *o, struct option_spec *t)
@@ -40,6 +40,8 @@ static void shared_table(struct options *o, struct option_spec *t)
 		 &o->source.symbols, NULL},
 		{"kernel", 0, "ELF", "the ELF file of the traced kernel, for its symbols",
 		 OPTION_STRING, &o->source.symbols, NULL},
+		{"types", 0, "FILE", "types of arguments: ELF with DWARF, or BTF", OPTION_STRING,
+		 &o->source.types, NULL},
 		{"cmdlines", 0, "FILE", "task names: saved_cmdlines", OPTION_STRING,
 		 &o->source.cmdlines, NULL},
 		{"meta", 0, "FILE", "the file that describes the trace, if it is not beside it",
@@ -469,7 +471,8 @@ static void tell_losses(const struct source *s)
 
 bool options_name_source(const struct options *o)
 {
-	return o->source.formats || o->source.symbols || o->source.cmdlines || o->source.meta;
+	return o->source.formats || o->source.symbols || o->source.cmdlines || o->source.meta ||
+	       o->source.types;
 }
 
 void options_tell_missing(const struct source *s)

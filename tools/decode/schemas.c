@@ -249,6 +249,36 @@ const char *source_printk(struct source *s, uint64_t addr)
 	return printks_find(s->printks, addr);
 }
 
+/* The lock is held. */
+static void want_protos(struct source *s)
+{
+	if (!s->have_protos && s->ops->names)
+		s->ops->names(s, SOURCE_PROTOS);
+	s->have_protos = true;
+}
+
+const struct proto *source_proto(struct source *s, const char *name, uint64_t addr)
+{
+	const struct proto *p;
+
+	pthread_mutex_lock(s->lock);
+	want_protos(s);
+	p = protos_find(s->protos, name, addr);
+	pthread_mutex_unlock(s->lock);
+	return p;
+}
+
+const char *source_program_text(struct source *s, uint64_t addr, size_t max, size_t *len)
+{
+	const char *text;
+
+	pthread_mutex_lock(s->lock);
+	want_protos(s);
+	text = protos_text(s->protos, addr, max, len);
+	pthread_mutex_unlock(s->lock);
+	return text;
+}
+
 bool source_field(struct source *s, const struct event *e, const char *name, uint64_t *out)
 {
 	const struct format *f = source_format(s, e->type);

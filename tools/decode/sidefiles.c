@@ -39,6 +39,8 @@ int sidefiles_check(const struct source *s, const struct source_options *o)
 		err = check(s, "--cmdlines", o->cmdlines, SOURCE_TAKES_CMDLINES);
 	if (!err)
 		err = check(s, "--formats", o->formats, SOURCE_TAKES_FORMATS);
+	if (!err)
+		err = check(s, "--types", o->types, SOURCE_TAKES_SYMBOLS);
 	return err ? err : check(s, "--meta", o->meta, SOURCE_TAKES_META);
 }
 
@@ -49,6 +51,7 @@ static int load_symbols(struct source *s, const char *path)
 
 	if (elf_is(path)) {
 		elf_add_symbols(s->symbols, path, "");
+		protos_add_file(s->protos, path, s->long_bytes); /* if it has types too */
 	} else {
 		text = file_load(path, SIDE_MAX, &bytes);
 		if (!text) {
@@ -80,6 +83,19 @@ static int load_cmdlines(struct source *s, const char *path)
 	return 0;
 }
 
+static int load_types(struct source *s, const char *path)
+{
+	int err = protos_add_file(s->protos, path, s->long_bytes);
+
+	if (err == -ENOENT || err == -EINVAL)
+		diag_error("--types %s: it has no types; expected an ELF file with DWARF "
+			   "(compiled with -g) or BTF, as /sys/kernel/btf/vmlinux",
+			   path);
+	else if (err)
+		diag_error("--types %s: %s", path, strerror(-err));
+	return err;
+}
+
 int sidefiles_load(struct source *s, const struct source_options *o)
 {
 	int err = 0;
@@ -88,6 +104,8 @@ int sidefiles_load(struct source *s, const struct source_options *o)
 		err = load_symbols(s, o->symbols);
 		s->given_symbols = true;
 	}
+	if (!err && o->types)
+		err = load_types(s, o->types);
 	if (!err && o->cmdlines) {
 		err = load_cmdlines(s, o->cmdlines);
 		s->given_cmdlines = true;

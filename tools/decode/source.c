@@ -254,8 +254,10 @@ static struct source *new_source(const char *path)
 	s->symbols = symbols_new();
 	s->tasks = tasks_new();
 	s->printks = printks_new();
+	s->protos = protos_new();
 	s->long_bytes = 8;
-	if (!s->path || !s->file || !s->lock || !s->symbols || !s->tasks || !s->printks) {
+	if (!s->path || !s->file || !s->lock || !s->symbols || !s->tasks || !s->printks ||
+	    !s->protos) {
 		free(s->lock);
 		s->lock = NULL;
 		source_close(s);
@@ -442,6 +444,7 @@ void source_close(struct source *s)
 	symbols_free(s->symbols);
 	tasks_free(s->tasks);
 	printks_free(s->printks);
+	protos_free(s->protos);
 	free(s->info.uname);
 	free(s->info.version);
 	free(s->info.cpustat);

@@ -10,6 +10,7 @@
 #include "decode/format.h"
 #include "decode/loss.h"
 #include "decode/names/names.h"
+#include "decode/names/protos.h"
 
 /*
  * A source is an opened trace. What it is made of:
@@ -18,7 +19,7 @@
  *           ├─ buffers    trace instances; the first is the main one (name "")
  *           │    └─ streams    one per CPU (or thread, component ...) of a buffer, numbered over the whole source
  *           │         └─ blocks    pieces that can be decoded alone: a ring page, a run of lines, a dump block
- *           └─ names      symbols, tasks, printk formats
+ *           └─ names      symbols, tasks, printk formats, prototypes of functions
  *
  * No view knows a format: a view opens a source, looks events up by the *names* of schema and fields and walks streams,
  * alone (struct cursor) or in the order of time (struct merge). A format that is not Linux's makes up format texts for
@@ -177,7 +178,8 @@ struct source {
 	struct symbols *symbols; /* decode/names/names.h; filled by source_want_names() */
 	struct tasks *tasks;
 	struct printks *printks;
-	bool have_names, have_symbols, have_texts;
+	struct protos *protos; /* filled by source_proto() */
+	bool have_names, have_symbols, have_texts, have_protos;
 	struct {
 		const char *text; /* NULL: make it from the tables */
 		size_t bytes;
@@ -214,6 +216,7 @@ struct source_options {
 		formats; /* directory of format files: events/SYSTEM/EVENT/format or SYSTEM-EVENT.format; or a .tar.gz of it */
 	const char *symbols;  /* kallsyms, System.map, an ELF file or a directory of symbol files */
 	const char *cmdlines; /* saved_cmdlines */
+	const char *types;    /* ELF file with DWARF, or BTF: arguments of functions */
 	const char *
 		meta; /* the file that describes the trace, where it is not beside it under its usual name */
 	uint32_t run;	     /* of a log with several: 1 + its number; 0 is all of them */
@@ -262,6 +265,7 @@ enum source_names {
 	SOURCE_TASKS,	/* into s->tasks and s->printks; s->symbols too if they are few */
 	SOURCE_SYMBOLS, /* into s->symbols */
 	SOURCE_TEXTS,	/* into s->texts: to be written into another trace */
+	SOURCE_PROTOS,	/* into s->protos: what types the trace carries */
 };
 
 /*
@@ -467,6 +471,10 @@ uint32_t source_kernel(const struct source *s);
 const char *source_comm(struct source *s, int32_t pid);
 /* The thread group; -1 if not known. */
 int32_t source_tgid(struct source *s, int32_t pid);
+/* What the function that begins at the address takes and gives; NULL: not known. */
+const struct proto *source_proto(struct source *s, const char *name, uint64_t addr);
+/* Text at an address of the traced program, as its file has it; NULL: none is known there. */
+const char *source_program_text(struct source *s, uint64_t addr, size_t max, size_t *len);
 /* A field that is a number of 1, 2, 4 or 8 bytes, by name. False: the event has none such, or its record is cut. */
 bool source_field(struct source *s, const struct event *e, const char *name, uint64_t *out);
 /* The text of a trace_printk() format or string that lies at the address; NULL if not known. */

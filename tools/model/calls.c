@@ -325,7 +325,8 @@ static void kernel_left(struct model *m, const struct role *r, struct cpu *c, co
 
 void calls_roles(struct model *m, const struct schema *k)
 {
-	bool is_entry = !strcmp(k->name, "funcgraph_entry"),
+	bool is_entry = !strcmp(k->name, "funcgraph_entry") ||
+			!strcmp(k->name, "fgraph_retaddr_entry"),
 	     is_exit = !strcmp(k->name, "funcgraph_exit");
 	bool left = !strcmp(k->system, "sel4") && !strcmp(k->name, "kernel_exit");
 	struct role *r = (is_entry || is_exit || left) && model_wants(m, SPAN_CALL)

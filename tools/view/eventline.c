@@ -2,6 +2,7 @@
 /* eventline.c -- one event as a JSON object or a row of CSV: for query and convert. */
 #include "view/eventline.h"
 #include "model/row.h"
+#include "view/args.h"
 #include "view/report.h"
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@ struct eventline {
 	struct report_options report;
 	struct report_line *text;
 	struct row_type **by_type; /* [SOURCE_ID_FAST]; made on first use */
+	struct lookup lookup;	   /* of calls */
 };
 
 const char eventline_csv_head[] = "time,cpu,pid,comm,event,text\n";
@@ -29,7 +31,7 @@ struct eventline *eventline_new(struct source *s)
 		(struct report_options){.choice = &all, .no_plugins = true, .first_alias = true};
 	l->text = report_line_new(s, &l->report);
 	l->by_type = calloc(SOURCE_ID_FAST, sizeof(struct row_type *));
-	if (l->text && l->by_type)
+	if (l->text && l->by_type && lookup_init(&l->lookup, s, false))
 		return l;
 	eventline_free(l);
 	return NULL;
@@ -43,6 +45,7 @@ void eventline_free(struct eventline *l)
 		free(l->by_type[i]);
 	free(l->by_type);
 	report_line_free(l->text);
+	lookup_free(&l->lookup);
 	free(l);
 }
 
@@ -98,6 +101,24 @@ static void json_field(const struct row_type *t, uint32_t field, const struct ev
 		json_array(j, f, &v);
 }
 
+/* Of a function's record that has more than its address: by names and types. */
+static void json_call(struct eventline *l, const struct event *e, struct json *j)
+{
+	const struct schema *k = source_schema(l->source, e->type);
+	struct args_fields fields;
+	struct args a;
+	uint64_t func;
+
+	if (!k || strcmp(k->system, "ftrace") != 0)
+		return;
+	args_fields(&fields, source_format(l->source, e->type));
+	if (e->size < fields.need || (!source_field(l->source, e, "func", &func) &&
+				      !source_field(l->source, e, "ip", &func)))
+		return;
+	args_read(&fields, &l->lookup.env, e->data, e->size, &a);
+	args_json(&l->lookup, func, &a, j);
+}
+
 void eventline_json(struct eventline *l, const struct event *e, uint64_t number, struct json *j)
 {
 	const struct row_type *t = row_of(l, e->type);
@@ -119,6 +140,7 @@ void eventline_json(struct eventline *l, const struct event *e, uint64_t number,
 	for (uint32_t i = t ? t->nr_common : 0; t && i < t->nr; i++)
 		json_field(t, i, e, j);
 	json_close(j, '}');
+	json_call(l, e, j);
 	info = eventline_info(l, e, &bytes);
 	json_bytes(j, "text", info, bytes);
 }

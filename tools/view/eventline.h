@@ -15,7 +15,7 @@ void eventline_free(struct eventline *l);
 
 /* The event's own text, as `report -N` prints it but for aliases: by its print fmt. Valid until the next call. */
 const char *eventline_info(struct eventline *l, const struct event *e, size_t *bytes);
-/* Members of an object: n (if not UINT64_MAX), time, cpu, pid, comm, event, fields, text. */
+/* Members of an object: n (if not UINT64_MAX), time, cpu, pid, comm, event, fields, call (of functions), text. */
 void eventline_json(struct eventline *l, const struct event *e, uint64_t number, struct json *j);
 /* time,cpu,pid,comm,event,text; quoted where needed. */
 void eventline_csv(struct eventline *l, const struct event *e, FILE *out);

@@ -77,12 +77,50 @@ static inline char *put_duration(const struct writer *w, char *at, uint64_t ns)
 	return ns < 1000000 ? put_short(at, (unsigned)ns) : put_long(at, ns);
 }
 
+static void put_from(struct writer *w, uint64_t from)
+{
+	const struct lookup_symbol *s = lookup_symbol(&w->lookup, from);
+
+	out_str(w->out, " <-");
+	if (s->name)
+		out_printf(w->out, "%s+0x%llx", s->name, (unsigned long long)s->offset);
+	else
+		out_printf(w->out, "0x%llx", (unsigned long long)from);
+}
+
+static void put_returned(struct writer *w, uint64_t func, uint64_t value)
+{
+	out_str(w->out, " ret=");
+	args_value(&w->lookup, func, value, w->out);
+}
+
+/* A call of which more is known than its time. */
+static void put_call(struct writer *w, const struct printer *p, const struct item *i)
+{
+	bool value = i->leaf && i->has_value && !args_is_void(&w->lookup, i->func);
+	struct args a = {.nr = 0};
+
+	if (item_has_more(p, i))
+		args_read(&p->more, &w->lookup.env, w->data, i->size, &a);
+	out_char(w->out, '(');
+	if (a.nr)
+		args_text(&w->lookup, i->func, &a, w->out);
+	out_str(w->out, i->leaf ? ");" : ") {");
+	if (!value && !a.has_from)
+		return;
+	out_str(w->out, " /*");
+	if (a.has_from)
+		put_from(w, a.from);
+	if (value)
+		put_returned(w, i->func, i->returned);
+	out_str(w->out, " */");
+}
+
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i)
 {
 	const struct lookup_symbol *sym = lookup_symbol(&w->lookup, i->func);
 	char *at;
 
-	(void)p;
 	if (!out_room(w->out, GRAPH_ROOM + 2u * i->depth + sym->len))
 		return;
 	at = w->out->at;
@@ -101,18 +139,38 @@ void print_graph_entry(struct writer *w, const struct printer *p, const struct i
 		out_hex(w->out, i->func);
 		at = w->out->at;
 	}
+	if (item_has_more(p, i) || (i->leaf && i->has_value)) {
+		w->out->at = at;
+		put_call(w, p, i);
+		return;
+	}
 	memcpy(at, i->leaf ? "();" : "() {", 4);
 	w->out->at = at + (i->leaf ? 3 : 4);
+}
+
+static void put_return(struct writer *w, const struct printer *p, const struct item *i)
+{
+	uint64_t func = item_number(w, i, p->field[0]);
+	const struct lookup_symbol *s = lookup_symbol(&w->lookup, func);
+	struct args a;
+
+	args_read(&p->more, &w->lookup.env, w->data, i->size, &a);
+	if (!a.has_value || args_is_void(&w->lookup, func))
+		return;
+	out_printf(w->out, " /* %s", s->name ? s->name : "");
+	put_returned(w, func, a.value);
+	out_str(w->out, " */");
 }
 
 void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i)
 {
 	char *at;
 
-	(void)p;
 	if (!out_room(w->out, GRAPH_ROOM + 2u * i->depth))
 		return;
 	at = put_indent(put_duration(w, w->out->at, i->value), i->depth);
 	*at++ = '}';
 	w->out->at = at;
+	if (item_has_more(p, i))
+		put_return(w, p, i);
 }

@@ -43,6 +43,8 @@ static void view_free(struct kernel_view *k)
 	scan_close(k->scan);
 	lookup_free(&k->lookup);
 	out_free(&k->out);
+	out_free(&k->args_text);
+	out_free(&k->value_text);
 	free(k);
 }
 
@@ -143,6 +145,28 @@ static struct fathom_text_entry entry_of(struct kernel_view *k)
 
 /* ---- function_graph ---- */
 
+/* What a return gives, in the form that the types or the options say. */
+static void take_value(struct kernel_view *k, const struct kernel_event *t,
+		       struct fathom_graph_call *c)
+{
+	struct args a = {.nr = 0};
+	const struct proto *p;
+
+	if (k->event.size < t->more.need)
+		return;
+	args_read(&t->more, &k->lookup.env, k->data, k->event.size, &a);
+	p = lookup_proto(&k->lookup, c->func);
+	c->has_retval = a.has_value && !args_is_void(&k->lookup, c->func);
+	c->retval = a.value;
+	c->word_bytes = k->lookup.env.long_bytes;
+	if (!c->has_retval || !p || p->is_btf)
+		return;
+	k->value_text.at = k->value_text.base;
+	args_value(&k->lookup, c->func, a.value, &k->value_text);
+	out_char(&k->value_text, 0);
+	c->value = k->value_text.failed ? NULL : k->value_text.base;
+}
+
 static struct fathom_graph_call call_of(struct kernel_view *k, const struct kernel_event *t)
 {
 	struct fathom_graph_call c = {
@@ -161,6 +185,11 @@ static struct fathom_graph_call call_of(struct kernel_view *k, const struct kern
 		c.duration_ns =
 			called || returned != k->event.time ? returned - called : UINT64_MAX;
 		c.overrun = (uint32_t)kernel_number(k, t->field[4]);
+		take_value(k, t, &c);
+	} else {
+		c.args = kernel_args(k, t, c.func);
+		if (k->args.has_from)
+			c.from = kernel_symbol_of(k, k->args.from);
 	}
 	return c;
 }
@@ -180,6 +209,10 @@ static bool is_leaf(struct kernel_view *k, struct fathom_graph_call *c)
 	if (exit.func != c->func)
 		return false;
 	c->duration_ns = exit.duration_ns;
+	c->has_retval = exit.has_retval;
+	c->retval = exit.retval;
+	c->word_bytes = exit.word_bytes;
+	c->value = exit.value;
 	merge_drop(k->merge);
 	return true;
 }
@@ -198,7 +231,7 @@ static bool draw(struct kernel_view *k, struct kernel_event *type)
 
 		c = call_of(k, type);
 		leaf = type->kind == KERNEL_GRAPH_ENTRY && is_leaf(k, &c);
-		t = kernel_text(k, 8192);
+		t = kernel_text(k, 8192 + c.args.nr + out_len(&k->value_text));
 		if (type->kind == KERNEL_GRAPH_EXIT)
 			fathom_graph_exit(&t, &k->graph, &e, &c);
 		else if (leaf)

@@ -5,6 +5,7 @@
 
 #include "query/out.h"
 #include "query/printfmt.h"
+#include "view/args.h"
 #include "view/lookup.h"
 #include "view/report.h"
 #include "wire/text_graph.h"
@@ -31,6 +32,7 @@ struct kernel_event {
 		KERNEL_PRINT, /* print, bprint, bputs: printk-msg-only leaves their text alone */
 	} kind;
 	const struct format_field *field[10];
+	struct args_fields more; /* of functions, calls and returns */
 };
 
 struct kernel_view {
@@ -62,6 +64,8 @@ struct kernel_view {
 	uint8_t *data;
 	size_t data_cap;
 	uint64_t index;
+	struct args args; /* of the event that kernel_args() read last */
+	struct out args_text, value_text;
 	bool overrun;	  /* events were overwritten: `buffer started` lines are printed */
 	uint8_t *started; /* per stream: an event of it was printed */
 	char scratch[EXPR_SCRATCH_MAX];
@@ -74,6 +78,9 @@ void kernel_header(struct kernel_view *k);
 
 /* kernel_events.c */
 void kernel_choose(struct kernel_view *k, struct kernel_event *t);
+/* What the record has of arguments, as text; k->args is what else it has of them. Valid until the next call. */
+struct fathom_text_args kernel_args(struct kernel_view *k, const struct kernel_event *e,
+				    uint64_t func);
 uint64_t kernel_number(const struct kernel_view *k, const struct format_field *f);
 /* kernel_linux.c: what Linux does not print by print fmt. */
 void kernel_print_probe(struct kernel_view *k, const struct kernel_event *e);
@@ -83,6 +90,7 @@ void kernel_print_syscall(struct kernel_view *k, const struct kernel_event *e);
 bool kernel_is_blk(const struct kernel_view *k, uint32_t type, uint32_t size);
 void kernel_print_blk(struct kernel_view *k);
 void kernel_symbol(struct kernel_view *k, uint64_t addr);
+struct fathom_text_symbol kernel_symbol_of(struct kernel_view *k, uint64_t addr);
 struct expr_record kernel_record(struct kernel_view *k);
 /* Text of the layouts in wire/, written straight into the output. */
 struct fathom_text kernel_text(struct kernel_view *k, size_t room);

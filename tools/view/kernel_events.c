@@ -46,7 +46,7 @@ static uint64_t field_number(const struct kernel_view *k, const struct kernel_ev
 	return kernel_number(k, t->field[n]);
 }
 
-static struct fathom_text_symbol symbol_of(struct kernel_view *k, uint64_t addr)
+struct fathom_text_symbol kernel_symbol_of(struct kernel_view *k, uint64_t addr)
 {
 	const struct lookup_symbol *s = lookup_symbol(&k->lookup, addr);
 
@@ -55,7 +55,7 @@ static struct fathom_text_symbol symbol_of(struct kernel_view *k, uint64_t addr)
 
 void kernel_symbol(struct kernel_view *k, uint64_t addr)
 {
-	struct fathom_text_symbol sym = symbol_of(k, addr);
+	struct fathom_text_symbol sym = kernel_symbol_of(k, addr);
 	struct fathom_text t = kernel_text(k, 1024);
 
 	fathom_text_symbol(&t, k->view.options, &sym);
@@ -72,13 +72,35 @@ enum {
 	FUNCTION_BOTTOM
 };
 
+static void put_args(struct fathom_text *t, const struct fathom_text_args *args)
+{
+	fathom_text_bytes(t, args->data, args->nr);
+}
+
+struct fathom_text_args kernel_args(struct kernel_view *k, const struct kernel_event *e,
+				    uint64_t func)
+{
+	struct out *o = &k->args_text;
+
+	o->at = o->base;
+	k->args.nr = 0;
+	k->args.has_from = k->args.has_value = false;
+	if (k->event.size >= e->more.need)
+		args_read(&e->more, &k->lookup.env, k->data, k->event.size, &k->args);
+	if (!k->args.nr)
+		return (struct fathom_text_args){0};
+	args_text(&k->lookup, func, &k->args, o);
+	return (struct fathom_text_args){put_args, o->base, (uint32_t)out_len(o)};
+}
+
 static void put_function(struct kernel_view *k, const struct kernel_event *e)
 {
-	struct fathom_text_symbol func = symbol_of(k, field_number(k, e, FUNCTION_IP));
-	struct fathom_text_symbol parent = symbol_of(k, field_number(k, e, FUNCTION_PARENT));
-	struct fathom_text t = kernel_text(k, 2048);
+	struct fathom_text_symbol func = kernel_symbol_of(k, field_number(k, e, FUNCTION_IP));
+	struct fathom_text_symbol parent = kernel_symbol_of(k, field_number(k, e, FUNCTION_PARENT));
+	struct fathom_text_args args = kernel_args(k, e, func.address);
+	struct fathom_text t = kernel_text(k, 2048 + args.nr);
 
-	fathom_text_function(&t, k->view.options, &func, &parent);
+	fathom_text_function(&t, k->view.options, &func, &args, &parent);
 	kernel_text_end(k, &t);
 }
 
@@ -137,7 +159,7 @@ static void print_stack(struct kernel_view *k, const struct kernel_event *e)
 
 		if (addr == end)
 			break;
-		sym = symbol_of(k, addr);
+		sym = kernel_symbol_of(k, addr);
 		t = kernel_text(k, 1024);
 		fathom_text_frame(&t, k->view.options, &sym);
 		kernel_text_end(k, &t);
@@ -366,6 +388,13 @@ static const struct kernel_kind {
 	 5},
 	{"ftrace", "funcgraph_entry", print_format, NULL, KERNEL_GRAPH_ENTRY, {"func", "depth"}, 2},
 	{"ftrace",
+	 "fgraph_retaddr_entry",
+	 print_format,
+	 NULL,
+	 KERNEL_GRAPH_ENTRY,
+	 {"func", "depth"},
+	 2},
+	{"ftrace",
 	 "funcgraph_exit",
 	 print_format,
 	 NULL,
@@ -464,6 +493,10 @@ void kernel_choose(struct kernel_view *k, struct kernel_event *t)
 			t->raw = kinds[i].raw;
 			t->kind = kinds[i].kind;
 		}
+	args_fields(&t->more, t->kind == KERNEL_FUNCTION || t->kind == KERNEL_GRAPH_ENTRY ||
+					      t->kind == KERNEL_GRAPH_EXIT
+				      ? t->format
+				      : NULL);
 	if (!t->print)
 		choose_dynamic(t);
 	if (!t->print || t->print == print_format || t->print == kernel_print_probe ||

@@ -34,6 +34,9 @@ static const struct {
 	{"funcgraph-abstime", FATHOM_TEXT_GRAPH_ABSTIME},
 	{"funcgraph-irqs", FATHOM_TEXT_GRAPH_IRQS},
 	{"funcgraph-tail", FATHOM_TEXT_GRAPH_TAIL},
+	{"funcgraph-retval", FATHOM_TEXT_GRAPH_RETVAL},
+	{"funcgraph-retval-hex", FATHOM_TEXT_GRAPH_RETVAL_HEX},
+	{"funcgraph-retaddr", FATHOM_TEXT_GRAPH_RETADDR},
 };
 
 /* Options that change what is recorded, not how it is printed: known, and without effect here. */
@@ -44,6 +47,7 @@ static const char *const recording[] = {
 	"function-fork",   "graph-time",       "sleep-time",	  "test_nop_accept",
 	"test_nop_refuse", "func_stack_trace", "func-no-repeats", "blk_classic",
 	"blk_cgroup",	   "blk_cgname",       "display-graph",	  "stacktrace_count",
+	"func-args",	   "funcgraph-args",
 };
 
 static bool is_word(const char *s, size_t n, const char *name)
@@ -163,6 +167,7 @@ static const char *count_events(struct kernel_view *k)
 {
 	uint32_t function = id_of(k->source, "function");
 	uint32_t entry = id_of(k->source, "funcgraph_entry");
+	uint32_t with = id_of(k->source, "fgraph_retaddr_entry");
 	uint32_t ret = id_of(k->source, "funcgraph_exit");
 	bool functions = false, calls = false;
 	struct event e;
@@ -176,7 +181,7 @@ static const char *count_events(struct kernel_view *k)
 		c = cursor_open(k->source, i);
 		for (; c && cursor_next(c, &e); n++) {
 			functions |= e.type == function;
-			calls |= e.type == entry || e.type == ret;
+			calls |= e.type == entry || e.type == with || e.type == ret;
 		}
 		cursor_close(c);
 	}

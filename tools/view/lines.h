@@ -5,6 +5,7 @@
 
 #include "query/out.h"
 #include "query/printfmt.h"
+#include "view/args.h"
 #include "view/lookup.h"
 #include "view/report.h"
 #include "base/idmap.h"
@@ -47,6 +48,8 @@ struct printer {
 	/* records of at least this many bytes have the fields that the reader needs in the machine's own form; 0: they do not */
 	uint32_t plain;
 	uint16_t at[4]; /* of field[0] to [3] then */
+	struct args_fields
+		more;	/* functions: records of more.need bytes have these, and are kept */
 	char head[128]; /* "sched_switch:         " */
 	uint8_t head_len;
 };
@@ -62,6 +65,8 @@ struct item {
 	};
 	uint64_t
 		value; /* ITEM_FUNCTION: its address; ITEM_GRAPH_EXIT, or ENTRY of a leaf: its duration */
+	uint64_t
+		returned; /* ITEM_GRAPH_ENTRY of a leaf, if it has_value: what the function returned */
 	/* offset in the batch's data, if the record is kept: see item_complete() */
 	uint32_t data;
 	uint32_t size;
@@ -70,7 +75,7 @@ struct item {
 	int32_t pid;
 	uint32_t name_len;
 	uint16_t depth; /* ITEM_FUNCTION, ITEM_GRAPH_* */
-	bool leaf;
+	bool leaf, has_value;
 	uint8_t flags, preempt; /* of the record's common fields */
 };
 
@@ -184,6 +189,12 @@ static inline uint64_t item_number(const struct writer *w, const struct item *i,
 				   const struct format_field *f)
 {
 	return expr_field(w->data, i->size, f, w->lookup.env.swap);
+}
+
+/* Does the record have arguments, where it returns to, or a value? */
+static inline bool item_has_more(const struct printer *p, const struct item *i)
+{
+	return i->size >= p->more.need;
 }
 
 void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);

@@ -150,3 +150,16 @@ const struct lookup_symbol *lookup_miss(struct lookup *l, uint64_t addr)
 	place(l, l->nr++);
 	return out;
 }
+
+const struct proto *lookup_proto(struct lookup *l, uint64_t func)
+{
+	struct lookup_symbol *s =
+		(struct lookup_symbol *)lookup_symbol(l, func); /* this one's own */
+
+	if (!s->has_proto) {
+		s->has_proto = true;
+		if (s->name)
+			s->proto = source_proto(l->source, s->name, func - s->offset);
+	}
+	return s->proto;
+}

@@ -19,7 +19,9 @@ struct lookup_symbol {
 	uint32_t len;
 	uint32_t id; /* the same for equal names, at whatever addresses; 0: not known */
 	uint64_t offset, size;
-	const char *module; /* "": of the kernel itself */
+	const char *module;	   /* "": of the kernel itself */
+	const struct proto *proto; /* lookup_proto(); NULL: not known */
+	bool has_proto;		   /* it was looked for */
 };
 
 /* A trace meets some thousand addresses, again and again; if there are more, all are forgotten then. */
@@ -57,5 +59,8 @@ static inline const struct lookup_symbol *lookup_symbol(struct lookup *l, uint64
 			return &l->symbols[n - 1];
 	return lookup_miss(l, addr);
 }
+
+/* What the function takes and gives; NULL: not known. Stays as long as the source. */
+const struct proto *lookup_proto(struct lookup *l, uint64_t func);
 
 #endif

@@ -123,13 +123,20 @@ static void put_symbol(struct writer *w, uint64_t addr)
 
 static void print_function(struct writer *w, const struct printer *p, const struct item *i)
 {
-	(void)p;
 	out_blanks(w->out, 3u * i->depth);
 	if (i->name) {
 		out_padded(w->out, i->name, i->name_len);
 	} else {
 		out_bytes(w->out, "0x", 2);
 		out_hex(w->out, i->value);
+	}
+	if (item_has_more(p, i)) {
+		struct args a;
+
+		args_read(&p->more, &w->lookup.env, w->data, i->size, &a);
+		out_char(w->out, '(');
+		args_text(&w->lookup, i->value, &a, w->out);
+		out_char(w->out, ')');
 	}
 }
 
@@ -335,6 +342,12 @@ static const struct plugin {
 	{"ftrace", "function", print_function, ITEM_FUNCTION, {"ip", "parent_ip"}, 2},
 	{"ftrace", "funcgraph_entry", print_graph_entry, ITEM_GRAPH_ENTRY, {"func", "depth"}, 2},
 	{"ftrace",
+	 "fgraph_retaddr_entry",
+	 print_graph_entry,
+	 ITEM_GRAPH_ENTRY,
+	 {"func", "depth"},
+	 2},
+	{"ftrace",
 	 "funcgraph_exit",
 	 print_graph_exit,
 	 ITEM_GRAPH_EXIT,
@@ -428,6 +441,15 @@ static void find_plain(struct printer *p, const struct expr_env *env)
 	p->plain = end;
 }
 
+/* trace-cmd shows arguments since 3.4. */
+static void find_more(struct printer *p, const struct report_options *o)
+{
+	bool calls = p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||
+		     p->kind == ITEM_GRAPH_EXIT;
+
+	args_fields(&p->more, calls && !o->like_31 ? p->format : NULL);
+}
+
 void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env)
 {
 	const char *name = p->schema ? p->schema->name : "";
@@ -443,6 +465,7 @@ void printer_choose(struct printer *p, const struct report_options *o, const str
 				p->kind = plugins[k].kind;
 				p->print = plugins[k].print;
 				find_plain(p, env);
+				find_more(p, o);
 			}
 			break;
 		}

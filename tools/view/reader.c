@@ -271,7 +271,7 @@ static inline void settle_entry(struct reader *r, const struct printer *p, const
 
 	i->func = graph_word(r, p, data, i->size, GRAPH_FUNC);
 	i->depth = graph_depth(r, p, data, i->size);
-	i->leaf = false;
+	i->leaf = i->has_value = false;
 	if (!r->merge)
 		return;
 	near = merge_near(r->merge);
@@ -285,6 +285,13 @@ static inline void settle_entry(struct reader *r, const struct printer *p, const
 	if (!i->leaf)
 		return;
 	i->value = duration(r, r->exit, next->data, next->size);
+	if (next->size >= r->exit->more.need) {
+		struct args a;
+
+		args_read(&r->exit->more, &r->lookup.env, next->data, next->size, &a);
+		i->has_value = a.has_value;
+		i->returned = a.value;
+	}
 	if (unseen)
 		unseen_drop(&r->unseen, i->stream);
 	else if (near)
@@ -409,17 +416,19 @@ static struct item *fill_functions(struct reader *r, struct item *i, struct item
 		fill_item(r, i, e, p);
 		settle_function(r, p, e->data, i++);
 		e = merge_near(r->merge);
-		if (r->choosy || i == end || !e || e->type != p->schema->id)
+		if (r->choosy || i == end || !e || e->type != p->schema->id ||
+		    e->size >= p->more.need)
 			return i;
 		merge_next(r->merge);
 	}
 }
 
 /* Whether an item holds all of its event, so that the record need not be kept. */
-static inline bool item_complete(const struct reader *r, const struct printer *p)
+static inline bool item_complete(const struct reader *r, const struct printer *p, uint32_t size)
 {
-	return !r->o->latency && (p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||
-				  p->kind == ITEM_GRAPH_EXIT);
+	return !r->o->latency && size < p->more.need &&
+	       (p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||
+		p->kind == ITEM_GRAPH_EXIT);
 }
 
 /* An event whose record is needed to print it. False: there is no memory for it. */
@@ -445,7 +454,7 @@ bool reader_fill(struct reader *r, struct batch *b)
 
 	b->used = 0;
 	while (i < end && b->used < BATCH_BYTES && (e = next_shown(r, &p))) {
-		if (!item_complete(r, p)) {
+		if (!item_complete(r, p, e->size)) {
 			i += fill_other(r, b, i, e, p);
 		} else if (p->kind == ITEM_FUNCTION) {
 			i = fill_functions(r, i, end, e, p);

@@ -280,7 +280,8 @@ void writer_run(struct writer *w, struct batch *b)
 	b->text.at = b->text.base;
 	w->out = &b->text;
 	for (const struct item *i = b->items, *end = i + b->nr; i < end; i++) {
-		if (i->printer->kind == ITEM_FUNCTION && i->name && w->usual && !i->lost) {
+		if (i->printer->kind == ITEM_FUNCTION && i->name && w->usual && !i->lost &&
+		    !item_has_more(i->printer, i)) {
 			put_function(w, i);
 		} else {
 			w->data = b->data + i->data;

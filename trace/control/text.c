@@ -73,21 +73,42 @@ static void text_raw_data(struct fathom_view *v, struct fathom_text *out)
 /* What the tracers and the stack recorder write. */
 #if FATHOM_FUNCTIONS
 
+/* Nobody knows here what they mean. */
+static void text_put_words(struct fathom_text *t, const struct fathom_text_args *args)
+{
+	for (uint32_t i = 0; i < args->nr; i++) {
+		uintptr_t v;
+
+		__builtin_memcpy(&v, (const uint8_t *)args->data + i * sizeof(v), sizeof(v));
+		fathom_text_printf(t, "%s0x%lx", i ? ", " : "", (unsigned long)v);
+	}
+}
+
+void fathom_view_args(struct fathom_view *v, uint32_t at, struct fathom_text_args *args)
+{
+	args->nr = v->bytes > at ? (v->bytes - at) / (uint32_t)sizeof(uintptr_t) : 0;
+	args->data = (const uint8_t *)v->record + at;
+	args->put = args->nr ? text_put_words : NULL;
+}
+
 static void text_put_call(struct fathom_view *v, struct fathom_text *out, uintptr_t ip,
-			  uintptr_t parent_ip)
+			  uintptr_t parent_ip, const struct fathom_text_args *args)
 {
 	struct fathom_text_symbol func, parent;
 
 	fathom_text_symbol_at(&func, ip);
 	fathom_text_symbol_at(&parent, parent_ip);
-	fathom_text_function(out, v->config.options, &func, &parent);
+	fathom_text_function(out, v->config.options, &func, args, &parent);
 }
 
 static void text_function(struct fathom_view *v, struct fathom_text *out)
 {
 	const struct fathom_rec_function *r = (const void *)v->record;
 
-	text_put_call(v, out, r->ip, r->parent_ip);
+	struct fathom_text_args args;
+
+	fathom_view_args(v, FATHOM_FUNCTION_ARGS, &args);
+	text_put_call(v, out, r->ip, r->parent_ip, &args);
 	fathom_text_char(out, '\n');
 }
 
@@ -113,7 +134,7 @@ static void text_repeats(struct fathom_view *v, struct fathom_text *out)
 	uint64_t ago = text_span(c, (uint64_t)r->top_delta_ts << 32 | r->bottom_delta_ts);
 	uint64_t last = fathom_clock_time(c, v->time) - ago;
 
-	text_put_call(v, out, r->ip, r->parent_ip);
+	text_put_call(v, out, r->ip, r->parent_ip, NULL);
 	fathom_text_printf(out, " (repeats: %u, last_ts: ", r->count);
 	if (v->text.plain_clock)
 		fathom_text_u64(out, last, 12, ' ');

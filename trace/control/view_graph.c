@@ -49,10 +49,32 @@ static void view_call(struct fathom_graph_call *c, uintptr_t func, int32_t depth
 	c->is_irq = func >= config->irq_text && func < config->irq_text_end;
 }
 
-static void view_returned(struct fathom_graph_call *c, const struct fathom_rec_funcgraph_exit *ex)
+/* An odd word in front of the arguments is where it returns to. */
+static void view_args(struct fathom_view *v, struct fathom_graph_call *c)
 {
+	uintptr_t from = 0;
+
+	fathom_view_args(v, FATHOM_ENTRY_ARGS, &c->args);
+	if (!(c->args.nr & 1))
+		return;
+	__builtin_memcpy(&from, c->args.data, sizeof(from));
+	fathom_text_symbol_at(&c->from, from);
+	fathom_view_args(v, FATHOM_ENTRY_ARGS + (uint32_t)sizeof(from), &c->args);
+}
+
+static void view_returned(struct fathom_graph_call *c, const struct fathom_rec_funcgraph_exit *ex,
+			  uint32_t bytes)
+{
+	uintptr_t value;
+
 	c->duration_ns = ex->rettime - ex->calltime; /* the record has nanoseconds, as Linux's */
 	c->overrun = ex->overrun;
+	if (bytes < FATHOM_EXIT_RETVAL + sizeof(value))
+		return;
+	__builtin_memcpy(&value, (const uint8_t *)ex + FATHOM_EXIT_RETVAL, sizeof(value));
+	c->retval = value;
+	c->has_retval = 1;
+	c->word_bytes = sizeof(value);
 }
 
 static void view_graph_entry(struct fathom_view *v, struct fathom_text *out,
@@ -63,11 +85,12 @@ static void view_graph_entry(struct fathom_view *v, struct fathom_text *out,
 	struct fathom_graph_call c;
 
 	view_call(&c, in->func, in->depth);
+	view_args(v, &c);
 	if (!ex) {
 		fathom_graph_entry(out, &v->graph, e, &c);
 		return;
 	}
-	view_returned(&c, ex);
+	view_returned(&c, ex, v->cpus[v->cpu].rec.bytes);
 	fathom_graph_leaf(out, &v->graph, e, &c);
 	if (v->config.flags & FATHOM_VIEW_CONSUME)
 		fathom_ring_consume(v->config.rings[v->cpu], &v->cpus[v->cpu].rec);
@@ -84,7 +107,7 @@ static void view_graph(struct fathom_view *v, struct fathom_text *out,
 	case WIRE_ID_FUNCGRAPH_ENTRY: view_graph_entry(v, out, e); break;
 	case WIRE_ID_FUNCGRAPH_EXIT:
 		view_call(&c, ex->func, ex->depth);
-		view_returned(&c, ex);
+		view_returned(&c, ex, v->bytes);
 		fathom_graph_exit(out, &v->graph, e, &c);
 		break;
 	case WIRE_ID_FUNCTION:

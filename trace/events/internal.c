@@ -14,6 +14,12 @@
 		text, #item, offsetof(struct st, item), 0, sign, FATHOM_FIELD_OTHER \
 	}
 
+/* Behind the members of the record, in some. */
+#define INTERNAL_MORE(text, name, at, bytes)                 \
+	{                                                    \
+		text, name, at, bytes, 0, FATHOM_FIELD_OTHER \
+	}
+
 #define INTERNAL_EVENT(ident, number, text, list)            \
 	struct fathom_event fathom_ev_##ident = {            \
 		.system = "ftrace",                          \
@@ -57,6 +63,7 @@ INTERNAL_EVENT(raw_data, WIRE_ID_RAW_DATA, "\"id:%04x %08x\", REC->id, (int)REC-
 static const struct fathom_field internal_function[] = {
 	INTERNAL_AS(fathom_rec_function, "unsigned long", ip, 0),
 	INTERNAL_AS(fathom_rec_function, "unsigned long", parent_ip, 0),
+	INTERNAL_MORE("unsigned long[]", "args", FATHOM_FUNCTION_ARGS, 0),
 };
 INTERNAL_EVENT(function, WIRE_ID_FUNCTION,
 	       "\" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip", internal_function)
@@ -64,6 +71,7 @@ INTERNAL_EVENT(function, WIRE_ID_FUNCTION,
 static const struct fathom_field internal_entry[] = {
 	INTERNAL_AS(fathom_rec_funcgraph_entry, "unsigned long", func, 0),
 	INTERNAL_AS(fathom_rec_funcgraph_entry, "int", depth, 1),
+	INTERNAL_MORE("unsigned long[]", "args", FATHOM_ENTRY_ARGS, 0),
 };
 INTERNAL_EVENT(funcgraph_entry, WIRE_ID_FUNCGRAPH_ENTRY,
 	       "\"--> %ps (%d)\", (void *)REC->func, REC->depth", internal_entry)
@@ -74,6 +82,7 @@ static const struct fathom_field internal_exit[] = {
 	INTERNAL_AS(fathom_rec_funcgraph_exit, "unsigned int", overrun, 0),
 	INTERNAL_AS(fathom_rec_funcgraph_exit, "unsigned long long", calltime, 0),
 	INTERNAL_AS(fathom_rec_funcgraph_exit, "unsigned long long", rettime, 0),
+	INTERNAL_MORE("unsigned long", "retval", FATHOM_EXIT_RETVAL, sizeof(unsigned long)),
 };
 INTERNAL_EVENT(funcgraph_exit, WIRE_ID_FUNCGRAPH_EXIT,
 	       "\"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "

@@ -30,9 +30,12 @@ void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context)
 }
 
 void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
-			       uint32_t context)
+			       const uintptr_t *regs, uint32_t context)
 {
-	function_write(ring, ip, parent_ip, context);
+	if (regs)
+		fathom_args_function(ring, ip, parent_ip, regs, context);
+	else
+		function_write(ring, ip, parent_ip, context);
 }
 
 /* Whatever the fast entry could not do. The caller is pinned, and no more when it returns. */
@@ -123,17 +126,32 @@ int fathom_function_repeats(struct function_last *last, struct fathom_ring *ring
 	return 0;
 }
 
-static void function_slow(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp, uint32_t context)
+/* A call, as its users are told of it. */
+struct function_call {
+	uintptr_t ip, parent_ip;
+	uintptr_t *slot; /* where its return address lies; NULL: nobody knows */
+	uintptr_t fp; /* the frame of the caller; 0: nobody knows. Of who tells, if it is named */
+	int named;    /* told from inside the function: its return will not know the slot */
+};
+
+/* Beside which its registers are, if they are wanted and known. */
+static const uintptr_t *function_regs(const struct function_call *call, uint32_t options)
 {
+	return options & FATHOM_OPT_FUNC_ARGS && !call->named ? call->slot : 0;
+}
+
+static void function_slow(const struct function_call *call, uint32_t context)
+{
+	uintptr_t ip = call->ip, parent_ip = call->parent_ip;
 	uint32_t options = fathom_load(&fathom_tracer_option_bits), cpu = fathom_port_cpu();
 	struct fathom_ring *ring = fathom_tracer_ring();
 
 	if (options & FATHOM_OPT_FUNC_NO_REPEATS && ring &&
 	    fathom_function_repeats(&function_last[cpu], ring, ip, parent_ip, context))
 		return;
-	function_write(ring, ip, parent_ip, context);
+	fathom_function_record_in(ring, ip, parent_ip, function_regs(call, options), context);
 	if (options & FATHOM_OPT_FUNC_STACK)
-		fathom_stack_record(ring, ip, parent_ip, fp, context);
+		fathom_stack_record(ring, ip, parent_ip, call->fp, context);
 }
 
 static int call_is_traced(void)
@@ -142,14 +160,6 @@ static int call_is_traced(void)
 
 	return (!fathom_pids_any() || fathom_pid_traced(fathom_port_task())) && (!gate || gate());
 }
-
-/* A call, as its users are told of it. */
-struct function_call {
-	uintptr_t ip, parent_ip;
-	uintptr_t *slot; /* where its return address lies; NULL: nobody knows */
-	uintptr_t fp; /* the frame of the caller; 0: nobody knows. Of who tells, if it is named */
-	int named;    /* told from inside the function: its return will not know the slot */
-};
 
 /* Who may look at the stack. */
 static int function_wants_frame(uint32_t users)
@@ -192,7 +202,8 @@ static uint64_t function_time(uintptr_t ip, uint32_t flags)
 static void function_watched(const struct function_call *call, uint32_t site, uint64_t time,
 			     uint32_t context)
 {
-	struct fathom_call c = {site, call->ip, call->parent_ip, call->fp, time, call->slot};
+	struct fathom_call c = {site,	  call->ip, call->parent_ip,
+				call->fp, time,	    call->named ? 0 : call->slot};
 
 	for (uint32_t i = 0; i < FATHOM_WATCHERS; i++) {
 		const struct fathom_watch *w = __atomic_load_n(&fathom_watch[i], __ATOMIC_ACQUIRE);
@@ -225,9 +236,10 @@ static void function_serve(struct function_call *call, uint32_t context)
 	if (users & SITE_STACK && call->slot)
 		fathom_stack_check(ip, call->slot, call->fp, context);
 	if (users & SITE_LISTENER)
-		fathom_listeners_call((uint32_t)index, ip, parent_ip, call->fp, context);
+		fathom_listeners_call((uint32_t)index, ip, parent_ip, call->named ? 0 : call->slot,
+				      call->fp, context);
 	if (users & SITE_FUNCTION && traced)
-		function_slow(ip, parent_ip, call->fp, context);
+		function_slow(call, context);
 	if (users & SITE_GRAPH && traced)
 		flags |= fathom_graph_wanted((uint32_t)index, context);
 	if (users & SITE_PROFILE) {

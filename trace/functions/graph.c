@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c -- function_graph: calls and their returns, matched through a per-task shadow stack. */
 #include "arch/arch.h"
+#include "arch/regs.h"
 #include "fathom/stream.h"
 #include "functions/graph_fast.h"
 #include "functions/shadow.h"
@@ -23,10 +24,20 @@
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
 
+/* Where it returns to: of a call at the end of another one, whose return was replaced, that one knows. */
+static uintptr_t graph_return_to(const struct fathom_task *task, uint32_t i, const uintptr_t *slot)
+{
+	while (i-- > 0 && task->shadow[i].slot == (uintptr_t)slot)
+		if (task->shadow[i].ret)
+			return task->shadow[i].ret;
+	return *slot;
+}
+
 /* Record that call `i` begins, and raise the depth. 0: refused, and nothing was done. The caller holds the guard. */
 static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip, uint32_t context,
-			      uint64_t *time)
+			      const uintptr_t *slot_at, uint32_t flags, uint64_t *time)
 {
+	uint32_t bytes = flags & GRAPH_ENTRY_ONLY ? fathom_args_entry_bytes(flags) : ENTRY_BYTES;
 	struct fathom_ring *ring = fathom_tracer_ring();
 	struct fathom_slot slot;
 	uint8_t *to = 0;
@@ -34,19 +45,25 @@ static int graph_record_entry(struct fathom_task *task, uint32_t i, uintptr_t ip
 	task->depth = i + 1; /* G4 */
 	fathom_local_barrier();
 	if (fathom_likely(ring))
-		to = fathom_ring_reserve(ring, ENTRY_BYTES, &slot);
+		to = fathom_ring_reserve(ring, bytes, &slot);
 	if (!to) {
 		task->depth = i;
 		return 0;
 	}
 	*time = slot.time;
 	graph_put_entry(to, ip, i, context);
+	if (flags & GRAPH_ENTRY_ONLY)
+		fathom_args_entry(to, slot_at, graph_return_to(task, i, slot_at), flags);
 	fathom_ring_commit(ring, &slot);
 	return 1;
 }
 
-/* Record that call `i` returns, and take it off the stack. Its time; 0: refused. The caller holds the guard. */
-static uint64_t graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t context)
+/*
+ * Record that call `i` returns, with its value if that is not NULL, and take it off the stack. Its time; 0: refused. The caller
+ * holds the guard.
+ */
+static uint64_t graph_record_exit(struct fathom_task *task, uint32_t i, const uintptr_t *value,
+				  uint32_t context)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
 	struct fathom_ring *ring = fathom_tracer_ring();
@@ -54,9 +71,12 @@ static uint64_t graph_record_exit(struct fathom_task *task, uint32_t i, uint32_t
 	uint8_t *to = 0;
 
 	if (fathom_likely(ring))
-		to = fathom_ring_reserve(ring, EXIT_BYTES, &slot);
+		to = fathom_ring_reserve(ring, EXIT_BYTES + (value ? (uint32_t)sizeof(*value) : 0),
+					 &slot);
 	if (fathom_likely(to)) {
 		graph_put_exit(to, e->func, i, task->overrun, e->calltime, slot.time, context);
+		if (value)
+			fathom_put_word(to + EXIT_BYTES, *value);
 		fathom_ring_commit(ring, &slot);
 	}
 	fathom_shadow_pop(task, i);
@@ -173,6 +193,16 @@ static int graph_skips_irq(const struct fathom_task *task, uint32_t flags, uint3
 	return !(flags & GRAPH_IN_IRQ);
 }
 
+/* What else is to be recorded of calls. */
+static uint32_t graph_more(void)
+{
+	uint32_t options = fathom_load(&fathom_tracer_option_bits);
+
+	return (options & FATHOM_OPT_GRAPH_ARGS ? GRAPH_ARGS : 0) |
+	       (options & FATHOM_OPT_GRAPH_RETVAL ? GRAPH_RETVAL : 0) |
+	       (options & FATHOM_OPT_GRAPH_RETADDR ? GRAPH_RETADDR : 0);
+}
+
 uint32_t fathom_graph_wanted(uint32_t index, uint32_t context)
 {
 	struct fathom_task *task = fathom_port_task_state();
@@ -199,7 +229,7 @@ uint32_t fathom_graph_wanted(uint32_t index, uint32_t context)
 		return 0;
 	if (fathom_set_has(FATHOM_SET_GRAPH_NOTRACE, index))
 		return GRAPH_QUIET;
-	return flags;
+	return flags | graph_more();
 }
 
 /* Follow a call; `name` names its frame, which is `slot` if there is one. The caller holds the guard. */
@@ -215,9 +245,12 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 		task->left_out += !hijack;
 		return;
 	}
-	if (!slot)
+	if (!slot) { /* of a call that tells of itself no register is known */
 		task->left_out = 0;
-	if (flags & GRAPH_RECORD && !graph_record_entry(task, (uint32_t)i, ip, context, &time)) {
+		flags &= ~(uint32_t)GRAPH_ENTRY_ONLY;
+	}
+	if (flags & GRAPH_RECORD &&
+	    !graph_record_entry(task, (uint32_t)i, ip, context, slot, flags, &time)) {
 		fathom_counts()->refused += (uint64_t)fathom_tracing_is_on();
 		if (slot && !(flags & (GRAPH_PROFILE | GRAPH_PROGRAM))) {
 			task->left_out += !hijack;
@@ -236,7 +269,8 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	if (flags & GRAPH_QUIET)
 		task->quiet = (uint32_t)i + 1;
 	e->func = ip;
-	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) | flags;
+	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) |
+		   (flags & ~(uint32_t)GRAPH_ENTRY_ONLY);
 	e->children = 0;
 	e->calltime = time;
 	e->ret = hijack ? *slot : 0;
@@ -258,7 +292,9 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t 
 static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context, int named)
 {
 	const struct fathom_shadow *e = &task->shadow[i];
-	uintptr_t flags = e->flags, func = e->func, ret = e->ret, slot = e->slot;
+	uintptr_t flags = e->flags, func = e->func, ret = e->ret, slot = e->slot, value;
+	int has_value = flags & GRAPH_RETVAL && !named &&
+			fathom_arch_retval((const uintptr_t *)slot, ret != 0, &value);
 	uint64_t calltime = e->calltime;
 	uint64_t took = 0, rettime = 0;
 
@@ -278,7 +314,7 @@ static void graph_exit(struct fathom_task *task, uint32_t i, uint32_t context, i
 	if (!(flags & GRAPH_RECORD) &&
 	    !(flags & GRAPH_THRESH && fathom_to_ns(took) >= fathom_load(&fathom_thresh_ns)))
 		fathom_shadow_pop(task, i);
-	else if (!(rettime = graph_record_exit(task, i, context)))
+	else if (!(rettime = graph_record_exit(task, i, has_value ? &value : 0, context)))
 		fathom_counts()->cut++;
 	if (flags & GRAPH_PROGRAM) {
 		struct fathom_left left;

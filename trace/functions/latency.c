@@ -178,7 +178,7 @@ static void latency_mark(const struct latency_family *f, uintptr_t ip, uintptr_t
 	    fathom_load(&fathom_tracer_option_bits) & FATHOM_OPT_DISPLAY_GRAPH)
 		fathom_graph_record(ip, context);
 	else
-		fathom_function_record_in(latency_ring(f), ip, parent_ip, context);
+		fathom_function_record_in(latency_ring(f), ip, parent_ip, 0, context);
 }
 
 /* An option of a latency tracer that runs was turned: it starts over in another layout, or its functions go on or off. */

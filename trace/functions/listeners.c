@@ -66,8 +66,8 @@ static struct fathom_listener *listener_at(uint32_t i)
 	return __atomic_load_n(&fathom_listeners[i], __ATOMIC_ACQUIRE);
 }
 
-void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
-			   uint32_t context)
+void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, const uintptr_t *slot,
+			   uintptr_t fp, uint32_t context)
 {
 	uint32_t cpu = fathom_port_cpu(), options;
 
@@ -85,7 +85,8 @@ void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uin
 		if (options & FATHOM_OPT_FUNC_NO_REPEATS &&
 		    fathom_function_repeats(&l->last[cpu], ring, ip, parent_ip, context))
 			continue;
-		fathom_function_record_in(ring, ip, parent_ip, context);
+		fathom_function_record_in(ring, ip, parent_ip,
+					  options & FATHOM_OPT_FUNC_ARGS ? slot : 0, context);
 		if (options & FATHOM_OPT_FUNC_STACK)
 			fathom_stack_record(ring, ip, parent_ip, fp, context);
 	}

@@ -85,9 +85,9 @@ size_t fathom_listener_bytes(void);
 struct fathom_listener *fathom_listener_init(void *memory);
 
 uint32_t fathom_listeners_want(uint32_t site); /* how many */
-/* Record the call for those that want it. The caller is pinned and holds the guard. */
-void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, uintptr_t fp,
-			   uint32_t context);
+/* Record the call for those that want it; beside `slot` are its registers (NULL: not known). The caller is pinned and holds the guard. */
+void fathom_listeners_call(uint32_t site, uintptr_t ip, uintptr_t parent_ip, const uintptr_t *slot,
+			   uintptr_t fp, uint32_t context);
 /* function-fork. Context: where the kernel forks; a child of -1: the task ends. */
 typedef void (*fork_lists_fn)(struct function_pids lists[FATHOM_PIDS_NR], int32_t parent,
 			      int32_t child);

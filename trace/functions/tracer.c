@@ -3,6 +3,7 @@
 #include "fathom/inside/errno.h"
 #include "fathom/stream.h"
 #include "fathom/inside/snapshot.h"
+#include "arch/regs.h"
 #include "events/modules.h"
 #include "functions/extra.h"
 #include "functions/probes.h"
@@ -82,9 +83,11 @@ int fathom_tracer_refresh(void)
 		return 0;
 	fathom_functions.function_slow =
 		gated ||
-		fathom_tracer_option_bits & (FATHOM_OPT_FUNC_STACK | FATHOM_OPT_FUNC_NO_REPEATS);
+		fathom_tracer_option_bits &
+			(FATHOM_OPT_FUNC_STACK | FATHOM_OPT_FUNC_NO_REPEATS | FATHOM_OPT_FUNC_ARGS);
 	fathom_functions.graph_slow = gated || fathom_thresh_ns || fathom_graph_depth_max ||
 				      !(fathom_tracer_option_bits & FATHOM_OPT_GRAPH_IRQS) ||
+				      fathom_tracer_option_bits & FATHOM_OPT_GRAPH_MORE ||
 				      fathom_functions.set[FATHOM_SET_GRAPH].count ||
 				      fathom_functions.set[FATHOM_SET_GRAPH_NOTRACE].count;
 	return fathom_sites_update(0xff, wanted_users);
@@ -176,6 +179,9 @@ static void nop_stop(void)
 static const struct fathom_tracer_option function_options[] = {
 	{"func_stack_trace", FATHOM_OPT_FUNC_STACK},
 	{"func-no-repeats", FATHOM_OPT_FUNC_NO_REPEATS},
+#ifndef FATHOM_ARCH_NO_REGS
+	{"func-args", FATHOM_OPT_FUNC_ARGS},
+#endif
 	{0, 0},
 };
 static const struct fathom_tracer_option graph_options[] = {
@@ -189,6 +195,12 @@ static const struct fathom_tracer_option graph_options[] = {
 	{"funcgraph-tail", FATHOM_OPT_GRAPH_TAIL},
 	{"sleep-time", FATHOM_OPT_GRAPH_SLEEP_TIME},
 	{"graph-time", FATHOM_OPT_GRAPH_GRAPH_TIME},
+#ifndef FATHOM_ARCH_NO_REGS
+	{"funcgraph-args", FATHOM_OPT_GRAPH_ARGS},
+	{"funcgraph-retval", FATHOM_OPT_GRAPH_RETVAL},
+	{"funcgraph-retval-hex", FATHOM_OPT_GRAPH_RETVAL_HEX},
+	{"funcgraph-retaddr", FATHOM_OPT_GRAPH_RETADDR},
+#endif
 	{0, 0},
 };
 static const struct fathom_tracer_option no_options[] = {{0, 0}};

@@ -71,6 +71,12 @@ enum fathom_tracer_option_bit {
 	FATHOM_OPT_BLK_CLASSIC = 1u << 15,
 	FATHOM_OPT_BLK_CGROUP = 1u << 16,
 	FATHOM_OPT_BLK_CGNAME = 1u << 17,
+	/* What args.c adds to records; the bits are together, so that one test says whether there is any. */
+	FATHOM_OPT_FUNC_ARGS = 1u << 20,	/* func-args */
+	FATHOM_OPT_GRAPH_ARGS = 1u << 21,	/* funcgraph-args */
+	FATHOM_OPT_GRAPH_RETVAL = 1u << 22,	/* funcgraph-retval */
+	FATHOM_OPT_GRAPH_RETVAL_HEX = 1u << 23, /* funcgraph-retval-hex */
+	FATHOM_OPT_GRAPH_RETADDR = 1u << 24,	/* funcgraph-retaddr */
 };
 uint32_t fathom_tracer_options(void);
 /* Takes effect on the running tracer at once; display-graph makes a latency tracer start over. 0 or -errno. */

@@ -217,6 +217,9 @@ static __attribute__((noinline, unused)) void fathom_publish_rest(struct fathom_
 /* Ask every user of sites anew and patch: after any change of sets, pids, options, limits. 0 or -errno. */
 int fathom_tracer_refresh(void);
 extern uint32_t fathom_tracer_option_bits;
+/* More is recorded of a call and its return than the fast paths do. */
+#define FATHOM_OPT_GRAPH_MORE \
+	(FATHOM_OPT_GRAPH_ARGS | FATHOM_OPT_GRAPH_RETVAL | FATHOM_OPT_GRAPH_RETADDR)
 void fathom_want_change(uint32_t set, uint32_t clear);
 void fathom_want_switches(void);
 /* fathom_port_check() watches task switches for a while. NULL: nobody does. */
@@ -278,8 +281,17 @@ int fathom_watch_returns(void);
 void fathom_function_record(uintptr_t ip, uintptr_t parent_ip, uint32_t context);
 /* A function tells of its call from inside, through something whose frame is `fp`. */
 void fathom_function_named(uintptr_t ip, uintptr_t parent_ip, uintptr_t fp);
+/* With the arguments that are beside `regs`, which is a slot; NULL: without. */
 void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
-			       uint32_t context);
+			       const uintptr_t *regs, uint32_t context);
+
+/* ---- args.c: the registers of a call; `slot` is that of one that came by fathom_function_any(). The caller is pinned. ---- */
+
+void fathom_args_function(struct fathom_ring *ring, uintptr_t ip, uintptr_t parent_ip,
+			  const uintptr_t *slot, uint32_t context);
+/* Its record has so many bytes; then what comes after its head. `flags`: GRAPH_ARGS, GRAPH_RETADDR. */
+uint32_t fathom_args_entry_bytes(uint32_t flags);
+void fathom_args_entry(uint8_t *record, const uintptr_t *slot, uintptr_t from, uint32_t flags);
 
 /* ---- graph.c ---- */
 
@@ -293,9 +305,14 @@ enum graph_flag {
 	/* with GRAPH_INSIDE: it began in an interrupt, which funcgraph-irqs then does not hide */
 	GRAPH_IN_IRQ = 64,
 	GRAPH_PROGRAM = 128, /* fathom_watch */
+	/* args.c: options of function_graph; the first two are the entry's alone, and not kept */
+	GRAPH_ARGS = 256,
+	GRAPH_RETADDR = 512,
+	GRAPH_RETVAL = 1024,
 };
-#define GRAPH_FLAG_BITS 8
-#define GRAPH_FLAGS	((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
+#define GRAPH_ENTRY_ONLY (GRAPH_ARGS | GRAPH_RETADDR)
+#define GRAPH_FLAG_BITS	 11
+#define GRAPH_FLAGS	 ((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
 /* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
 uint32_t fathom_graph_wanted(uint32_t index, uint32_t context);
 /* Follow a call with these flags; `hijack` is put in place of its return address if its function has no return sites, else 0. */

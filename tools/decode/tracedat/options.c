@@ -155,7 +155,8 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 	struct tracedat *t = s->priv;
 	char *name;
 
-	if (id != OPT_TRACECLOCK && id != OPT_CPUCOUNT)
+	/* Where the BTF lies in this file says nothing to another. */
+	if (id != OPT_TRACECLOCK && id != OPT_CPUCOUNT && id != OPT_BTF)
 		source_add_extra(s, id, data, bytes);
 	switch (id) {
 	case OPT_DATE:
@@ -187,6 +188,7 @@ bool tracedat_option(struct source *s, uint16_t id, const uint8_t *data, uint32_
 		return true;
 	case OPT_TIME_SHIFT: time_shift(s, data, bytes, offset); return true;
 	case OPT_TSC2NSEC: tsc2nsec(s, data, bytes, offset); return true;
+	case OPT_BTF:
 	case OPT_HOOK:
 	case OPT_PROCMAPS:
 	case OPT_GUEST: return true;

@@ -307,12 +307,24 @@ static void tracedat_texts(struct source *s)
 		s->texts[SOURCE_CMDLINES].text = NULL;
 }
 
+static void tracedat_protos(struct source *s)
+{
+	struct tracedat *t = s->priv;
+	struct reader r;
+
+	if (!t->btf.section || !tracedat_section(s, t->btf.section, OPT_BTF, &r))
+		return;
+	if (protos_add_btf(s->protos, r.base, r.size, s->long_bytes))
+		source_damage(s, t->btf.section, r.size, "section %u: it is not BTF", OPT_BTF);
+}
+
 static void tracedat_names(struct source *s, enum source_names what)
 {
 	switch (what) {
 	case SOURCE_TASKS: tracedat_tasks(s); break;
 	case SOURCE_SYMBOLS: tracedat_symbols(s); break;
 	case SOURCE_TEXTS: tracedat_texts(s); break;
+	case SOURCE_PROTOS: tracedat_protos(s); break;
 	}
 }
 

@@ -33,6 +33,7 @@ enum tracedat_option {
 	OPT_PRINTK = 20,
 	OPT_CMDLINES = 21,
 	OPT_BUFFER_TEXT = 22,
+	OPT_BTF = 23,	  /* of the kernel, since trace-cmd 3.4 */
 	OPT_END = 0xfa01, /* Fathom's: how the recording ended */
 };
 
@@ -57,7 +58,7 @@ struct pending_buffer {
 struct tracedat {
 	struct ring_set ring; /* first: see ringpages.h */
 	uint32_t page_bytes;
-	struct blob kallsyms, printk, cmdlines;
+	struct blob kallsyms, printk, cmdlines, btf;
 	struct blob header_page, header_event;
 	struct pending_buffer *pending;
 	size_t nr_pending;

@@ -253,6 +253,7 @@ void tracedat_meta_section(struct source *s, uint16_t id, uint64_t section)
 	case OPT_KALLSYMS: t->kallsyms.section = section; return;
 	case OPT_PRINTK: t->printk.section = section; return;
 	case OPT_CMDLINES: t->cmdlines.section = section; return;
+	case OPT_BTF: t->btf.section = section; return;
 	default: break;
 	}
 	if (!tracedat_section(s, section, id, &r))
@@ -305,7 +306,7 @@ int tracedat_option_section(struct source *s, uint64_t offset, uint64_t *next)
 			err = buffer_option(s, data, bytes, at);
 		else if (id == OPT_BUFFER_TEXT)
 			text_option(s, data, bytes, at);
-		else if (id >= OPT_HEADER_INFO && id <= OPT_CMDLINES)
+		else if ((id >= OPT_HEADER_INFO && id <= OPT_CMDLINES) || id == OPT_BTF)
 			meta_option(s, id, data, bytes, at);
 		else
 			tracedat_option(s, id, data, bytes, at);

@@ -113,6 +113,14 @@ struct fathom_rec_repeats {
 	uint32_t bottom_delta_ts;
 } FATHOM_RECORD;
 
+/*
+ * What args.c adds where it was asked for, at a word's boundary: the words of args[] behind a call, which may begin with the
+ * return address (then their number is odd), and one word of value behind a return, if it is known.
+ */
+#define FATHOM_FUNCTION_ARGS ((uint32_t)sizeof(struct fathom_rec_function))
+#define FATHOM_ENTRY_ARGS    ((uint32_t)(sizeof(struct wire_common) + 2 * sizeof(uintptr_t)))
+#define FATHOM_EXIT_RETVAL   ((uint32_t)sizeof(struct fathom_rec_funcgraph_exit))
+
 extern struct fathom_event fathom_ev_function, fathom_ev_funcgraph_entry, fathom_ev_funcgraph_exit,
 	fathom_ev_context_switch, fathom_ev_wakeup, fathom_ev_kernel_stack, fathom_ev_user_stack,
 	fathom_ev_print, fathom_ev_bprint, fathom_ev_bputs, fathom_ev_raw_data,

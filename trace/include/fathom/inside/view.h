@@ -97,6 +97,9 @@ int fathom_view_next(struct fathom_view *v, struct fathom_text *out);
 const char *fathom_view_comm(const struct fathom_view *v, int32_t pid, char buf[16]);
 void fathom_view_advance(struct fathom_view *v, uint32_t cpu);
 
+/* The words of the record from offset `at` on, to be put as numbers: here nobody knows what they mean. (text.c) */
+void fathom_view_args(struct fathom_view *v, uint32_t at, struct fathom_text_args *args);
+
 /* The event's own text as the options ask, with the line's end: what stands behind the columns. (text.c) */
 void fathom_view_body(struct fathom_view *v, struct fathom_text *out);
 
