@@ -33,6 +33,8 @@ enum btf_kind {
 
 #define BTF_TYPE_BYTES 12u
 #define BTF_DEPTH_MAX  32u /* of types that refer to types */
+/* Of enums, all in all: a hostile file may have every function take the largest again and again. */
+#define BTF_VALUES_MAX (1u << 20)
 
 /* What follows a type: so many bytes, and so many for each member. */
 static const uint8_t follows[BTF_KINDS][2] = {
@@ -58,6 +60,7 @@ struct btf {
 	bool big;
 	uint32_t *at; /* of type i + 1 */
 	uint32_t nr;
+	uint32_t values;       /* of enums, kept so far */
 	struct btf_func *func; /* by hash */
 	size_t nr_func;
 };
@@ -205,9 +208,10 @@ static bool bare_type(const struct btf *b, uint32_t id, struct btf_type *out)
 	return false;
 }
 
-static void enum_values(const struct btf *b, const struct btf_type *t, struct proto_type *out)
+static void enum_values(struct btf *b, const struct btf_type *t, struct proto_type *out)
 {
-	struct proto_value *v = calloc(t->nr ? t->nr : 1, sizeof(*v));
+	bool room = t->nr <= BTF_VALUES_MAX - b->values;
+	struct proto_value *v = room ? calloc(t->nr ? t->nr : 1, sizeof(*v)) : NULL;
 	uint32_t step = t->kind == BTF_ENUM64 ? 12 : 8;
 
 	for (uint32_t i = 0; v && i < t->nr; i++) {
@@ -222,6 +226,7 @@ static void enum_values(const struct btf *b, const struct btf_type *t, struct pr
 	}
 	out->values = v;
 	out->nr_values = v ? t->nr : 0;
+	b->values += out->nr_values;
 }
 
 static void int_type(const struct btf *b, const struct btf_type *t, struct proto_type *out)
@@ -234,7 +239,7 @@ static void int_type(const struct btf *b, const struct btf_type *t, struct proto
 	out->is_signed = how & BTF_INT_SIGNED;
 }
 
-static void proto_type_of(const struct btf *b, uint32_t id, struct proto_type *out)
+static void proto_type_of(struct btf *b, uint32_t id, struct proto_type *out)
 {
 	struct btf_type t;
 
@@ -281,7 +286,7 @@ static void place_params(const struct btf *b, struct proto *p)
 	}
 }
 
-static struct proto *proto_of(const struct btf *b, const struct btf_type *t)
+static struct proto *proto_of(struct btf *b, const struct btf_type *t)
 {
 	uint32_t nr = t->nr;
 	struct proto *p;
