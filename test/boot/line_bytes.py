@@ -75,7 +75,7 @@ def record(line, seconds):
 
 for name in ("virtio", "serial"):
     path = os.path.join(tmp.name, name)
-    d = Demo(smp=2, extra=[*trace_line(path, name == "serial")], sh="run pulse 1 &;run periodic 1000000 &")
+    d = Demo(smp=2, extra=[*trace_line(path, name == "serial")], sh="run pulse 1 &;" + "run periodic 1000000 &;" * 4)
     d.until(rb"\n\[\d+\] periodic\r?\n# $")
     few, up0, down0 = record(path, 0.5)
     many, up, down = record(path, 3)

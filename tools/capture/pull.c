@@ -20,7 +20,7 @@
 #define IDLE_MS	    20 /* between two looks at empty rings, where they cannot be polled */
 #define IDLE_MAX_MS 200
 #define FILL_MS \
-	100 /* on a line, after a turn that found no full page: a full one is packed better */
+	100 /* on a line, after a turn that found no full page, and twice that where not even a quarter: full ones are packed better */
 #define LIVE_MS 50 /* the same where somebody watches: each look may cost a page of the file */
 #define PACKED_ROOM \
 	65536 /* bytes of packed pages that are asked for: the largest message has fewer */
@@ -179,7 +179,8 @@ static int take_packed(struct pull *p, uint32_t cpu, const uint8_t *from, size_t
 			return -EPROTO;
 		from += n;
 		bytes -= (size_t)n;
-		p->full |= used > p->c->page_bytes / 4 * 3;
+		if (used > p->fullest)
+			p->fullest = used;
 		err = take_page(p, cpu, p->c->page_bytes);
 	}
 	return err;
@@ -264,7 +265,7 @@ static int pull_all(struct pull *p, bool rest)
 {
 	int came = 0;
 
-	p->full = false;
+	p->fullest = 0;
 	for (uint32_t cpu = 0; cpu < p->c->nr_cpus; cpu++) {
 		int n = p->pipe[0] >= 0 && !rest ? move_pages(p, cpu) : read_page(p, cpu);
 
@@ -316,7 +317,9 @@ static void wait_for_pages(struct pull *p)
 	struct pollfd stop = {.fd = stop_fd(), .events = POLLIN};
 
 	if (p->packer && !p->live) {
-		poll(&stop, 1, left_ms(p, FILL_MS));
+		bool few = p->fullest && p->fullest < p->c->page_bytes / 4;
+
+		poll(&stop, 1, left_ms(p, few ? 2 * FILL_MS : FILL_MS));
 	} else if (p->polled && p->empty < FALSE_ALARMS) {
 		if (poll(p->polled, p->c->nr_cpus + 1, left_ms(p, -1)) > 0)
 			p->empty++;
@@ -357,7 +360,7 @@ int pull_run(struct pull *p)
 			return came;
 		if (came)
 			p->empty = 0;
-		if (!came || (p->packer && !p->full && !p->live))
+		if (!came || (p->packer && p->fullest <= p->c->page_bytes / 4 * 3 && !p->live))
 			wait_for_pages(p);
 		stop_take();
 	}

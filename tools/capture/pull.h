@@ -18,10 +18,10 @@ struct pull {
 	uint8_t *page;
 	struct wire_packer *packer; /* pages come packed; NULL: as they are */
 	uint8_t *packed;
-	bool full;   /* the last turn found a page that was nearly so */
-	int pipe[2]; /* pages are moved through it; -1: they are read */
-	pid_t child; /* ends the recording when it ends; 0: none */
-	int status;  /* of the child, as wait() gives it */
+	uint32_t fullest; /* bytes of the fullest page of the last turn */
+	int pipe[2];	  /* pages are moved through it; -1: they are read */
+	pid_t child;	  /* ends the recording when it ends; 0: none */
+	int status;	  /* of the child, as wait() gives it */
 	bool child_ended;
 	int64_t end_ms;	 /* INT64_MAX: none */
 	int64_t rest_ms; /* until then pull_rest() reads, INT64_MAX: all that there is */
