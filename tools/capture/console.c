@@ -24,7 +24,7 @@
 #define WRITE_MS     5000
 #define COLUMNS_LESS 20 /* a window that is narrower has this many */
 
-struct session {
+struct console_session {
 	const struct console_options *o;
 	int fd;
 	struct wire_receiver in;
@@ -54,7 +54,7 @@ static size_t width(void)
 }
 
 /* Takes the line that is typed off the screen. */
-static void hide(struct session *s)
+static void hide(struct console_session *s)
 {
 	char move[32];
 
@@ -67,7 +67,7 @@ static void hide(struct session *s)
 }
 
 /* The part of the line around the cursor that fits beside the target's text. */
-static void show(struct session *s)
+static void show(struct console_session *s)
 {
 	const struct edit *e = &s->edit;
 	size_t all = width(), used = s->column % all, room = all - used - 1, from = 0, to, after;
@@ -87,7 +87,7 @@ static void show(struct session *s)
 	s->back = edit_columns(e->text + from, e->at - from);
 }
 
-static void count_columns(struct session *s, const char *text, size_t n)
+static void count_columns(struct console_session *s, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (text[i] == '\n' || text[i] == '\r')
@@ -117,7 +117,7 @@ static void put_escaped(const char *text, size_t n)
 
 static void take_text(void *arg, const void *data, size_t n)
 {
-	struct session *s = arg;
+	struct console_session *s = arg;
 
 	if (isatty(STDOUT_FILENO))
 		put_escaped(data, n);
@@ -126,7 +126,7 @@ static void take_text(void *arg, const void *data, size_t n)
 	count_columns(s, data, n);
 }
 
-static void begin_editing(struct session *s)
+static void begin_editing(struct console_session *s)
 {
 	struct termios t;
 
@@ -165,7 +165,7 @@ static int open_history(void)
 	return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-static void load_history(struct session *s)
+static void load_history(struct console_session *s)
 {
 	char line[EDIT_MAX + 2];
 	FILE *f;
@@ -180,13 +180,13 @@ static void load_history(struct session *s)
 
 /* ---- both ways ---- */
 
-static bool send_bytes(struct session *s, const void *data, size_t n)
+static bool send_bytes(struct console_session *s, const void *data, size_t n)
 {
 	return io_write_all(s->fd, data, n, WRITE_MS);
 }
 
 /* The target shows the line as it gets it; one that does not leaves it as it was typed. */
-static bool send_line(struct session *s)
+static bool send_line(struct console_session *s)
 {
 	char line[EDIT_MAX + 1];
 	size_t n = s->edit.len;
@@ -206,7 +206,7 @@ static bool send_line(struct session *s)
 }
 
 /* False: the session is over. */
-static bool take_keys(struct session *s, const char *keys, size_t n)
+static bool take_keys(struct console_session *s, const char *keys, size_t n)
 {
 	bool on = true;
 
@@ -222,7 +222,7 @@ static bool take_keys(struct session *s, const char *keys, size_t n)
 	return on;
 }
 
-static void take_line(struct session *s, const uint8_t *data, size_t n)
+static void take_line(struct console_session *s, const uint8_t *data, size_t n)
 {
 	struct wire_frame f;
 	size_t used;
@@ -246,7 +246,7 @@ static int take_some(int fd, void *buf, size_t room, size_t *n)
 }
 
 /* 0, or -1 if the target hung up. */
-static int carry(struct session *s)
+static int carry(struct console_session *s)
 {
 	struct pollfd p[3] = {{.fd = s->fd, .events = POLLIN},
 			      {.fd = stop_fd(), .events = POLLIN},
@@ -286,7 +286,7 @@ static int carry(struct session *s)
 
 int console_run(const struct console_options *o)
 {
-	static struct session s;
+	static struct console_session s;
 	int err;
 
 	s.o = o;

@@ -30,7 +30,7 @@
 #define LINE  512u
 #define LINES 16u
 
-struct line {
+struct gdb_line {
 	uint64_t at; /* no place: UINT64_MAX */
 	uint8_t bytes[LINE];
 };
@@ -47,7 +47,7 @@ struct gdb {
 	/* the last answer, with a NUL after it */
 	char *answer;
 	size_t answer_len;
-	struct line lines[LINES];
+	struct gdb_line lines[LINES];
 	struct gdb_stops stops;
 	uint64_t halted_us;
 };
@@ -293,9 +293,9 @@ static void forget_lines(struct gdb *g)
 		g->lines[i].at = UINT64_MAX;
 }
 
-static const struct line *line_of(struct gdb *g, uint64_t at)
+static const struct gdb_line *line_of(struct gdb *g, uint64_t at)
 {
-	struct line *l = &g->lines[at / LINE % LINES];
+	struct gdb_line *l = &g->lines[at / LINE % LINES];
 
 	at -= at % LINE;
 	if (l->at == at)
@@ -309,7 +309,7 @@ static const struct line *line_of(struct gdb *g, uint64_t at)
 
 int gdb_read(struct gdb *g, uint64_t at, void *to, size_t n)
 {
-	const struct line *l = NULL;
+	const struct gdb_line *l = NULL;
 
 	if (n && at > UINT64_MAX - (n - 1))
 		return -EFAULT;

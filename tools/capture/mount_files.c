@@ -87,14 +87,14 @@ static int mount_getattr(const char *path, struct stat *out, struct fuse_file_in
 	return ret;
 }
 
-struct listing {
+struct dir_listing {
 	void *buf;
 	fuse_fill_dir_t fill;
 };
 
 static int list_entry(void *arg, const char *name, const struct p9_stat *st)
 {
-	struct listing *l = arg;
+	struct dir_listing *l = arg;
 	struct stat s;
 
 	fill_stat(&s, st);
@@ -104,7 +104,7 @@ static int list_entry(void *arg, const char *name, const struct p9_stat *st)
 static int mount_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t offset,
 			 struct fuse_file_info *fi, enum fuse_readdir_flags flags)
 {
-	struct listing l = {buf, fill};
+	struct dir_listing l = {buf, fill};
 
 	(void)path;
 	(void)offset;

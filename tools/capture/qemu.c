@@ -22,7 +22,7 @@
 #define CONSOLE_MAX (64u << 20) /* a kernel that prints for ever must not eat the host */
 
 /* A machine that the kernel's ELF file is for, with an exit that leaves QEMU; its trace line is the chardev `trace`. */
-struct machine {
+struct qemu_machine {
 	uint16_t elf;
 	const char *program, *package;
 	uint64_t ram;			/* where its memory begins */
@@ -33,7 +33,7 @@ struct machine {
 /* Its legacy interface is the one that a small kernel can drive in two hundred lines. */
 #define VIRTIO "virtio-serial-pci,disable-legacy=off,disable-modern=on,ioeventfd=off,max_ports=2"
 
-static const struct machine machines[] = {
+static const struct qemu_machine machines[] = {
 	{EM_X86_64,
 	 "qemu-system-x86_64",
 	 "qemu-system-x86",
@@ -59,7 +59,7 @@ static const struct machine machines[] = {
 };
 
 /* By the kernel's file; one that is no ELF file is left to QEMU for a PC to complain about. */
-static const struct machine *machine_of(const char *kernel)
+static const struct qemu_machine *machine_of(const char *kernel)
 {
 	int fd = open(kernel, O_RDONLY | O_CLOEXEC);
 	Elf64_Ehdr h = {0};
@@ -77,7 +77,7 @@ static const struct machine *machine_of(const char *kernel)
 static void run_child(const struct qemu_options *o, int console, int trace, int control, int resets)
 {
 	char smp[16], memory[16], con[64], line[64], qmp[64], log[32];
-	const struct machine *m = machine_of(o->kernel);
+	const struct qemu_machine *m = machine_of(o->kernel);
 	const char *argv[50] = {m->program, "-display",
 				"none",	    "-no-reboot",
 				"-net",	    "none",

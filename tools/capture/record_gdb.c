@@ -25,7 +25,7 @@
 #define UNREAD_MS    10000 /* memory that cannot be read for so long is not there */
 #define SEARCH_BYTES 4096u
 
-struct session {
+struct gdb_session {
 	const struct record_options *o;
 	struct capture *c;
 	struct gdb *g;
@@ -40,18 +40,18 @@ struct session {
 
 static bool read_target(void *arg, uint64_t at, void *to, uint64_t n)
 {
-	const struct session *s = arg;
+	const struct gdb_session *s = arg;
 
 	return !to || !gdb_read(s->g, at, to, n);
 }
 
-static bool is_over(const struct session *s)
+static bool is_over(const struct gdb_session *s)
 {
 	return stop_signal() || io_now_ms() >= s->end_ms || s->rings.out->err;
 }
 
 /* The target runs for a while, and is halted again. 0, or -1: it is over, or c->ended says why. */
-static int let_run(struct session *s, int ms)
+static int let_run(struct gdb_session *s, int ms)
 {
 	int64_t left = s->end_ms - io_now_ms();
 	unsigned signal;
@@ -71,7 +71,7 @@ static int let_run(struct session *s, int ms)
 /* ---- the beacon ---- */
 
 /* Is there a beacon, which is at `self` for the target? */
-static bool beacon_at(struct session *s, uint64_t place, uint64_t self)
+static bool beacon_at(struct gdb_session *s, uint64_t place, uint64_t self)
 {
 	struct wire_beacon b;
 
@@ -82,7 +82,7 @@ static bool beacon_at(struct session *s, uint64_t place, uint64_t self)
 }
 
 /* The address in the variable that says where the beacon is; 0: none, yet. */
-static uint64_t beacon_pointer(struct session *s, uint64_t variable)
+static uint64_t beacon_pointer(struct gdb_session *s, uint64_t variable)
 {
 	uint8_t p[8] = {0};
 	uint32_t n = s->kernel.long_bytes;
@@ -96,7 +96,7 @@ static uint64_t beacon_pointer(struct session *s, uint64_t variable)
  * In physical memory, where it does not matter which address space the target is in: the block is mapped as the kernel is, or all memory is,
  * from some round address on.
  */
-static bool find_physical(struct session *s, uint64_t variable)
+static bool find_physical(struct gdb_session *s, uint64_t variable)
 {
 	uint64_t at, self;
 
@@ -112,7 +112,7 @@ static bool find_physical(struct session *s, uint64_t variable)
 	return false;
 }
 
-static bool find_by_symbol(struct session *s, uint64_t variable)
+static bool find_by_symbol(struct gdb_session *s, uint64_t variable)
 {
 	uint64_t self;
 
@@ -128,7 +128,7 @@ static bool find_by_symbol(struct session *s, uint64_t variable)
 }
 
 /* The kernel may not have come so far. */
-static int wait_for_beacon(struct session *s, uint64_t variable)
+static int wait_for_beacon(struct gdb_session *s, uint64_t variable)
 {
 	int wait = WAIT_LEAST;
 
@@ -146,7 +146,7 @@ static int wait_for_beacon(struct session *s, uint64_t variable)
 
 /* ---- the beacon without symbols ---- */
 
-static bool found_in(struct session *s, uint64_t at, const uint8_t *p)
+static bool found_in(struct gdb_session *s, uint64_t at, const uint8_t *p)
 {
 	struct wire_beacon b;
 
@@ -164,7 +164,7 @@ static bool found_in(struct session *s, uint64_t at, const uint8_t *p)
 /* 1: found, 0: not there, -1: it is over. */
 static int search(void *arg, uint64_t at, uint64_t bytes)
 {
-	struct session *s = arg;
+	struct gdb_session *s = arg;
 	int64_t end = io_now_ms() + HALT_MS;
 	uint8_t page[SEARCH_BYTES];
 
@@ -183,7 +183,7 @@ static int search(void *arg, uint64_t at, uint64_t bytes)
 }
 
 /* Where the user says that RAM is, where the stub does, or where the kernel is. */
-static int search_memory(struct session *s)
+static int search_memory(struct gdb_session *s)
 {
 	bool physical = !gdb_physical(s->g, true);
 	int got = -ENOSYS;
@@ -214,7 +214,7 @@ static int search_memory(struct session *s)
 /* ---- recording ---- */
 
 /* What the rings have, as much as a halt allows. 1: not all of it, 0, or -1. *used: of the ring that had most, in percent. */
-static int take_rings(struct session *s, int64_t end_ms, uint32_t *used)
+static int take_rings(struct gdb_session *s, int64_t end_ms, uint32_t *used)
 {
 	uint32_t nr = s->rings.b.nr_cpus;
 	int more = 0;
@@ -250,7 +250,7 @@ static int next_wait(int wait, bool more, uint32_t used, int halted)
 	return wait > halted ? wait : halted;
 }
 
-static int poll_rings(struct session *s)
+static int poll_rings(struct gdb_session *s)
 {
 	int wait = HALT_MS;
 
@@ -266,7 +266,7 @@ static int poll_rings(struct session *s)
 	return gdb_dead(s->g) ? -1 : take_rings(s, INT64_MAX, &(uint32_t){0});
 }
 
-static void say_end(struct session *s)
+static void say_end(struct gdb_session *s)
 {
 	char *to = s->c->ended;
 	size_t n = sizeof(s->c->ended);
@@ -283,7 +283,7 @@ static void say_end(struct session *s)
 		snprintf(to, n, "the memory of the target could not be read");
 }
 
-static int record(struct session *s)
+static int record(struct gdb_session *s)
 {
 	uint64_t variable;
 	int err;
@@ -308,7 +308,7 @@ static int record(struct session *s)
 
 int record_gdb(const struct record_options *o, struct capture *c, struct recording *r)
 {
-	struct session s = {.o = o, .c = c};
+	struct gdb_session s = {.o = o, .c = c};
 	int64_t begin = io_now_ms();
 	struct gdb_stops stops;
 	int err = -1;

@@ -22,7 +22,7 @@
 #define BETWEEN_MS \
 	1000 /* for the pages that one command left, before the next may clear the rings */
 
-struct session {
+struct qemu_session {
 	const struct record_options *o;
 	struct capture *c;
 	struct recording *r;
@@ -41,14 +41,14 @@ static int64_t now_s(void)
 
 static void read_console(void *arg)
 {
-	struct session *s = arg;
+	struct qemu_session *s = arg;
 
 	if (!qemu_console(&s->q))
 		s->l.other = NULL;
 }
 
 /* Print the last lines of the console, which may show the cause. */
-static int fail(struct session *s, const char *what)
+static int fail(struct qemu_session *s, const char *what)
 {
 	char why[80];
 
@@ -69,7 +69,7 @@ static int fail(struct session *s, const char *what)
 }
 
 /* A call on the trace line returned `err`: a signal is not a failure, and the file's own errors are reported at the end. */
-static int line_failed(struct session *s, int err)
+static int line_failed(struct qemu_session *s, int err)
 {
 	if (err == -EINTR && stop_signal())
 		return -EINTR;
@@ -85,7 +85,7 @@ struct quiet {
 	int64_t since;
 };
 
-static int ask_again(struct session *s, size_t from, struct quiet *q)
+static int ask_again(struct qemu_session *s, size_t from, struct quiet *q)
 {
 	static const char prompt[] = "\n# ";
 	const char *text = (const char *)s->q.text.data + from;
@@ -99,7 +99,7 @@ static int ask_again(struct session *s, size_t from, struct quiet *q)
 }
 
 /* Until the shell prompts again. 0, -EINTR on a signal, or -1 with the reason reported. */
-static int wait_prompt(struct session *s, size_t from, bool pull)
+static int wait_prompt(struct qemu_session *s, size_t from, bool pull)
 {
 	struct quiet quiet = {0};
 
@@ -127,7 +127,7 @@ static int wait_prompt(struct session *s, size_t from, bool pull)
 	return 0;
 }
 
-static int tracing(struct session *s, uint32_t on)
+static int tracing(struct qemu_session *s, uint32_t on)
 {
 	struct wire_frame f;
 
@@ -135,7 +135,7 @@ static int tracing(struct session *s, uint32_t on)
 }
 
 /* Recording is off while sites are patched, so that the trace does not begin with that. */
-static int enable(struct session *s, uint32_t on)
+static int enable(struct qemu_session *s, uint32_t on)
 {
 	static const char all[] = "*";
 	const struct record_options *o = s->o;
@@ -157,7 +157,7 @@ static int enable(struct session *s, uint32_t on)
 }
 
 /* All of the guest's memory into a file without a name, from which the rings are then read. */
-static int take_memory(struct session *s)
+static int take_memory(struct qemu_session *s)
 {
 	struct record_options o = *s->o;
 	int fd = file_nameless(), err = -1;
@@ -181,7 +181,7 @@ static int take_memory(struct session *s)
 }
 
 /* Read the rest of the rings, once nothing more is written. */
-static int drain(struct session *s)
+static int drain(struct qemu_session *s)
 {
 	bool full;
 	int came;
@@ -195,7 +195,7 @@ static int drain(struct session *s)
 }
 
 /* What the rings still hold, and what only the kernel knows. */
-static int finish(struct session *s)
+static int finish(struct qemu_session *s)
 {
 	int err = enable(s, 0) ? -EIO : 0, rest = 0;
 
@@ -211,7 +211,7 @@ static int finish(struct session *s)
 }
 
 /* Asked to end: take what is there, without waiting long for it. */
-static int interrupted(struct session *s)
+static int interrupted(struct qemu_session *s)
 {
 	snprintf(s->c->ended, sizeof(s->c->ended), "interrupted by SIG%s",
 		 sigabbrev_np(stop_signal()));
@@ -225,7 +225,7 @@ static int interrupted(struct session *s)
 	return 0;
 }
 
-static void tell_line(const struct session *s)
+static void tell_line(const struct qemu_session *s)
 {
 	if (s->l.in.skipped || s->l.resent)
 		diag_warn("the line: %llu bytes damaged, %llu requests repeated",
@@ -233,7 +233,7 @@ static void tell_line(const struct session *s)
 }
 
 /* The shell is ready: ask for the kernel's events and enable them. */
-static int start(struct session *s)
+static int start(struct qemu_session *s)
 {
 	uint32_t nr_events;
 	int err = wait_prompt(s, 0, false);
@@ -259,7 +259,7 @@ static int start(struct session *s)
 }
 
 /* Most of what the rings hold: a command in the background may fill them as fast as they are read. */
-static int catch_up(struct session *s)
+static int catch_up(struct qemu_session *s)
 {
 	int64_t end = io_now_ms() + BETWEEN_MS;
 	bool full;
@@ -272,7 +272,7 @@ static int catch_up(struct session *s)
 }
 
 /* One command, until the shell prompts again. */
-static int run_command(struct session *s, const char *line)
+static int run_command(struct qemu_session *s, const char *line)
 {
 	size_t from = s->q.text.len;
 	int err = s->o->by_memory ? 0 : catch_up(s);
@@ -284,7 +284,7 @@ static int run_command(struct session *s, const char *line)
 	return wait_prompt(s, from, !s->o->by_memory);
 }
 
-static int steer(struct session *s)
+static int steer(struct qemu_session *s)
 {
 	int err = start(s);
 
@@ -304,7 +304,7 @@ static int steer(struct session *s)
 
 int record_qemu(const struct record_options *o, struct capture *c, struct recording *r)
 {
-	struct session s = {
+	struct qemu_session s = {
 		.o = o, .c = c, .r = r, .q = {.log_path = o->console}, .end = now_s() + o->seconds};
 	struct qemu_options qo = {o->kernel, o->append, o->smp, o->memory_mib, o->by_serial};
 

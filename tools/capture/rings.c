@@ -16,7 +16,7 @@
 #define MISSED_UNKNOWN UINT64_MAX
 
 /* One ring's head, as the beacon says where its members are. */
-struct head {
+struct ring_head {
 	uint64_t commit, slots, pages, meta;
 	uint32_t nr_pages, max_pages;
 	bool live; /* it will be looked at again */
@@ -196,7 +196,7 @@ void rings_end(struct rings *r)
 
 /* ---- the head of a ring ---- */
 
-static void read_reader(struct rings *r, uint64_t at, struct head *h, struct rings_cpu *s)
+static void read_reader(struct rings *r, uint64_t at, struct ring_head *h, struct rings_cpu *s)
 {
 	const struct wire_beacon *b = &r->b;
 
@@ -237,7 +237,7 @@ static uint64_t find_head(struct rings *r, uint32_t cpu)
 	return at;
 }
 
-static int read_head(struct rings *r, uint32_t cpu, uint64_t at, struct head *h)
+static int read_head(struct rings *r, uint32_t cpu, uint64_t at, struct ring_head *h)
 {
 	const struct wire_beacon *b = &r->b;
 
@@ -351,7 +351,7 @@ static void add_extent(struct rings *r, uint32_t cpu, struct extent *e, uint64_t
 }
 
 /* The data of the extent. False: there is none, or it makes no sense. */
-static bool read_extent(struct rings *r, const struct head *h, uint32_t page, struct extent *e)
+static bool read_extent(struct rings *r, const struct ring_head *h, uint32_t page, struct extent *e)
 {
 	uint64_t at = h->pages + (uint64_t)page * r->b.page_bytes + WIRE_PAGE_HEADER + e->start;
 
@@ -366,7 +366,7 @@ static bool read_extent(struct rings *r, const struct head *h, uint32_t page, st
 }
 
 /* What the reader has taken and not handed out, the oldest of all. It may have been in the middle of that. */
-static void add_held(struct rings *r, uint32_t cpu, const struct head *h)
+static void add_held(struct rings *r, uint32_t cpu, const struct ring_head *h)
 {
 	struct extent e = {.start = h->from, .end = h->end, .time = h->time};
 
@@ -376,7 +376,7 @@ static void add_held(struct rings *r, uint32_t cpu, const struct head *h)
 
 /* ---- slots ---- */
 
-static uint64_t slot_at(struct rings *r, const struct head *h, uint32_t index)
+static uint64_t slot_at(struct rings *r, const struct ring_head *h, uint32_t index)
 {
 	return longword(r, h->slots + (uint64_t)index * r->c->long_bytes);
 }
@@ -387,7 +387,7 @@ static uint64_t lap_of(const struct rings *r, uint64_t slot)
 }
 
 /* Of a page in the ring, what its slot and its meta say. */
-struct found {
+struct found_page {
 	int order;	 /* to the commit position */
 	uint32_t page;	 /* which it is */
 	bool part;	 /* it was taken in part */
@@ -398,8 +398,8 @@ struct found {
 };
 
 /* False: nothing in this slot is to be taken. */
-static bool look(struct rings *r, const struct head *h, const struct rings_cpu *s, uint32_t index,
-		 struct found *f, struct extent *e)
+static bool look(struct rings *r, const struct ring_head *h, const struct rings_cpu *s,
+		 uint32_t index, struct found_page *f, struct extent *e)
 {
 	const struct wire_beacon *b = &r->b;
 	uint64_t slot = slot_at(r, h, index), meta;
@@ -428,8 +428,8 @@ static bool look(struct rings *r, const struct head *h, const struct rings_cpu *
 }
 
 /* Of a ring that is taken while it is written, what was there before does not count as missed. */
-static uint64_t missed_before(struct rings *r, uint32_t cpu, const struct head *h,
-			      struct rings_cpu *s, const struct found *f)
+static uint64_t missed_before(struct rings *r, uint32_t cpu, const struct ring_head *h,
+			      struct rings_cpu *s, const struct found_page *f)
 {
 	uint64_t gap = f->number > s->next ? f->number - s->next : 0;
 
@@ -441,11 +441,11 @@ static uint64_t missed_before(struct rings *r, uint32_t cpu, const struct head *
 	return f->missed + gap;
 }
 
-static void add_slot(struct rings *r, uint32_t cpu, const struct head *h, struct rings_cpu *s,
+static void add_slot(struct rings *r, uint32_t cpu, const struct ring_head *h, struct rings_cpu *s,
 		     uint32_t index)
 {
 	struct extent e = {0};
-	struct found f;
+	struct found_page f;
 
 	if (!look(r, h, s, index, &f, &e) || r->unread)
 		return;
@@ -467,7 +467,7 @@ static void add_slot(struct rings *r, uint32_t cpu, const struct head *h, struct
 int rings_all(struct rings *r, uint32_t cpu)
 {
 	struct rings_cpu s = {0};
-	struct head h = {0};
+	struct ring_head h = {0};
 	uint64_t head = find_head(r, cpu);
 	uint32_t at;
 
@@ -514,7 +514,7 @@ static void count(struct rings *r, uint32_t cpu, uint64_t head, struct rings_cpu
 
 int rings_take(struct rings *r, uint32_t cpu, struct rings_cpu *s, int64_t end_ms)
 {
-	struct head h = {.live = true};
+	struct ring_head h = {.live = true};
 	uint64_t head = find_head(r, cpu);
 	uint32_t at, i, n = 0;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct symbol {
+struct elf_symbol {
 	uint64_t at;
 	const char *name;
 	char type;
@@ -19,7 +19,7 @@ struct symbol {
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct elf_symbol *x = a, *y = b;
 
 	return (x->at > y->at) - (x->at < y->at);
 }
@@ -36,7 +36,7 @@ static void add_symbols(struct capture *c, Elf *elf, Elf_Scn *scn, const GElf_Sh
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0, kept = 0;
-	struct symbol *s = data ? calloc(n ? n : 1, sizeof(*s)) : NULL;
+	struct elf_symbol *s = data ? calloc(n ? n : 1, sizeof(*s)) : NULL;
 
 	for (size_t i = 0; s && i < n; i++) {
 		GElf_Sym sym;
@@ -51,8 +51,8 @@ static void add_symbols(struct capture *c, Elf *elf, Elf_Scn *scn, const GElf_Sh
 		if (!name || !*name || is_mapping(name) || !in || !gelf_getshdr(in, &to) ||
 		    !(to.sh_flags & SHF_EXECINSTR))
 			continue;
-		s[kept++] = (struct symbol){sym.st_value, name,
-					    GELF_ST_BIND(sym.st_info) == STB_LOCAL ? 't' : 'T'};
+		s[kept++] = (struct elf_symbol){sym.st_value, name,
+						GELF_ST_BIND(sym.st_info) == STB_LOCAL ? 't' : 'T'};
 	}
 	if (kept)
 		qsort(s, kept, sizeof(*s), by_address);

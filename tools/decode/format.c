@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A cursor over one line: [at, end) never leaves the copied text, which is ended by NUL. */
-struct line {
+struct format_line {
 	char *at;
 	char *end;
 };
@@ -26,7 +26,7 @@ static int fail(struct parse *p, const char *at, const char *what)
 	return -1;
 }
 
-static int next_line(struct parse *p, struct line *l)
+static int next_line(struct parse *p, struct format_line *l)
 {
 	if (p->at >= p->end)
 		return 0;
@@ -42,7 +42,7 @@ static int next_line(struct parse *p, struct line *l)
 	return 1;
 }
 
-static int starts(const struct line *l, const char *word)
+static int starts(const struct format_line *l, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -222,7 +222,7 @@ static void shape(struct format_field *f, const char *dim)
 	f->nr_elems = f->elem_size ? f->size / f->elem_size : 0;
 }
 
-static int field_line(struct parse *p, struct line *l, struct format_field *f)
+static int field_line(struct parse *p, struct format_line *l, struct format_field *f)
 {
 	char *colon = memchr(l->at, ':', (size_t)(l->end - l->at));
 	char *semi = memchr(l->at, ';', (size_t)(l->end - l->at));
@@ -285,7 +285,7 @@ static struct format *block(const char *text, size_t bytes, const char *system, 
 }
 
 /* The print fmt is the rest of the text: TP_printk strings may hold line ends only as \n, but be generous. */
-static void print_fmt(struct parse *p, struct line *l, struct format *f)
+static void print_fmt(struct parse *p, struct format_line *l, struct format *f)
 {
 	char *s = l->at + strlen("print fmt:");
 
@@ -297,7 +297,7 @@ static void print_fmt(struct parse *p, struct line *l, struct format *f)
 		*--p->end = 0;
 }
 
-static int head_line(struct parse *p, struct line *l, struct format *f, int *has_id)
+static int head_line(struct parse *p, struct format_line *l, struct format *f, int *has_id)
 {
 	const char *after;
 
@@ -316,7 +316,7 @@ static int head_line(struct parse *p, struct line *l, struct format *f, int *has
 
 static int parse_lines(struct parse *p, struct format *f, int *has_id)
 {
-	struct line l;
+	struct format_line l;
 
 	while (next_line(p, &l)) {
 		if (starts(&l, "field:") || starts(&l, "field special:")) {

@@ -15,7 +15,7 @@
 
 #define TEXT_MAX (64u << 20) /* of one file of the tree */
 
-struct session {
+struct run_session {
 	struct tree *tree;
 	struct tree_file events;
 	bool events_open;
@@ -23,25 +23,25 @@ struct session {
 
 static char *load(void *arg, const char *path, int *err)
 {
-	return tree_load(((struct session *)arg)->tree, path, TEXT_MAX, NULL, err);
+	return tree_load(((struct run_session *)arg)->tree, path, TEXT_MAX, NULL, err);
 }
 
 /* Without bytes: as `> PATH` does. Otherwise the contents stay: the bytes are appended, or are a command. */
 static int store(void *arg, const char *path, const void *data, size_t bytes)
 {
-	struct tree *t = ((struct session *)arg)->tree;
+	struct tree *t = ((struct run_session *)arg)->tree;
 
 	return bytes ? tree_store(t, path, data, bytes, false) : tree_clear(t, path);
 }
 
 static int make(void *arg, const char *path)
 {
-	return tree_mkdir(((struct session *)arg)->tree, path);
+	return tree_mkdir(((struct run_session *)arg)->tree, path);
 }
 
 static int discard(void *arg, const char *path)
 {
-	struct session *s = arg;
+	struct run_session *s = arg;
 
 	if (s->events_open)
 		tree_file_close(&s->events);
@@ -51,7 +51,7 @@ static int discard(void *arg, const char *path)
 
 static int events_open(void *arg, const char *path)
 {
-	struct session *s = arg;
+	struct run_session *s = arg;
 	int err = tree_file_open(s->tree, path, &s->events);
 
 	s->events_open = !err;
@@ -60,7 +60,7 @@ static int events_open(void *arg, const char *path)
 
 static ssize_t events_read(void *arg, void *buf, size_t bytes)
 {
-	return tree_file_read(&((struct session *)arg)->events, buf, bytes, 0);
+	return tree_file_read(&((struct run_session *)arg)->events, buf, bytes, 0);
 }
 
 static bool wait_for(void *arg, int64_t ms)
@@ -91,7 +91,7 @@ static struct source *describe(const char *target, struct tree *t, struct captur
 
 int live_run_program(const char *target, const struct program_options *p, uint32_t seconds)
 {
-	struct session session = {.tree = tree_open(target)};
+	struct run_session session = {.tree = tree_open(target)};
 	struct live_tree tree = {.arg = &session,
 				 .target = target,
 				 .process = p9_is_process(target),

@@ -26,7 +26,7 @@ static const struct {
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
-struct kind {
+struct block_kind {
 	uint32_t id;
 	enum wire_blk_action what;
 	const struct format_field *dev, *sector, *sectors, *rwbs, *error, *nr;
@@ -35,7 +35,7 @@ struct kind {
 struct block_reader {
 	struct source *s;
 	uint32_t blk; /* type of the tracer's records */
-	struct kind kinds[NAMES];
+	struct block_kind kinds[NAMES];
 	unsigned nr;
 };
 
@@ -53,7 +53,7 @@ struct block_reader *block_reader_new(struct source *s)
 
 		if (!f || strcmp(schema->system, "block") != 0)
 			continue;
-		r->kinds[r->nr++] = (struct kind){
+		r->kinds[r->nr++] = (struct block_kind){
 			.id = schema->id,
 			.what = names[i].what,
 			.dev = format_field(f, "dev"),
@@ -113,7 +113,7 @@ static bool read_record(struct block_reader *r, const struct event *e, struct bl
 	return out->what && out->what < WIRE_BLK_ACTIONS;
 }
 
-static bool read_event(struct block_reader *r, const struct kind *k, const struct event *e,
+static bool read_event(struct block_reader *r, const struct block_kind *k, const struct event *e,
 		       struct block_act *out)
 {
 	bool swap = r->s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);

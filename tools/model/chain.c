@@ -23,7 +23,7 @@ struct moves {
 	size_t nr, cap;
 };
 
-struct build {
+struct chain_build {
 	struct chain *out;
 	size_t cap;
 	struct spans tasks, runs, irqs, offs, calls;
@@ -46,7 +46,7 @@ const char *chain_kind_name(enum chain_kind kind)
 
 /* ---- lists of spans ---- */
 
-static void keep(struct build *b, struct spans *l, const struct span *s)
+static void keep(struct chain_build *b, struct spans *l, const struct span *s)
 {
 	if (!VEC_ROOM(l->v, l->nr, l->cap)) {
 		b->failed = true;
@@ -57,7 +57,7 @@ static void keep(struct build *b, struct spans *l, const struct span *s)
 
 static void note_span(void *arg, const struct span *s)
 {
-	struct build *b = arg;
+	struct chain_build *b = arg;
 
 	if (s->to < b->out->delay.from || s->from > b->out->delay.to)
 		return;
@@ -82,7 +82,7 @@ static void note_span(void *arg, const struct span *s)
 
 static void note_edge(void *arg, const struct edge *e)
 {
-	struct build *b = arg;
+	struct chain_build *b = arg;
 	struct moves *l = &b->moves;
 
 	if (e->kind != EDGE_MIGRATE || e->to_time < b->out->delay.from)
@@ -138,7 +138,7 @@ static void sort(struct spans *l, int (*order)(const void *, const void *))
 }
 
 /* Of spans that nest, the innermost has the time; `self` is 1 in the first piece of each, `key` when it all began. */
-static void flatten(struct build *b, struct spans *l)
+static void flatten(struct chain_build *b, struct spans *l)
 {
 	struct spans flat = {.by_cpu = l->by_cpu};
 	size_t *open = calloc(l->nr + 1, sizeof(*open)), nr = 0;
@@ -219,7 +219,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- links ---- */
 
-static struct chain_link *add(struct build *b, const struct chain_link *k)
+static struct chain_link *add(struct chain_build *b, const struct chain_link *k)
 {
 	struct chain *c = b->out;
 
@@ -235,7 +235,7 @@ static struct chain_link *add(struct build *b, const struct chain_link *k)
 }
 
 /* Add a leaf; if the group has one of the same kind, that one gets its time. */
-static void leaf(struct build *b, const struct chain_link *k)
+static void leaf(struct chain_build *b, const struct chain_link *k)
 {
 	for (size_t i = b->group; i < b->out->nr; i++) {
 		struct chain_link *old = &b->out->links[i];
@@ -252,7 +252,7 @@ static void leaf(struct build *b, const struct chain_link *k)
 	add(b, k);
 }
 
-static void unknown(struct build *b, int32_t of, uint32_t depth, uint64_t from, uint64_t to,
+static void unknown(struct chain_build *b, int32_t of, uint32_t depth, uint64_t from, uint64_t to,
 		    const char *why)
 {
 	leaf(b, &(struct chain_link){.kind = CHAIN_UNKNOWN,
@@ -270,8 +270,8 @@ static void unknown(struct build *b, int32_t of, uint32_t depth, uint64_t from, 
 /* ---- what a CPU did ---- */
 
 /* What the CPU worked for from *t on, until `to` or earlier. */
-static struct chain_link one_piece(const struct build *b, uint32_t cpu, uint64_t t, uint64_t to,
-				   enum chain_kind kind, uint64_t worth, bool first)
+static struct chain_link one_piece(const struct chain_build *b, uint32_t cpu, uint64_t t,
+				   uint64_t to, enum chain_kind kind, uint64_t worth, bool first)
 {
 	struct chain_link k = {
 		.kind = kind, .from = t, .to = to, .count = 1, .by = -1, .prio = -1, .cpu = cpu};
@@ -309,7 +309,7 @@ static struct chain_link one_piece(const struct build *b, uint32_t cpu, uint64_t
 	return k;
 }
 
-static void occupied(struct build *b, int32_t of, uint32_t cpu, uint64_t from, uint64_t to,
+static void occupied(struct chain_build *b, int32_t of, uint32_t cpu, uint64_t from, uint64_t to,
 		     uint32_t depth, enum chain_kind kind)
 {
 	uint64_t worth = (to - from) / OFF_PART;
@@ -328,10 +328,10 @@ static void occupied(struct build *b, int32_t of, uint32_t cpu, uint64_t from, u
 
 /* ---- what a task did ---- */
 
-static void explain(struct build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth);
+static void explain(struct chain_build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth);
 
 /* The task waited in the queue of one CPU, or of several in turn. */
-static void was_ready(struct build *b, const struct span *s, uint64_t from, uint64_t to,
+static void was_ready(struct chain_build *b, const struct span *s, uint64_t from, uint64_t to,
 		      uint32_t depth)
 {
 	const struct span *run = after(&b->tasks, s->pid, s->from);
@@ -360,8 +360,8 @@ static void was_ready(struct build *b, const struct span *s, uint64_t from, uint
 }
 
 /* Interrupts were off until shortly before this one was taken: it may have been pending all that time. */
-static uint64_t held_back(struct build *b, const struct span *s, uint64_t from, uint64_t taken,
-			  struct chain_link *k)
+static uint64_t held_back(struct chain_build *b, const struct span *s, uint64_t from,
+			  uint64_t taken, struct chain_link *k)
 {
 	const struct span *off = before(&b->offs, s->by_cpu, taken);
 	uint64_t since;
@@ -383,7 +383,7 @@ static uint64_t held_back(struct build *b, const struct span *s, uint64_t from, 
 }
 
 /* An interrupt woke it: until that was taken, the cause was outside; or interrupts were off. */
-static void woken_by_irq(struct build *b, const struct span *s, uint64_t from, uint64_t to,
+static void woken_by_irq(struct chain_build *b, const struct span *s, uint64_t from, uint64_t to,
 			 uint32_t depth)
 {
 	const struct span *irq = at(&b->irqs, s->by_cpu, to);
@@ -409,7 +409,7 @@ static void woken_by_irq(struct build *b, const struct span *s, uint64_t from, u
 		leaf(b, &k);
 }
 
-static void was_blocked(struct build *b, const struct span *s, uint64_t from, uint64_t to,
+static void was_blocked(struct chain_build *b, const struct span *s, uint64_t from, uint64_t to,
 			uint32_t depth)
 {
 	const struct span *call = at(&b->calls, s->pid, from);
@@ -441,7 +441,8 @@ static void was_blocked(struct build *b, const struct span *s, uint64_t from, ui
 }
 
 /* The task has no span: it did not exist yet, or its states are not recorded. Returns the end of that time. */
-static uint64_t nothing_of(struct build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth)
+static uint64_t nothing_of(struct chain_build *b, int32_t pid, uint64_t from, uint64_t to,
+			   uint32_t depth)
 {
 	const struct span *old = before(&b->tasks, pid, from), *next = after(&b->tasks, pid, from);
 	uint64_t end = next ? least(next->from, to) : to;
@@ -466,7 +467,7 @@ static uint64_t nothing_of(struct build *b, int32_t pid, uint64_t from, uint64_t
 	return end;
 }
 
-static void explain(struct build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth)
+static void explain(struct chain_build *b, int32_t pid, uint64_t from, uint64_t to, uint32_t depth)
 {
 	size_t group = b->group;
 
@@ -513,7 +514,7 @@ static int by_blame(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void find_cause(struct build *b)
+static void find_cause(struct chain_build *b)
 {
 	struct chain *c = b->out;
 	const struct chain_link **v = calloc(c->nr + 1, sizeof(*v));
@@ -546,7 +547,7 @@ int chain_make(struct source *s, const struct model_walk *w, const struct chain_
 {
 	struct scan_choice until = *w->choice;
 	struct model_walk walk = *w;
-	struct build b = {.out = out};
+	struct chain_build b = {.out = out};
 	struct model_sink sink = {.arg = &b, .span = note_span, .edge = note_edge};
 	int err;
 

@@ -57,13 +57,13 @@ bool constant_named(const char *name, int64_t *out)
 
 /* ---- builtins ---- */
 
-static bool is_function(const struct compiler *c)
+static bool is_function(const struct generator *c)
 {
 	return c->probe->kind == PROBE_ENTRY || c->probe->kind == PROBE_RETURN;
 }
 
 /* Inside a target, what registers had comes after the record (wire/bpf_image.h). */
-static const struct format_field *of_registers(struct compiler *c, const char *name)
+static const struct format_field *of_registers(struct generator *c, const char *name)
 {
 	const struct format *from = c->probe->format;
 	struct format_field *f;
@@ -79,7 +79,7 @@ static const struct format_field *of_registers(struct compiler *c, const char *n
 	return f;
 }
 
-static struct type of_argument(struct compiler *c, struct node *n)
+static struct type of_argument(struct generator *c, struct node *n)
 {
 	const struct format_field *f;
 
@@ -99,7 +99,7 @@ static struct type of_argument(struct compiler *c, struct node *n)
 	return type_int(8, false);
 }
 
-static struct type of_retval(struct compiler *c, struct node *n)
+static struct type of_retval(struct generator *c, struct node *n)
 {
 	if (c->probe->kind != PROBE_RETURN) {
 		ast_error(c->ast, n->at,
@@ -114,7 +114,7 @@ static struct type of_retval(struct compiler *c, struct node *n)
 	return type_int(8, true);
 }
 
-static struct type of_probe(struct compiler *c)
+static struct type of_probe(struct generator *c)
 {
 	if (is_function(c))
 		types_ordered(c); /* the numbers of the names are given in order */
@@ -122,7 +122,7 @@ static struct type of_probe(struct compiler *c)
 			      : type_string((uint32_t)strlen(c->probe->name) + 1);
 }
 
-static struct type of_stack(struct compiler *c, const char *name)
+static struct type of_stack(struct generator *c, const char *name)
 {
 	types_ordered(c);
 	return type_of(*name == 'k' ? VALUE_KSTACK : VALUE_USTACK);
@@ -132,7 +132,7 @@ static const char *const not_recorded[] = {"uid",   "gid",   "username", "cgroup
 					   "rand",  "ctx",   "numaid",	 "cpid",   "sarg0",
 					   "sarg1", "sarg2", "sarg3",	 "sarg4",  NULL};
 
-struct type types_builtin(struct compiler *c, struct node *n, bool *known)
+struct type types_builtin(struct generator *c, struct node *n, bool *known)
 {
 	const char *t = n->text;
 	int i;
@@ -175,7 +175,7 @@ struct type types_builtin(struct compiler *c, struct node *n, bool *known)
 
 /* ---- calls ---- */
 
-static bool takes(struct compiler *c, struct node *n, uint32_t least, uint32_t most)
+static bool takes(struct generator *c, struct node *n, uint32_t least, uint32_t most)
 {
 	if (n->nr >= least && n->nr <= most)
 		return true;
@@ -188,7 +188,7 @@ static bool takes(struct compiler *c, struct node *n, uint32_t least, uint32_t m
 	return false;
 }
 
-static bool number_argument(struct compiler *c, struct node *n, uint32_t i)
+static bool number_argument(struct generator *c, struct node *n, uint32_t i)
 {
 	struct type t = types_node(c, n->kids[i]);
 
@@ -199,7 +199,7 @@ static bool number_argument(struct compiler *c, struct node *n, uint32_t i)
 	return false;
 }
 
-static bool literal(struct compiler *c, struct node *n, uint32_t i, int64_t *out)
+static bool literal(struct generator *c, struct node *n, uint32_t i, int64_t *out)
 {
 	types_node(c, n->kids[i]);
 	if (n->kids[i]->kind == NODE_NUMBER) {
@@ -216,7 +216,7 @@ static bool literal(struct compiler *c, struct node *n, uint32_t i, int64_t *out
 	return false;
 }
 
-static struct type gather(struct compiler *c, struct node *n, enum type_kind kind)
+static struct type gather(struct generator *c, struct node *n, enum type_kind kind)
 {
 	struct type t = type_of(kind);
 
@@ -234,7 +234,7 @@ static struct type gather(struct compiler *c, struct node *n, enum type_kind kin
 }
 
 /* lhist()'s limits belong to the map: they are kept with the node, for the assignment. */
-static struct type linear(struct compiler *c, struct node *n)
+static struct type linear(struct generator *c, struct node *n)
 {
 	int64_t v[3] = {0, 1, 1};
 	uint32_t i;
@@ -258,7 +258,7 @@ static struct type linear(struct compiler *c, struct node *n)
 	return gather(c, n, VALUE_LHIST);
 }
 
-static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
+static struct type map_call(struct generator *c, struct node *n, uint32_t most)
 {
 	struct map_spec *m;
 	int64_t v;
@@ -285,7 +285,7 @@ static struct type map_call(struct compiler *c, struct node *n, uint32_t most)
 	return type_of(VALUE_NONE);
 }
 
-static struct type print_call(struct compiler *c, struct node *n)
+static struct type print_call(struct generator *c, struct node *n)
 {
 	if (n->nr && n->kids[0]->kind == NODE_MAP && !n->kids[0]->nr)
 		return map_call(c, n, 3);
@@ -298,7 +298,7 @@ static struct type print_call(struct compiler *c, struct node *n)
 	return type_of(VALUE_NONE);
 }
 
-static struct type delete_call(struct compiler *c, struct node *n)
+static struct type delete_call(struct generator *c, struct node *n)
 {
 	uint32_t i;
 
@@ -323,7 +323,7 @@ static bool fits(char conversion, const struct type *t)
 	return type_is_number(t);
 }
 
-static void printf_check(struct compiler *c, struct node *n)
+static void printf_check(struct generator *c, struct node *n)
 {
 	const char *f = n->kids[0]->text;
 	uint32_t i = 1;
@@ -362,7 +362,7 @@ static void printf_check(struct compiler *c, struct node *n)
 			  n->text, n->nr - 1, i - 1);
 }
 
-static bool text_argument(struct compiler *c, struct node *n, uint32_t i)
+static bool text_argument(struct generator *c, struct node *n, uint32_t i)
 {
 	types_node(c, n->kids[i]);
 	if (n->kids[i]->kind == NODE_STRING)
@@ -372,7 +372,7 @@ static bool text_argument(struct compiler *c, struct node *n, uint32_t i)
 	return false;
 }
 
-static struct type printf_call(struct compiler *c, struct node *n)
+static struct type printf_call(struct generator *c, struct node *n)
 {
 	uint32_t i;
 
@@ -385,7 +385,7 @@ static struct type printf_call(struct compiler *c, struct node *n)
 	return type_of(VALUE_NONE);
 }
 
-static struct type str_call(struct compiler *c, struct node *n)
+static struct type str_call(struct generator *c, struct node *n)
 {
 	int64_t most = STRING_BYTES;
 	struct type t;
@@ -406,7 +406,7 @@ static struct type str_call(struct compiler *c, struct node *n)
 	return (struct type){.kind = VALUE_POINTER, .bytes = 8}; /* the text is not in the trace */
 }
 
-static struct type kaddr_call(struct compiler *c, struct node *n)
+static struct type kaddr_call(struct generator *c, struct node *n)
 {
 	if (takes(c, n, 1, 1) && text_argument(c, n, 0) && c->final)
 		ast_error(c->ast, n->at,
@@ -414,7 +414,7 @@ static struct type kaddr_call(struct compiler *c, struct node *n)
 	return type_int(8, false);
 }
 
-static struct type strncmp_call(struct compiler *c, struct node *n)
+static struct type strncmp_call(struct generator *c, struct node *n)
 {
 	int64_t v;
 
@@ -429,7 +429,7 @@ static struct type strncmp_call(struct compiler *c, struct node *n)
 	return type_int(8, true);
 }
 
-static struct type stack_call(struct compiler *c, struct node *n)
+static struct type stack_call(struct generator *c, struct node *n)
 {
 	uint32_t i;
 
@@ -455,7 +455,7 @@ static const char *const impossible[] = {"system",   "cat",	    "signal",	 "over
 					 "cgroupid", "cgroup_path", "skboutput", "unwatch",
 					 NULL};
 
-struct type types_call(struct compiler *c, struct node *n)
+struct type types_call(struct generator *c, struct node *n)
 {
 	const char *t = n->text;
 	size_t i;

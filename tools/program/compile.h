@@ -92,7 +92,7 @@ struct variable {
 	int32_t at; /* of its memory below the frame pointer; 0: none yet */
 };
 
-struct compiler {
+struct generator {
 	struct ast *ast;
 	struct source *source;
 	bool is_object; /* of clang, not a text: there is no line to point at */
@@ -118,38 +118,38 @@ struct compiler {
 #define COMM_BYTES   16
 
 /* match.c: the probes that the attach points of all clauses stand for. False: errors were printed. */
-bool match_probes(struct compiler *c);
+bool match_probes(struct generator *c);
 
 /* types.c */
-bool types_clause(struct compiler *c, struct probe *p);
-struct type types_node(struct compiler *c, struct node *n);
-struct map_spec *types_map(struct compiler *c, struct node *n);
+bool types_clause(struct generator *c, struct probe *p);
+struct type types_node(struct generator *c, struct node *n);
+struct map_spec *types_map(struct generator *c, struct node *n);
 bool types_is_args(const struct node *n);
 
 /* What happens here depends on the order of events; so does this map. Before the first and after the last it does not. */
-static inline void types_ordered(struct compiler *c)
+static inline void types_ordered(struct generator *c)
 {
 	if (c->probe->kind != PROBE_BEGIN && c->probe->kind != PROBE_END)
 		c->orders = true;
 }
 
-static inline void types_used(struct compiler *c, struct map_spec *m)
+static inline void types_used(struct generator *c, struct map_spec *m)
 {
 	if (c->probe->kind != PROBE_BEGIN && c->probe->kind != PROBE_END)
 		m->is_read = true;
 }
 
 /* calls.c: builtins and functions. */
-struct type types_builtin(struct compiler *c, struct node *n, bool *known);
-struct type types_call(struct compiler *c, struct node *n);
+struct type types_builtin(struct generator *c, struct node *n, bool *known);
+struct type types_call(struct generator *c, struct node *n);
 /* Constants of headers that tools include. */
 bool constant_named(const char *name, int64_t *out);
 
 /* gen.c: eBPF of one probe's clause. */
-bool gen_clause(struct compiler *c, struct probe *p);
+bool gen_clause(struct generator *c, struct probe *p);
 
 /* gen.c: another action; its number is nr_actions - 1. */
-struct action *compiler_action(struct compiler *c, enum action_kind kind);
+struct action *compiler_action(struct generator *c, enum action_kind kind);
 
 static inline struct type type_int(uint32_t bytes, bool is_signed)
 {

@@ -150,7 +150,7 @@ static void variables(struct gen *g)
 
 /* ---- actions ---- */
 
-struct action *compiler_action(struct compiler *c, enum action_kind kind)
+struct action *compiler_action(struct generator *c, enum action_kind kind)
 {
 	struct action *more = arena_take(&c->ast->arena, sizeof(*more) * (c->nr_actions + 1));
 
@@ -419,7 +419,7 @@ static bool uses_context(const struct gen *g)
 	return false;
 }
 
-bool gen_clause(struct compiler *c, struct probe *p)
+bool gen_clause(struct generator *c, struct probe *p)
 {
 	struct gen g = {.c = c, .p = p};
 

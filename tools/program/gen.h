@@ -10,7 +10,7 @@
  * stack), r1 to r5 arguments. The stack grows from the frame pointer down: variables, then what a statement needs.
  */
 struct gen {
-	struct compiler *c;
+	struct generator *c;
 	struct probe *p;
 	struct bpf_insn *code;
 	uint32_t nr, room;

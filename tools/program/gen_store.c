@@ -179,7 +179,7 @@ static void store_tuple(struct gen *g, struct node *n, int32_t at, const struct 
 
 static void store_time(struct gen *g, struct node *n, int32_t at)
 {
-	struct compiler *c = g->c;
+	struct generator *c = g->c;
 	const char **more;
 
 	if (n->kind == NODE_VARIABLE) {

@@ -55,7 +55,7 @@ static void fill_map(struct bpf_image_map *to, const struct map_spec *m, uint32_
 	name_of(m, number, to->name);
 }
 
-uint8_t *image_build(const struct compiler *c, size_t *bytes)
+uint8_t *image_build(const struct generator *c, size_t *bytes)
 {
 	struct bpf_image head = {.magic = BPF_IMAGE_MAGIC,
 				 .version = BPF_IMAGE_VERSION,

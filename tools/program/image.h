@@ -7,7 +7,7 @@
 #include "wire/bpf_image.h"
 
 /* To be freed; NULL: no memory. */
-uint8_t *image_build(const struct compiler *c, size_t *bytes);
+uint8_t *image_build(const struct generator *c, size_t *bytes);
 /* The text of maps/NAME, and of stacks. 0, -EPROTO: it is not that, -ENOMEM. */
 int image_read_map(struct map *m, const char *text);
 int image_read_stacks(struct machine *m, const char *text);

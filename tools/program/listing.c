@@ -41,7 +41,7 @@ static void print_one(FILE *out, uint32_t at, const struct bpf_insn *i)
 	fputc('\n', out);
 }
 
-void listing_print(const struct compiler *c, FILE *out)
+void listing_print(const struct generator *c, FILE *out)
 {
 	uint32_t i, k;
 

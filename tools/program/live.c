@@ -17,9 +17,9 @@
 #define POLL_MS	    50
 #define EVENT_BYTES (64u << 10)
 
-struct live {
+struct live_program {
 	const struct live_tree *tree;
-	struct compiler *c;
+	struct generator *c;
 	struct machine machine;
 	const struct bpf_image_map *maps; /* of the image: names of files */
 	char dir[64];
@@ -37,14 +37,14 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int complain(const struct live *l, const char *path, int err)
+static int complain(const struct live_program *l, const char *path, int err)
 {
 	if (err < 0)
 		diag_error("%s: %s: %s", l->tree->target, path, strerror(-err));
 	return err;
 }
 
-static int store(const struct live *l, const char *file, const void *data, size_t bytes)
+static int store(const struct live_program *l, const char *file, const void *data, size_t bytes)
 {
 	char path[128];
 
@@ -52,8 +52,8 @@ static int store(const struct live *l, const char *file, const void *data, size_
 	return l->tree->store(l->tree->arg, path, data, bytes);
 }
 
-static __attribute__((format(printf, 3, 4))) int order(const struct live *l, const char *file,
-						       const char *fmt, ...)
+static __attribute__((format(printf, 3, 4))) int order(const struct live_program *l,
+						       const char *file, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -65,7 +65,7 @@ static __attribute__((format(printf, 3, 4))) int order(const struct live *l, con
 	return n < (int)sizeof(text) ? store(l, file, text, (size_t)n) : -ENAMETOOLONG;
 }
 
-static char *fetch(const struct live *l, const char *file, int *err)
+static char *fetch(const struct live_program *l, const char *file, int *err)
 {
 	char path[128];
 
@@ -75,7 +75,7 @@ static char *fetch(const struct live *l, const char *file, int *err)
 
 /* ---- results ---- */
 
-static int fetch_map(struct live *l, uint32_t number)
+static int fetch_map(struct live_program *l, uint32_t number)
 {
 	char file[32];
 	int err;
@@ -89,7 +89,7 @@ static int fetch_map(struct live *l, uint32_t number)
 	return complain(l, file, err);
 }
 
-static int fetch_stacks(struct live *l)
+static int fetch_stacks(struct live_program *l)
 {
 	char *text;
 	int err = 0;
@@ -106,7 +106,7 @@ static int fetch_stacks(struct live *l)
 	return complain(l, "stacks", err);
 }
 
-static int carry_out(struct live *l, const struct bpf_emitted *e, const uint8_t *data)
+static int carry_out(struct live_program *l, const struct bpf_emitted *e, const uint8_t *data)
 {
 	const struct action *a = e->action < l->c->nr_actions ? &l->c->actions[e->action] : NULL;
 	uint32_t need = 0, i;
@@ -142,7 +142,7 @@ static int carry_out(struct live *l, const struct bpf_emitted *e, const uint8_t 
 }
 
 /* All that the target has emitted. */
-static int take_events(struct live *l)
+static int take_events(struct live_program *l)
 {
 	ssize_t n;
 	int err = 0;
@@ -170,7 +170,7 @@ static int take_events(struct live *l)
 	return err;
 }
 
-static int run_kind(struct live *l, enum probe_kind kind)
+static int run_kind(struct live_program *l, enum probe_kind kind)
 {
 	int err = 0;
 	uint32_t i;
@@ -184,7 +184,7 @@ static int run_kind(struct live *l, enum probe_kind kind)
 /* ---- begin ---- */
 
 /* What the target has to say about it is the last line of its error_log. */
-static int say_refused(const struct live *l, int err)
+static int say_refused(const struct live_program *l, int err)
 {
 	int no;
 	char *text = l->tree->load(l->tree->arg, "error_log", &no), *at = NULL, *next = text;
@@ -199,7 +199,7 @@ static int say_refused(const struct live *l, int err)
 	return err;
 }
 
-static int attach_probe(struct live *l, uint32_t number)
+static int attach_probe(struct live_program *l, uint32_t number)
 {
 	const struct probe *p = &l->c->probes[number];
 	int err = 0;
@@ -222,7 +222,7 @@ static int attach_probe(struct live *l, uint32_t number)
 	return err;
 }
 
-static int set_intervals(struct live *l)
+static int set_intervals(struct live_program *l)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	uint32_t i;
@@ -236,7 +236,7 @@ static int set_intervals(struct live *l)
 }
 
 /* Loaded and begun; what events there are come from here on. */
-static int begin(struct live *l, const uint8_t *image, size_t bytes)
+static int begin(struct live_program *l, const uint8_t *image, size_t bytes)
 {
 	char path[128];
 	uint32_t i;
@@ -265,7 +265,7 @@ static int begin(struct live *l, const uint8_t *image, size_t bytes)
 /* ---- while it runs ---- */
 
 /* Intervals that are due. Of one that was missed several times the target sees one: their work is done with it. */
-static int tick(struct live *l)
+static int tick(struct live_program *l)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	int err = 0;
@@ -282,7 +282,7 @@ static int tick(struct live *l)
 	return err;
 }
 
-static int64_t wait_ms(const struct live *l, uint64_t end)
+static int64_t wait_ms(const struct live_program *l, uint64_t end)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC), until = now + POLL_MS * 1000000ull;
 
@@ -292,7 +292,7 @@ static int64_t wait_ms(const struct live *l, uint64_t end)
 	return until > now ? (int64_t)((until - now + 999999) / 1000000) : 0;
 }
 
-static int follow(struct live *l, uint32_t seconds)
+static int follow(struct live_program *l, uint32_t seconds)
 {
 	uint64_t end = seconds ? now_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull : UINT64_MAX;
 	int err = 0;
@@ -308,7 +308,7 @@ static int follow(struct live *l, uint32_t seconds)
 
 /* ---- end ---- */
 
-static void warn_losses(const struct live *l)
+static void warn_losses(const struct live_program *l)
 {
 	int err;
 	char *text = fetch(l, "stats", &err), *line, *save = NULL;
@@ -325,7 +325,7 @@ static void warn_losses(const struct live *l)
 	free(text);
 }
 
-static int finish(struct live *l)
+static int finish(struct live_program *l)
 {
 	/* Without its points it changes no more; what it emitted is still there. */
 	int err = complain(l, "attach", store(l, "attach", "", 0));
@@ -351,7 +351,7 @@ static int finish(struct live *l)
 	return 0;
 }
 
-static int run(struct live *l, uint32_t seconds)
+static int run(struct live_program *l, uint32_t seconds)
 {
 	size_t bytes;
 	uint8_t *image = image_build(l->c, &bytes);
@@ -375,7 +375,7 @@ static int run(struct live *l, uint32_t seconds)
 }
 
 /* What a target cannot do. */
-static bool fits(struct compiler *c, bool process)
+static bool fits(struct generator *c, bool process)
 {
 	uint32_t i;
 
@@ -403,8 +403,8 @@ int live_run(struct source *s, const struct program_options *o, const struct liv
 	     uint32_t seconds, FILE *out)
 {
 	struct ast ast = program_ast(o);
-	struct compiler c = {.ast = &ast, .source = s, .live = true};
-	struct live l = {.tree = tree, .c = &c, .events = malloc(EVENT_BYTES)};
+	struct generator c = {.ast = &ast, .source = s, .live = true};
+	struct live_program l = {.tree = tree, .c = &c, .events = malloc(EVENT_BYTES)};
 	int err = -EINVAL;
 
 	if (s->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))

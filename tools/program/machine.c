@@ -252,7 +252,7 @@ static uint64_t call(struct bpf_machine *bm, uint32_t helper, uint64_t a, uint64
 
 /* ---- life ---- */
 
-bool machine_init(struct machine *m, struct compiler *c, FILE *out)
+bool machine_init(struct machine *m, struct generator *c, FILE *out)
 {
 	uint32_t i, stack = 64;
 

@@ -18,7 +18,7 @@ struct stack_trace {
 
 struct machine {
 	struct bpf_machine m; /* first: helpers get its address */
-	struct compiler *c;
+	struct generator *c;
 	struct source *source;
 	struct map *maps;
 	/* What the probe sees: */
@@ -47,7 +47,7 @@ struct machine {
 	uint64_t stopped; /* probes whose budget was used up */
 };
 
-bool machine_init(struct machine *m, struct compiler *c, FILE *out);
+bool machine_init(struct machine *m, struct generator *c, FILE *out);
 void machine_free(struct machine *m);
 void machine_run(struct machine *m, const struct probe *p);
 /* Carry out what the program emitted: `data` has what the action takes. */

@@ -29,7 +29,7 @@ struct parts {
 	uint32_t nr;
 };
 
-static struct parts split(struct compiler *c, const char *text)
+static struct parts split(struct generator *c, const char *text)
 {
 	struct parts p = {.nr = 1};
 	char *t = arena_text(&c->ast->arena, text, strlen(text));
@@ -42,7 +42,7 @@ static struct parts split(struct compiler *c, const char *text)
 	return p;
 }
 
-static struct probe *add(struct compiler *c, enum probe_kind kind, struct clause *clause,
+static struct probe *add(struct generator *c, enum probe_kind kind, struct clause *clause,
 			 const struct attach *a)
 {
 	if (!(c->nr_probes & (c->nr_probes - 1))) {
@@ -68,7 +68,7 @@ static bool is_glob(const char *s)
 	return strpbrk(s, "*?[");
 }
 
-static uint32_t match_events(struct compiler *c, struct clause *clause, const struct attach *a,
+static uint32_t match_events(struct generator *c, struct clause *clause, const struct attach *a,
 			     struct parts *p)
 {
 	const char *system = p->nr == 3 ? p->part[1] : "*", *event = p->part[p->nr - 1];
@@ -98,7 +98,7 @@ static uint32_t match_events(struct compiler *c, struct clause *clause, const st
 	return nr;
 }
 
-static uint32_t match_functions(struct compiler *c, struct clause *clause, const struct attach *a,
+static uint32_t match_functions(struct generator *c, struct clause *clause, const struct attach *a,
 				struct parts *p, enum probe_kind kind)
 {
 	static const char *const entries[] = {"ftrace:function", "ftrace:funcgraph_entry",
@@ -131,7 +131,7 @@ static uint32_t match_functions(struct compiler *c, struct clause *clause, const
 	return nr;
 }
 
-static bool period(struct compiler *c, const struct attach *a, struct parts *p, struct probe *out)
+static bool period(struct generator *c, const struct attach *a, struct parts *p, struct probe *out)
 {
 	const char *unit = p->nr == 3 ? p->part[1] : "";
 	char *end;
@@ -162,7 +162,7 @@ static const char *similar(struct source *s, const char *event)
 	return name;
 }
 
-static void not_found(struct compiler *c, const struct attach *a, struct parts *p,
+static void not_found(struct generator *c, const struct attach *a, struct parts *p,
 		      enum probe_kind kind)
 {
 	const char *guess;
@@ -178,7 +178,7 @@ static void not_found(struct compiler *c, const struct attach *a, struct parts *
 }
 
 /* The number of probes, or -1 if the attach point is useless: an error was printed. */
-static int match(struct compiler *c, struct clause *clause, const struct attach *a, bool alone)
+static int match(struct generator *c, struct clause *clause, const struct attach *a, bool alone)
 {
 	struct parts p = split(c, a->text);
 	enum probe_kind kind;
@@ -215,7 +215,7 @@ static int match(struct compiler *c, struct clause *clause, const struct attach 
 	return (int)nr;
 }
 
-bool match_probes(struct compiler *c)
+bool match_probes(struct generator *c)
 {
 	uint32_t i, k;
 

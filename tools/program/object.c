@@ -11,7 +11,7 @@
 #define EM_BPF_ 247 /* <elf.h> may not know it */
 
 struct elf {
-	struct compiler *c;
+	struct generator *c;
 	const uint8_t *data;
 	size_t bytes;
 	const Elf64_Shdr *sections;
@@ -483,7 +483,7 @@ static uint32_t record_bytes(const struct probe *p)
 
 static bool make_probes(struct elf *e, const uint32_t *of)
 {
-	struct compiler *c = e->c;
+	struct generator *c = e->c;
 
 	c->ast->text = "";
 	c->ast->bytes = 0;
@@ -504,7 +504,7 @@ static bool make_probes(struct elf *e, const uint32_t *of)
 	return true;
 }
 
-bool object_compile(struct compiler *c)
+bool object_compile(struct generator *c)
 {
 	struct elf e = {.c = c,
 			.data = (const uint8_t *)c->ast->text,

@@ -21,7 +21,7 @@ struct object_function {
 #define OBJECT_GLOBALS 8
 
 struct object {
-	struct compiler *c;
+	struct generator *c;
 	struct ast *ast; /* for memory, and messages */
 	struct {
 		uint32_t map;
@@ -41,7 +41,7 @@ struct object {
 
 bool object_is(const char *text, size_t bytes);
 /* In place of parsing and compiling: maps, probes and their code. False: errors were printed. */
-bool object_compile(struct compiler *c);
+bool object_compile(struct generator *c);
 /* object_btf.c: maps that .BTF describes. `name` is the variable's. False: it is not described. */
 bool object_btf_map(const uint8_t *btf, size_t bytes, const char *name, struct map_raw *out);
 /* object_inline.c: a function with all that it calls in it. NULL: an error was printed. */

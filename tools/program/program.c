@@ -12,7 +12,7 @@
 
 #define PASSES_MAX 10 /* the type of a map may depend on another map's */
 
-static bool make_code(struct compiler *c)
+static bool make_code(struct generator *c)
 {
 	uint32_t i, pass;
 
@@ -36,7 +36,7 @@ static bool make_code(struct compiler *c)
 }
 
 /* A mistake of the compiler must not become one in memory: what it made is proved before it runs. */
-static bool verify(struct compiler *c)
+static bool verify(struct generator *c)
 {
 	static uint64_t scratch[1 << 18];
 	struct bpf_map_info *maps = arena_take(&c->ast->arena, sizeof(*maps) * (c->nr_maps + 1));
@@ -71,7 +71,7 @@ static bool verify(struct compiler *c)
 	return true;
 }
 
-bool program_compile(struct compiler *c)
+bool program_compile(struct generator *c)
 {
 	return make_code(c) && verify(c);
 }
@@ -86,7 +86,7 @@ struct ast program_ast(const struct program_options *o)
 }
 
 /* bpftrace counts attach points after wildcards; a function's pattern counts once. */
-uint32_t program_attached(const struct compiler *c)
+uint32_t program_attached(const struct generator *c)
 {
 	uint32_t i, nr = 0;
 
@@ -110,7 +110,7 @@ static void warn(const struct runner *r)
 			  (unsigned long long)r->machine.stopped, RUN_BUDGET);
 }
 
-static int run(struct compiler *c, const struct program_options *o, FILE *out)
+static int run(struct generator *c, const struct program_options *o, FILE *out)
 {
 	struct runner r;
 	int err = runner_init(&r, c, o, out);
@@ -134,7 +134,7 @@ static int run(struct compiler *c, const struct program_options *o, FILE *out)
 int program_run(struct source *s, const struct program_options *o, FILE *out)
 {
 	struct ast ast = program_ast(o);
-	struct compiler c = {.ast = &ast, .source = s};
+	struct generator c = {.ast = &ast, .source = s};
 	int err = -EINVAL;
 
 	if (program_compile(&c)) {

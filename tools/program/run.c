@@ -58,7 +58,7 @@ static uint32_t type_named(struct source *s, const char *name)
 	return m ? m->id : 0;
 }
 
-int runner_init(struct runner *r, struct compiler *c, const struct program_options *o, FILE *out)
+int runner_init(struct runner *r, struct generator *c, const struct program_options *o, FILE *out)
 {
 	size_t i;
 	int err;

@@ -18,7 +18,7 @@ struct tick {
 };
 
 struct runner {
-	struct compiler *c;
+	struct generator *c;
 	struct source *source;
 	const struct program_options *o;
 	struct machine machine;
@@ -36,7 +36,7 @@ struct runner {
 	bool uses_stack;
 };
 
-int runner_init(struct runner *r, struct compiler *c, const struct program_options *o, FILE *out);
+int runner_init(struct runner *r, struct generator *c, const struct program_options *o, FILE *out);
 void runner_free(struct runner *r);
 int runner_run(struct runner *r);
 /* One event: every probe that it has. */
@@ -47,11 +47,11 @@ int parallel_run(struct runner *r);
 
 /* program.c: what was asked for, compiled and proved. False: errors were printed. */
 struct ast program_ast(const struct program_options *o);
-bool program_compile(struct compiler *c);
+bool program_compile(struct generator *c);
 /* How many probes bpftrace would say that it attaches. */
-uint32_t program_attached(const struct compiler *c);
+uint32_t program_attached(const struct generator *c);
 
 /* listing.c: the instructions of each probe, for people. */
-void listing_print(const struct compiler *c, FILE *out);
+void listing_print(const struct generator *c, FILE *out);
 
 #endif

@@ -93,7 +93,7 @@ const char *type_name(const struct type *t)
 
 /* ---- maps ---- */
 
-static struct map_spec *map_named(struct compiler *c, const char *name)
+static struct map_spec *map_named(struct generator *c, const char *name)
 {
 	struct map_spec *more;
 	uint32_t i;
@@ -123,7 +123,7 @@ static const char *keys_text(const struct type *keys, uint32_t nr)
 	return out;
 }
 
-static void wider(struct compiler *c, struct type *have, const struct type *found)
+static void wider(struct generator *c, struct type *have, const struct type *found)
 {
 	uint32_t i;
 
@@ -158,7 +158,7 @@ static void map_layout(struct map_spec *m)
 }
 
 /* The map of a node, its keys compared with what they were before. */
-struct map_spec *types_map(struct compiler *c, struct node *n)
+struct map_spec *types_map(struct generator *c, struct node *n)
 {
 	struct map_spec *m = map_named(c, n->text);
 	struct type keys[KEYS_MAX];
@@ -202,7 +202,7 @@ struct map_spec *types_map(struct compiler *c, struct node *n)
 	return m;
 }
 
-static void map_takes(struct compiler *c, struct node *n, struct map_spec *m, const struct type *v)
+static void map_takes(struct generator *c, struct node *n, struct map_spec *m, const struct type *v)
 {
 	if (v->kind == VALUE_NONE)
 		return;
@@ -224,7 +224,7 @@ static void map_takes(struct compiler *c, struct node *n, struct map_spec *m, co
 
 /* ---- expressions ---- */
 
-static struct variable *variable_named(struct compiler *c, const char *name, bool make)
+static struct variable *variable_named(struct generator *c, const char *name, bool make)
 {
 	struct variable *more;
 	uint32_t i;
@@ -242,7 +242,7 @@ static struct variable *variable_named(struct compiler *c, const char *name, boo
 	return &c->variables[c->nr_variables++];
 }
 
-static struct type of_variable(struct compiler *c, struct node *n)
+static struct type of_variable(struct generator *c, struct node *n)
 {
 	struct variable *v = variable_named(c, n->text, false);
 
@@ -271,7 +271,7 @@ static struct type of_format_field(const struct format_field *f)
 	return type_int(f->size, f->flags & FORMAT_SIGNED);
 }
 
-static const struct format_field *args_field(struct compiler *c, struct node *n)
+static const struct format_field *args_field(struct generator *c, struct node *n)
 {
 	const struct format_field *f;
 
@@ -288,7 +288,7 @@ static const struct format_field *args_field(struct compiler *c, struct node *n)
 	return f;
 }
 
-static struct type of_field(struct compiler *c, struct node *n)
+static struct type of_field(struct generator *c, struct node *n)
 {
 	const struct format_field *f;
 	struct type t;
@@ -313,7 +313,7 @@ static struct type of_field(struct compiler *c, struct node *n)
 	return type_int(8, true);
 }
 
-static struct type of_index(struct compiler *c, struct node *n)
+static struct type of_index(struct generator *c, struct node *n)
 {
 	struct node *of = n->kids[0];
 	const struct format_field *f;
@@ -334,7 +334,7 @@ static struct type of_index(struct compiler *c, struct node *n)
 	return type_int(f->elem_size, f->flags & FORMAT_SIGNED);
 }
 
-static void need_number(struct compiler *c, struct node *n, const char *what)
+static void need_number(struct generator *c, struct node *n, const char *what)
 {
 	if (n->type.kind != VALUE_NONE && !type_is_number(&n->type))
 		ast_error(c->ast, n->at,
@@ -359,7 +359,7 @@ static const char *op_text(int op)
 	}
 }
 
-static struct type of_binary(struct compiler *c, struct node *n)
+static struct type of_binary(struct generator *c, struct node *n)
 {
 	struct type a = types_node(c, n->kids[0]), b = types_node(c, n->kids[1]);
 	bool compares = n->op == TOKEN_EQ || n->op == TOKEN_NE;
@@ -386,7 +386,7 @@ static struct type of_binary(struct compiler *c, struct node *n)
 	return type_int(8, a.is_signed && b.is_signed);
 }
 
-static struct type of_tuple(struct compiler *c, struct node *n)
+static struct type of_tuple(struct generator *c, struct node *n)
 {
 	struct type t = {.kind = VALUE_TUPLE, .nr = n->nr};
 	uint32_t i;
@@ -401,7 +401,7 @@ static struct type of_tuple(struct compiler *c, struct node *n)
 	return t;
 }
 
-static struct type of_ternary(struct compiler *c, struct node *n)
+static struct type of_ternary(struct generator *c, struct node *n)
 {
 	struct type a, b;
 
@@ -418,7 +418,7 @@ static struct type of_ternary(struct compiler *c, struct node *n)
 	return a;
 }
 
-static struct type of_cast(struct compiler *c, struct node *n)
+static struct type of_cast(struct generator *c, struct node *n)
 {
 	const char *t = n->text;
 	bool is_unsigned = *t == 'u';
@@ -431,7 +431,7 @@ static struct type of_cast(struct compiler *c, struct node *n)
 	return type_int(*t == '8' ? 1 : *t == '1' ? 2 : *t == '3' ? 4 : 8, !is_unsigned);
 }
 
-static struct type of_map(struct compiler *c, struct node *n)
+static struct type of_map(struct generator *c, struct node *n)
 {
 	struct map_spec *m = types_map(c, n);
 
@@ -441,7 +441,7 @@ static struct type of_map(struct compiler *c, struct node *n)
 	return m->value;
 }
 
-static struct type of_step(struct compiler *c, struct node *n)
+static struct type of_step(struct generator *c, struct node *n)
 {
 	struct node *kid = n->kids[0];
 	struct type number = type_int(8, true);
@@ -458,7 +458,7 @@ static struct type of_step(struct compiler *c, struct node *n)
 	return types_node(c, kid);
 }
 
-static struct type of_name(struct compiler *c, struct node *n)
+static struct type of_name(struct generator *c, struct node *n)
 {
 	bool known = true;
 	struct type t = types_builtin(c, n, &known);
@@ -473,7 +473,7 @@ static struct type of_name(struct compiler *c, struct node *n)
 	return type_int(8, true);
 }
 
-static struct type of_node(struct compiler *c, struct node *n)
+static struct type of_node(struct generator *c, struct node *n)
 {
 	switch (n->kind) {
 	case NODE_NUMBER: return type_int(8, true);
@@ -501,7 +501,7 @@ static struct type of_node(struct compiler *c, struct node *n)
 	}
 }
 
-struct type types_node(struct compiler *c, struct node *n)
+struct type types_node(struct generator *c, struct node *n)
 {
 	n->type = of_node(c, n);
 	return n->type;
@@ -509,7 +509,7 @@ struct type types_node(struct compiler *c, struct node *n)
 
 /* ---- statements ---- */
 
-static void assign_variable(struct compiler *c, struct node *n, const struct type *v)
+static void assign_variable(struct generator *c, struct node *n, const struct type *v)
 {
 	struct variable *var = variable_named(c, n->kids[0]->text, true);
 
@@ -528,7 +528,7 @@ static void assign_variable(struct compiler *c, struct node *n, const struct typ
 	n->kids[0]->type = var->type;
 }
 
-static void assign(struct compiler *c, struct node *n)
+static void assign(struct generator *c, struct node *n)
 {
 	struct type v = types_node(c, n->kids[1]);
 	struct node *to = n->kids[0];
@@ -552,7 +552,7 @@ static void assign(struct compiler *c, struct node *n)
 	to->type = m->value;
 }
 
-static void statement(struct compiler *c, struct node *n)
+static void statement(struct generator *c, struct node *n)
 {
 	uint32_t i;
 
@@ -588,7 +588,7 @@ static void statement(struct compiler *c, struct node *n)
 	}
 }
 
-bool types_clause(struct compiler *c, struct probe *p)
+bool types_clause(struct generator *c, struct probe *p)
 {
 	c->probe = p;
 	c->nr_variables = 0;

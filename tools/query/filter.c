@@ -18,7 +18,7 @@
 #define FILTER_CLAUSES_MAX 32
 
 /* One of the parts that a `;` divides: for which events, and what must be true of them. */
-struct clause {
+struct filter_clause {
 	char *text;   /* of the expression; "": every event that is named */
 	char *events; /* names; NULL: every event */
 	bool lone; /* no expression but names, which may be of events or of one field: `sched_switch`, `flags` */
@@ -27,7 +27,7 @@ struct clause {
 };
 
 struct filter {
-	struct clause clauses[FILTER_CLAUSES_MAX];
+	struct filter_clause clauses[FILTER_CLAUSES_MAX];
 	uint32_t nr_clauses;
 };
 
@@ -66,7 +66,7 @@ static bool fail(struct expr_error *err, const char *what)
 }
 
 /* The expression is right in the eyes of an event without fields; or it is not one, but a list of names. */
-static bool understand(struct clause *c, struct expr_error *err)
+static bool understand(struct filter_clause *c, struct expr_error *err)
 {
 	struct program p = {0};
 	bool ok;
@@ -87,7 +87,7 @@ static bool understand(struct clause *c, struct expr_error *err)
 static bool add_clause(struct filter *f, const char *text, size_t n, size_t offset,
 		       struct expr_error *err)
 {
-	struct clause *c = &f->clauses[f->nr_clauses++];
+	struct filter_clause *c = &f->clauses[f->nr_clauses++];
 	size_t prefix;
 
 	c->text = strndup(text, n);
@@ -197,7 +197,7 @@ static int constant(const struct program *p)
 }
 
 /* What every record gets from one clause, or -1; *p is left only where it depends on the record. */
-static int compile_clause(const struct clause *c, const struct format *f, uint8_t long_bytes,
+static int compile_clause(const struct filter_clause *c, const struct format *f, uint8_t long_bytes,
 			  struct program *p)
 {
 	bool named = c->events && filter_events_has(c->events, f);
@@ -282,7 +282,7 @@ bool filter_doubt(const struct filter *f, const struct format *(*next)(void *arg
 
 	while ((format = next(arg)))
 		for (uint32_t i = 0; i < f->nr_clauses; i++) {
-			const struct clause *c = &f->clauses[i];
+			const struct filter_clause *c = &f->clauses[i];
 			bool named = c->events && filter_events_has(c->events, format);
 
 			seen[i] |= named;
@@ -293,7 +293,7 @@ bool filter_doubt(const struct filter *f, const struct format *(*next)(void *arg
 					known[i] |= 1u << k;
 		}
 	for (uint32_t i = 0; i < f->nr_clauses; i++) {
-		const struct clause *c = &f->clauses[i];
+		const struct filter_clause *c = &f->clauses[i];
 		uint32_t k = (uint32_t)__builtin_ctz(~known[i]);
 
 		doubt->offset = c->offset;

@@ -6,21 +6,21 @@
 #include <string.h>
 
 /* A string being made at the end of the scratch. */
-struct maker {
+struct string_maker {
 	struct expr_record *r;
 	char *begin, *at, *end;
 };
 
-static struct maker make(struct expr_record *r)
+static struct string_maker make(struct expr_record *r)
 {
 	static char none[1];
 	char *base = r->scratch ? r->scratch : none;
 	uint32_t cap = r->scratch ? EXPR_SCRATCH_MAX : 0;
 
-	return (struct maker){r, base + r->scratch_used, base + r->scratch_used, base + cap};
+	return (struct string_maker){r, base + r->scratch_used, base + r->scratch_used, base + cap};
 }
 
-static void put(struct maker *m, const char *s, size_t n)
+static void put(struct string_maker *m, const char *s, size_t n)
 {
 	if (n > (size_t)(m->end - m->at))
 		n = (size_t)(m->end - m->at);
@@ -28,26 +28,26 @@ static void put(struct maker *m, const char *s, size_t n)
 	m->at += n;
 }
 
-static void put_char(struct maker *m, char c)
+static void put_char(struct string_maker *m, char c)
 {
 	put(m, &c, 1);
 }
 
-static void put_hex(struct maker *m, uint64_t v, unsigned width)
+static void put_hex(struct string_maker *m, uint64_t v, unsigned width)
 {
 	char d[16];
 
 	put(m, d, out_hex_digits(d, v, width, false));
 }
 
-static void put_dec(struct maker *m, uint64_t v)
+static void put_dec(struct string_maker *m, uint64_t v)
 {
 	char d[20];
 
 	put(m, d, out_digits(d, v));
 }
 
-static struct value made(struct maker *m)
+static struct value made(struct string_maker *m)
 {
 	m->r->scratch_used += (uint32_t)(m->at - m->begin);
 	return (struct value){0, m->begin, (uint32_t)(m->at - m->begin)};
@@ -55,7 +55,7 @@ static struct value made(struct maker *m)
 
 struct value strings_text(struct expr_record *r, const char *s, size_t n)
 {
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 
 	put(&m, s, n);
 	return made(&m);
@@ -66,7 +66,7 @@ struct value strings_flags(const struct program *p, const struct insn *i, struct
 {
 	const struct table *t = &p->tables[i->c];
 	const struct literal *delimiter = &p->literals[i->b];
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 	bool first = true;
 
 	/* Linux's helper takes a long: a value of fewer bytes keeps what its sign made of it, unless asked otherwise. */
@@ -95,7 +95,7 @@ struct value strings_symbolic(const struct program *p, const struct insn *i, str
 			      uint64_t v)
 {
 	const struct table *t = &p->tables[i->c];
-	struct maker m;
+	struct string_maker m;
 
 	for (uint32_t k = 0; k < t->nr; k++) {
 		const struct table_entry *e = &p->entries[t->first + k];
@@ -113,7 +113,7 @@ struct value strings_symbolic(const struct program *p, const struct insn *i, str
 
 struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t len, bool joined)
 {
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 
 	if (len > v->len)
 		len = v->len;
@@ -128,7 +128,7 @@ struct value strings_hex(struct expr_record *r, const struct value *v, uint64_t 
 struct value strings_array(struct expr_record *r, const struct value *v, uint64_t count,
 			   uint64_t size, bool decimal)
 {
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 
 	if (size != 1 && size != 2 && size != 4 && size != 8) {
 		put(&m, "BAD SIZE:", 9);
@@ -169,7 +169,7 @@ static uint32_t mask_word(const struct expr_record *r, const struct value *v, ui
 
 struct value strings_cpus(struct expr_record *r, const struct value *v)
 {
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 	uint32_t bits = v->len / 4 * 32, first = bits;
 
 	for (uint32_t i = 0; i <= bits; i++) {
@@ -194,7 +194,7 @@ struct value strings_cpus(struct expr_record *r, const struct value *v)
 /* 32 bits a word, the highest first, divided by commas; the bits of whole longs. */
 struct value strings_bitmask(struct expr_record *r, const struct value *v)
 {
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 
 	for (uint32_t k = v->len / 4; k-- > 0;) {
 		put_hex(&m, mask_word(r, v, k), 8);
@@ -204,8 +204,8 @@ struct value strings_bitmask(struct expr_record *r, const struct value *v)
 	return made(&m);
 }
 
-static void dump_line(struct maker *m, const uint8_t *s, uint32_t n, uint32_t row, uint32_t group,
-		      bool ascii, bool swap)
+static void dump_line(struct string_maker *m, const uint8_t *s, uint32_t n, uint32_t row,
+		      uint32_t group, bool ascii, bool swap)
 {
 	uint32_t column = 0, full = row * 2 + row / group;
 
@@ -233,7 +233,7 @@ struct value strings_hex_dump(struct expr_record *r, const struct literal *prefi
 	uint64_t kind = args[0].n, row = args[1].n == 32 ? 32 : 16, group = args[2].n;
 	const struct value *v = &args[3];
 	uint32_t len = args[4].n < v->len ? (uint32_t)args[4].n : v->len;
-	struct maker m = make(r);
+	struct string_maker m = make(r);
 
 	if (group != 2 && group != 4 && group != 8)
 		group = 1;

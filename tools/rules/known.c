@@ -31,14 +31,14 @@ static bool known_event(struct source *s, const struct rules *r, const char *eve
 	return false;
 }
 
-struct all_formats {
+struct known_formats {
 	struct source *source;
 	size_t at;
 };
 
 static const struct format *next_format(void *arg)
 {
-	struct all_formats *all = arg;
+	struct known_formats *all = arg;
 
 	while (all->at < all->source->nr_schemas) {
 		const struct format *f =
@@ -52,7 +52,7 @@ static const struct format *next_format(void *arg)
 
 static bool known_filter(struct source *s, const struct rules *r, const struct rule *rule)
 {
-	struct all_formats all = {.source = s};
+	struct known_formats all = {.source = s};
 	struct expr_error doubt = {0};
 	const char *at = place(rule->text, "(") + 1;
 	char word[64] = "";

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct line {
+struct rule_line {
 	struct rules *r;
 	const char *start; /* of the line */
 	char *at;
@@ -32,7 +32,7 @@ void rules_mark(const char *line, const char *at, const char *guess)
 }
 
 /* Reports a word that is not allowed here, with the most similar one (`guess`, may be NULL). */
-static void wrong_word(struct line *l, const char *at, const char *expected, const char *guess)
+static void wrong_word(struct rule_line *l, const char *at, const char *expected, const char *guess)
 {
 	if (l->r->failed)
 		return;
@@ -41,7 +41,7 @@ static void wrong_word(struct line *l, const char *at, const char *expected, con
 	rules_mark(l->start, at, guess);
 }
 
-static void wrong(struct line *l, const char *at, const char *expected)
+static void wrong(struct rule_line *l, const char *at, const char *expected)
 {
 	wrong_word(l, at, expected, NULL);
 }
@@ -57,7 +57,7 @@ static const char *nearest(const char *word, const char *const *names, size_t nr
 	return best;
 }
 
-static void *taken(struct line *l, void *p)
+static void *taken(struct rule_line *l, void *p)
 {
 	if (!p && !l->r->failed) {
 		l->r->failed = true;
@@ -66,14 +66,14 @@ static void *taken(struct line *l, void *p)
 	return p;
 }
 
-static void blanks(struct line *l)
+static void blanks(struct rule_line *l)
 {
 	while (isspace((unsigned char)*l->at))
 		l->at++;
 }
 
 /* A copy of the next word, up to a blank or one of `stops`; NULL at the end of the line. Kept as long as the rules. */
-static char *word(struct line *l, const char *stops)
+static char *word(struct rule_line *l, const char *stops)
 {
 	size_t n = 0;
 	char *w;
@@ -98,7 +98,7 @@ static char *word(struct line *l, const char *stops)
 	return w;
 }
 
-static bool is_next(struct line *l, const char *text)
+static bool is_next(struct rule_line *l, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -110,13 +110,13 @@ static bool is_next(struct line *l, const char *text)
 	return true;
 }
 
-static void need(struct line *l, const char *text)
+static void need(struct rule_line *l, const char *text)
 {
 	if (!l->r->failed && !is_next(l, text))
 		wrong(l, l->at, text);
 }
 
-static char *need_word(struct line *l, const char *stops, const char *what)
+static char *need_word(struct rule_line *l, const char *stops, const char *what)
 {
 	char *w = l->r->failed ? NULL : word(l, stops);
 
@@ -125,7 +125,7 @@ static char *need_word(struct line *l, const char *stops, const char *what)
 	return w;
 }
 
-static enum compare compare(struct line *l)
+static enum compare compare(struct rule_line *l)
 {
 	static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">", "="};
 	static const enum compare to[] = {COMPARE_LE, COMPARE_GE, COMPARE_EQ, COMPARE_NE,
@@ -140,7 +140,7 @@ static enum compare compare(struct line *l)
 }
 
 /* 200us, 1.5ms, 300: in nanoseconds, or plain. */
-static uint64_t amount(struct line *l, bool time)
+static uint64_t amount(struct rule_line *l, bool time)
 {
 	char *end;
 	double v;
@@ -166,7 +166,7 @@ static uint64_t amount(struct line *l, bool time)
 
 /* ---- spans ---- */
 
-static uint32_t add_pair(struct line *l, const char *name, const char *begin, const char *end,
+static uint32_t add_pair(struct rule_line *l, const char *name, const char *begin, const char *end,
 			 const char *key)
 {
 	struct rules *r = l->r;
@@ -192,7 +192,7 @@ static uint32_t add_pair(struct line *l, const char *name, const char *begin, co
 	return r->nr_pairs++;
 }
 
-static void span_line(struct line *l)
+static void span_line(struct rule_line *l)
 {
 	char *name = need_word(l, "=", "a name for the span"), *begin, *end, *key = NULL;
 
@@ -206,7 +206,7 @@ static void span_line(struct line *l)
 		add_pair(l, name, begin, end, key);
 }
 
-static bool span_named(struct line *l, const char *name, struct rule *out)
+static bool span_named(struct rule_line *l, const char *name, struct rule *out)
 {
 	uint32_t i;
 
@@ -226,7 +226,7 @@ static bool span_named(struct line *l, const char *name, struct rule *out)
 }
 
 /* What may begin a rule, or name a span. */
-static const char *nearest_span(const struct line *l, const char *word)
+static const char *nearest_span(const struct rule_line *l, const char *word)
 {
 	static const char *const first[] = {"every", "never", "no", "count", "span"};
 	const char *best = nearest(word, first, sizeof(first) / sizeof(*first));
@@ -260,7 +260,7 @@ static bool figure_named(const char *w, enum figure *out)
 	return false;
 }
 
-static void condition(struct line *l, struct rule *out)
+static void condition(struct rule_line *l, struct rule *out)
 {
 	static const char *const names[] = {"task", "pid", "cpu", "prio"};
 	struct condition *c;
@@ -290,7 +290,7 @@ static void condition(struct line *l, struct rule *out)
 		c->text = need_word(l, "", "a task's name");
 }
 
-static void figure_rule(struct line *l, struct rule *out)
+static void figure_rule(struct rule_line *l, struct rule *out)
 {
 	char *begin = l->at, *w = need_word(l, "", "a rule");
 
@@ -333,7 +333,7 @@ static void figure_rule(struct line *l, struct rule *out)
 		} while (!l->r->failed && is_next(l, "and"));
 }
 
-static void every_rule(struct line *l, struct rule *out)
+static void every_rule(struct rule_line *l, struct rule *out)
 {
 	char *begin = need_word(l, "", "an event"), *end, *key = NULL;
 
@@ -350,7 +350,7 @@ static void every_rule(struct line *l, struct rule *out)
 	out->span = SPAN_PAIR;
 }
 
-static void never_rule(struct line *l, struct rule *out)
+static void never_rule(struct rule_line *l, struct rule *out)
 {
 	char *begin, *w;
 
@@ -367,7 +367,7 @@ static void never_rule(struct line *l, struct rule *out)
 	free(w);
 }
 
-static void count_rule(struct line *l, struct rule *out)
+static void count_rule(struct rule_line *l, struct rule *out)
 {
 	struct expr_error err;
 	char *close;
@@ -394,7 +394,7 @@ static void count_rule(struct line *l, struct rule *out)
 		out->amount = amount(l, false);
 }
 
-static void loss_rule(struct line *l, struct rule *out)
+static void loss_rule(struct rule_line *l, struct rule *out)
 {
 	char *w, *dots;
 
@@ -417,7 +417,7 @@ static void loss_rule(struct line *l, struct rule *out)
 		wrong(l, l->at, "two times: +1.5s..+2.0s");
 }
 
-static void one_line(struct line *l)
+static void one_line(struct rule_line *l)
 {
 	struct rules *r = l->r;
 	struct rule rule = {.text = l->start, .line = l->number};
@@ -457,7 +457,7 @@ struct rules *rules_parse(const char *file, const char *text, size_t bytes)
 	}
 	r->file = file;
 	for (p = r->text, number = 1; p && !r->failed; p = next, number++) {
-		struct line l = {.r = r, .number = number};
+		struct rule_line l = {.r = r, .number = number};
 
 		next = strchr(p, '\n');
 		if (next)

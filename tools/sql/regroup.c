@@ -19,7 +19,7 @@
  */
 #define TOKENS_MAX 256
 
-struct token {
+struct sql_token {
 	enum {
 		TOKEN_WORD,   /* a keyword or a name */
 		TOKEN_NAME,   /* a quoted name */
@@ -36,7 +36,7 @@ struct token {
 struct regroup {
 	struct sql *q;
 	struct grouping *g;
-	struct token t[TOKENS_MAX + 1];
+	struct sql_token t[TOKENS_MAX + 1];
 	int nr;
 	int from, where, group, having, order, limit; /* clauses; nr: none */
 	int table_end;				      /* after FROM and what it names */
@@ -114,12 +114,12 @@ static bool letter(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 128;
 }
 
-static void token(struct token *t, const char *p)
+static void token(struct sql_token *t, const char *p)
 {
 	static const char *const two[] = {"||", "<<", ">>", "<=", ">=", "==", "!=", "<>", "->"};
 	bool whole;
 
-	*t = (struct token){.kind = TOKEN_OTHER, .p = p, .n = 1, .column = -1};
+	*t = (struct sql_token){.kind = TOKEN_OTHER, .p = p, .n = 1, .column = -1};
 	if (*p == '\'') {
 		t->kind = TOKEN_TEXT;
 		t->n = quoted(p, '\'');
@@ -153,7 +153,7 @@ static bool tokens(struct regroup *r, const char *p, const char *end)
 }
 
 /* Of a quoted name, what is inside. */
-static void bare(const struct token *t, const char **p, int *n)
+static void bare(const struct sql_token *t, const char **p, int *n)
 {
 	bool q = t->kind == TOKEN_NAME;
 
@@ -161,7 +161,7 @@ static void bare(const struct token *t, const char **p, int *n)
 	*n = t->n - 2 * q;
 }
 
-static bool same_name(const struct token *t, const char *name)
+static bool same_name(const struct sql_token *t, const char *name)
 {
 	const char *p;
 	int n;
@@ -226,7 +226,7 @@ static int where_ends(const struct regroup *r)
 static void table(struct regroup *r)
 {
 	const struct source *s = r->q->source;
-	const struct token *t = &r->t[r->from + 1];
+	const struct sql_token *t = &r->t[r->from + 1];
 	const struct schema *of = NULL;
 	bool all = same_name(t, "event");
 	int at = r->from + 2;
@@ -437,7 +437,7 @@ static int listed(struct sum_expr *list, int *nr, int max, const struct sum_expr
 
 static void rewrite(struct regroup *r, int from, int to);
 
-static void key_column(struct regroup *r, const struct token *t)
+static void key_column(struct regroup *r, const struct sql_token *t)
 {
 	struct sum_expr x = {0};
 
@@ -553,7 +553,7 @@ static int write_expression(struct regroup *r, int i)
 static void rewrite(struct regroup *r, int from, int to)
 {
 	for (int i = from, end; i < to && !r->no; i = end) {
-		const struct token *t = &r->t[i];
+		const struct sql_token *t = &r->t[i];
 
 		sqlite3_str_appendall(r->out, " ");
 		end = i == r->from ? -1 : write_expression(r, i);

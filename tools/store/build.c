@@ -27,7 +27,7 @@ struct raw_posting {
 	uint32_t type, stream, step, count;
 };
 
-struct part {
+struct build_part {
 	uint64_t from, to; /* steps */
 	struct raw_posting *postings;
 	size_t nr, cap;
@@ -51,14 +51,14 @@ struct build {
 	struct raw_step *steps;
 	struct store_stream *streams;
 	uint64_t nr_steps;
-	struct part *parts;
+	struct build_part *parts;
 	unsigned nr_parts, next_part;
 	struct worker *workers;
 	unsigned nr_workers;
 	uint64_t total;
 };
 
-static int post(struct part *p, uint32_t type, uint32_t stream, uint32_t step, uint64_t count)
+static int post(struct build_part *p, uint32_t type, uint32_t stream, uint32_t step, uint64_t count)
 {
 	if (!VEC_ROOM(p->postings, p->nr, p->cap))
 		return -ENOMEM;
@@ -67,7 +67,7 @@ static int post(struct part *p, uint32_t type, uint32_t stream, uint32_t step, u
 }
 
 /* Types that occurred in the step: look at those seen before; only if they do not account for all, look at every one. */
-static int post_types(struct worker *w, struct part *p, uint32_t step, uint64_t nr_events)
+static int post_types(struct worker *w, struct build_part *p, uint32_t step, uint64_t nr_events)
 {
 	uint32_t stream = w->cursor->stream;
 	uint64_t found = 0;
@@ -97,7 +97,7 @@ static int post_types(struct worker *w, struct part *p, uint32_t step, uint64_t 
 	return 0;
 }
 
-static int scan_step(struct worker *w, struct part *p, uint64_t step, struct tally *run)
+static int scan_step(struct worker *w, struct build_part *p, uint64_t step, struct tally *run)
 {
 	struct cursor *c = w->cursor;
 	const struct store_stream *ss = &w->b->streams[c->stream];
@@ -139,7 +139,7 @@ static int stand_in(struct worker *w, uint32_t stream)
 	return w->cursor ? 0 : -ENOMEM;
 }
 
-static int scan_part(struct worker *w, struct part *p)
+static int scan_part(struct worker *w, struct build_part *p)
 {
 	struct build *b = w->b;
 	struct tally run = {.by_type = w->by_type, .pids = w->pids, .losses = p->losses};

@@ -204,7 +204,7 @@ bool writer_keeps(const struct writer_meta *m, uint16_t id)
 	}
 }
 
-struct counted {
+struct counted_pages {
 	struct writer_meta *m;
 	int (*put)(void *, const void *, uint32_t);
 	void *arg;
@@ -212,7 +212,7 @@ struct counted {
 
 static int put_counted(void *arg, const void *page, uint32_t bytes)
 {
-	struct counted *c = arg;
+	struct counted_pages *c = arg;
 
 	if (++c->m->pages % 256 == 0 && c->m->o->progress)
 		c->m->o->progress(c->m->o->arg, "writing", c->m->pages, c->m->all_pages);
@@ -222,7 +222,7 @@ static int put_counted(void *arg, const void *page, uint32_t bytes)
 int writer_pages(struct writer_meta *m, const struct writer_buffer *b, uint32_t cpu,
 		 int (*put)(void *arg, const void *page, uint32_t bytes), void *arg)
 {
-	struct counted c = {m, put, arg};
+	struct counted_pages c = {m, put, arg};
 
 	if (b->streams[cpu] == UINT32_MAX)
 		return 0;

@@ -22,7 +22,7 @@ enum what {
 #define WINDOWS 20 /* parts of a trace, whose counts show how evenly events come */
 
 /* Spans of one kind and name, in both traces. */
-struct group {
+struct compare_group {
 	char *kind, *name;
 	struct dist dist[2];
 	uint64_t count[2]; /* of events, where there are no spans */
@@ -31,7 +31,7 @@ struct group {
 };
 
 struct finding {
-	const struct group *g;
+	const struct compare_group *g;
 	enum what what;
 	double from, to; /* median, or per second */
 	double p;
@@ -41,7 +41,7 @@ struct finding {
 struct compare {
 	struct source *source[2];
 	struct idmap ids; /* hash of kind and name */
-	struct group **groups;
+	struct compare_group **groups;
 	size_t nr, cap;
 	struct dist_budget budget;
 	struct model *model;
@@ -63,10 +63,10 @@ static uint64_t hash(const char *kind, const char *name)
 	return h;
 }
 
-static struct group *group_at(struct compare *c, const char *kind, const char *name)
+static struct compare_group *group_at(struct compare *c, const char *kind, const char *name)
 {
 	void **at = idmap_at(&c->ids, hash(kind, name));
-	struct group *g = at ? *at : NULL;
+	struct compare_group *g = at ? *at : NULL;
 
 	if (g)
 		return g;
@@ -90,7 +90,7 @@ static bool of_task(enum span_kind k)
 static void gather(void *arg, const struct span *s)
 {
 	struct compare *c = arg;
-	struct group *g;
+	struct compare_group *g;
 	size_t i;
 
 	if (!SPAN_WHOLE(s->flags) || s->kind == SPAN_LOST || (of_task(s->kind) && !s->pid))
@@ -110,10 +110,10 @@ static void gather(void *arg, const struct span *s)
 	}
 }
 
-static struct group *group_of_type(struct compare *c, struct source *s, uint32_t type)
+static struct compare_group *group_of_type(struct compare *c, struct source *s, uint32_t type)
 {
 	const struct schema *k = source_schema(s, type);
-	struct group *g = k ? group_at(c, "event", k->name) : NULL;
+	struct compare_group *g = k ? group_at(c, "event", k->name) : NULL;
 
 	if (g)
 		g->events = true;
@@ -124,13 +124,13 @@ static int count_events(struct compare *c, struct source *s, const struct model_
 {
 	struct scan_options o = {.order = SCAN_BY_STREAM, .no_index = w->no_index};
 	struct scan *sc = scan_open(s, w->choice, &o);
-	struct group **by_type = calloc(SOURCE_ID_FAST, sizeof(*by_type));
+	struct compare_group **by_type = calloc(SOURCE_ID_FAST, sizeof(*by_type));
 	uint64_t from = model_start(c->model), length = model_finish(c->model) - from + 1;
 	const struct event *e;
 
 	while (sc && by_type && !c->failed && (e = scan_next(sc))) {
-		struct group **at = e->type < SOURCE_ID_FAST ? &by_type[e->type] : NULL;
-		struct group *g = at && *at ? *at : group_of_type(c, s, e->type);
+		struct compare_group **at = e->type < SOURCE_ID_FAST ? &by_type[e->type] : NULL;
+		struct compare_group *g = at && *at ? *at : group_of_type(c, s, e->type);
 		double part = (double)(e->time - from) / (double)length * WINDOWS;
 
 		if (at)
@@ -234,7 +234,7 @@ static double rank_test(struct dist *a, struct dist *b)
 }
 
 /* How much more the counts of the parts vary than those of independent events: variance over mean, of both traces. */
-static double dispersion(const struct group *g)
+static double dispersion(const struct compare_group *g)
 {
 	double sum = 0;
 
@@ -252,7 +252,7 @@ static double dispersion(const struct group *g)
 }
 
 /* Two counts over two times: are the rates the same? The dispersion is an estimate, so Student's t, as a normal (Wallace). */
-static double rate_test(const struct group *g, double ta, double tb)
+static double rate_test(const struct compare_group *g, double ta, double tb)
 {
 	double a = (double)g->count[0], n = a + (double)g->count[1], dof = 2 * (WINDOWS - 1);
 	double share, t;
@@ -291,7 +291,7 @@ static size_t find(struct compare *c, struct finding *f)
 	size_t i, nr = 0;
 
 	for (i = 0; i < c->nr; i++) {
-		struct group *g = c->groups[i];
+		struct compare_group *g = c->groups[i];
 		uint64_t a = g->events ? g->count[0] : g->dist[0].count,
 			 b = g->events ? g->count[1] : g->dist[1].count;
 

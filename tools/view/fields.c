@@ -43,7 +43,7 @@ static void put_number(struct out *o, const struct format_field *f, uint64_t v)
 	}
 }
 
-void print_fields(struct writer *w, const struct printer *p, const struct item *i)
+void print_fields(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	struct expr_record r = writer_record(w, i);
 
@@ -80,7 +80,7 @@ void print_fields(struct writer *w, const struct printer *p, const struct item *
 }
 
 /* What libtraceevent says of a print fmt that it cannot understand. */
-void print_broken(struct writer *w, const struct printer *p, const struct item *i)
+void print_broken(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	out_str(w->out, "[FAILED TO PARSE]");
 	print_fields(w, p, i);

@@ -70,14 +70,14 @@ static __attribute__((noinline)) char *put_odd(char *at, uint64_t ticks)
 	return at + 5;
 }
 
-static inline char *put_duration(const struct writer *w, char *at, uint64_t ns)
+static inline char *put_duration(const struct line_writer *w, char *at, uint64_t ns)
 {
 	if (ns == ITEM_NO_TIME || w->source->unit != CLOCK_NS)
 		return put_odd(at, ns);
 	return ns < 1000000 ? put_short(at, (unsigned)ns) : put_long(at, ns);
 }
 
-static void put_from(struct writer *w, uint64_t from)
+static void put_from(struct line_writer *w, uint64_t from)
 {
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, from);
 
@@ -88,14 +88,14 @@ static void put_from(struct writer *w, uint64_t from)
 		out_printf(w->out, "0x%llx", (unsigned long long)from);
 }
 
-static void put_returned(struct writer *w, uint64_t func, uint64_t value)
+static void put_returned(struct line_writer *w, uint64_t func, uint64_t value)
 {
 	out_str(w->out, " ret=");
 	args_value(&w->lookup, func, value, w->out);
 }
 
 /* A call of which more is known than its time. */
-static void put_call(struct writer *w, const struct printer *p, const struct item *i)
+static void put_call(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	bool value = i->leaf && i->has_value && !args_is_void(&w->lookup, i->func);
 	struct args a = {.nr = 0};
@@ -116,7 +116,7 @@ static void put_call(struct writer *w, const struct printer *p, const struct ite
 	out_str(w->out, " */");
 }
 
-void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i)
+void print_graph_entry(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	const struct lookup_symbol *sym = lookup_symbol(&w->lookup, i->func);
 	char *at;
@@ -148,7 +148,7 @@ void print_graph_entry(struct writer *w, const struct printer *p, const struct i
 	w->out->at = at + (i->leaf ? 3 : 4);
 }
 
-static void put_return(struct writer *w, const struct printer *p, const struct item *i)
+static void put_return(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	uint64_t func = item_number(w, i, p->field[0]);
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, func);
@@ -162,7 +162,7 @@ static void put_return(struct writer *w, const struct printer *p, const struct i
 	out_str(w->out, " */");
 }
 
-void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i)
+void print_graph_exit(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	char *at;
 

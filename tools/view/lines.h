@@ -26,14 +26,14 @@ struct task_prefix {
 };
 
 struct item;
-struct writer;
+struct line_writer;
 
 /* How the events of one type are printed. Built by the reader, read by all. */
 struct printer {
 	const struct schema *schema;
 	const struct format *format; /* NULL: unknown */
 	struct printfmt *fmt;	     /* NULL: not needed */
-	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
+	void (*print)(struct line_writer *w, const struct printer *p, const struct item *i);
 	/* What the reader must settle: see below. */
 	enum {
 		ITEM_PLAIN,
@@ -102,7 +102,7 @@ struct batch {
 /* A thread that makes text. */
 #define ITEM_NO_TIME UINT64_MAX /* a duration that is not known */
 
-struct writer {
+struct line_writer {
 	const struct report_options *o;
 	struct source *source;
 	struct lookup lookup;
@@ -127,16 +127,16 @@ struct writer {
 	char thousand[1000][4]; /* "000" ... "999" */
 };
 
-bool writer_init(struct writer *w, struct source *s, const struct report_options *o);
-void writer_free(struct writer *w);
+bool writer_init(struct line_writer *w, struct source *s, const struct report_options *o);
+void writer_free(struct line_writer *w);
 /* The text of a batch into b->text. */
-void writer_run(struct writer *w, struct batch *b);
+void writer_run(struct line_writer *w, struct batch *b);
 /* Only what the first event says of itself, without the newlines at its end. */
-void writer_text(struct writer *w, struct batch *b);
-struct expr_record writer_record(struct writer *w, const struct item *i);
+void writer_text(struct line_writer *w, struct batch *b);
+struct expr_record writer_record(struct line_writer *w, const struct item *i);
 
 /* `%03u` to a place with room for 20 bytes; how many. */
-static inline unsigned writer_cpu(const struct writer *w, char *to, uint64_t cpu)
+static inline unsigned writer_cpu(const struct line_writer *w, char *to, uint64_t cpu)
 {
 	if (cpu >= 1000)
 		return out_digits(to, cpu);
@@ -145,23 +145,23 @@ static inline unsigned writer_cpu(const struct writer *w, char *to, uint64_t cpu
 }
 
 /* The reader. */
-struct reader;
+struct line_reader;
 /* `single`: it does not walk, but is given events by reader_one(). */
-struct reader *reader_new(struct source *s, const struct report_options *o, bool single);
-void reader_free(struct reader *r);
+struct line_reader *reader_new(struct source *s, const struct report_options *o, bool single);
+void reader_free(struct line_reader *r);
 /* Fill the batch with one event; a call is not joined with its end. False: no memory. */
-bool reader_one(struct reader *r, struct batch *b, const struct event *e);
+bool reader_one(struct line_reader *r, struct batch *b, const struct event *e);
 /* Fill the batch; false when there is nothing more. */
-bool reader_fill(struct reader *r, struct batch *b);
+bool reader_fill(struct line_reader *r, struct batch *b);
 /*
  * Several threads take turns at reader_fill(); the others may help with what it will need, or prepare what they will need
  * themselves. See merge_help() and merge_prepare().
  */
-void reader_share(struct reader *r, uint32_t threads);
+void reader_share(struct line_reader *r, uint32_t threads);
 /* How far it is, in blocks of all streams that take part. */
-void reader_place(const struct reader *r, uint64_t *done, uint64_t *total);
-bool reader_help(struct reader *r);
-bool reader_prepare(struct reader *r);
+void reader_place(const struct line_reader *r, uint64_t *done, uint64_t *total);
+bool reader_help(struct line_reader *r);
+bool reader_prepare(struct line_reader *r);
 
 /* tasks.c: prefixes by pid. */
 struct task_table;
@@ -185,7 +185,7 @@ void task_learn(struct task_table *t, int32_t pid, const char *comm, size_t byte
 /* plugins.c: choose how the events of a type are printed. */
 void printer_choose(struct printer *p, const struct report_options *o, const struct expr_env *env);
 /* A field of the record as a number; 0 if it is not there. */
-static inline uint64_t item_number(const struct writer *w, const struct item *i,
+static inline uint64_t item_number(const struct line_writer *w, const struct item *i,
 				   const struct format_field *f)
 {
 	return expr_field(w->data, i->size, f, w->lookup.env.swap);
@@ -197,18 +197,18 @@ static inline bool item_has_more(const struct printer *p, const struct item *i)
 	return i->size >= p->more.need;
 }
 
-void print_graph_entry(struct writer *w, const struct printer *p, const struct item *i);
-void print_graph_exit(struct writer *w, const struct printer *p, const struct item *i);
+void print_graph_entry(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_graph_exit(struct line_writer *w, const struct printer *p, const struct item *i);
 /* The event's print fmt. */
-void print_format(struct writer *w, const struct printer *p, const struct item *i);
+void print_format(struct line_writer *w, const struct printer *p, const struct item *i);
 /* plugins_more.c */
-void print_futex(struct writer *w, const struct printer *p, const struct item *i);
-void print_tlb_flush(struct writer *w, const struct printer *p, const struct item *i);
-void print_kvm_exit(struct writer *w, const struct printer *p, const struct item *i);
-void print_kvm_inject(struct writer *w, const struct printer *p, const struct item *i);
-void print_kvm_insn(struct writer *w, const struct printer *p, const struct item *i);
+void print_futex(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_tlb_flush(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_kvm_exit(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_kvm_inject(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_kvm_insn(struct line_writer *w, const struct printer *p, const struct item *i);
 /* fields.c: what -R and broken print fmts show. */
-void print_fields(struct writer *w, const struct printer *p, const struct item *i);
-void print_broken(struct writer *w, const struct printer *p, const struct item *i);
+void print_fields(struct line_writer *w, const struct printer *p, const struct item *i);
+void print_broken(struct line_writer *w, const struct printer *p, const struct item *i);
 
 #endif

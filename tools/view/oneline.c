@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 struct report_line {
-	struct reader *reader;
-	struct writer writer;
+	struct line_reader *reader;
+	struct line_writer writer;
 	struct batch batch;
 	struct item item;
 };

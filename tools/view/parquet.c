@@ -16,7 +16,7 @@
 #define PENDING_MAX (96u << 20) /* bytes, of the files of all types */
 
 /* A type of events, in the table it goes to. */
-struct type {
+struct event_type {
 	const struct schema *schema;
 	struct row_type *row; /* NULL: no fields */
 	struct parquet *file;
@@ -29,8 +29,8 @@ struct type {
 struct tables {
 	struct source *s;
 	struct parquet_worker *worker;
-	struct type **types; /* by id */
-	struct type other;   /* of the wide table: types without a schema */
+	struct event_type **types; /* by id */
+	struct event_type other;   /* of the wide table: types without a schema */
 	struct parquet *wide;
 	FILE *to; /* the wide table */
 	const char *directory;
@@ -49,7 +49,7 @@ static enum parquet_type type_of(const struct row_field *f)
 	}
 }
 
-static void first_columns(struct type *t, bool wide)
+static void first_columns(struct event_type *t, bool wide)
 {
 	t->time = parquet_column(t->file, "time", PARQUET_INT, PARQUET_ALWAYS);
 	t->cpu = parquet_column(t->file, "cpu", PARQUET_INT, PARQUET_ALWAYS);
@@ -65,7 +65,7 @@ static void first_columns(struct type *t, bool wide)
 }
 
 /* A column for each field but those that all types share. */
-static bool field_columns(struct tables *w, struct type *t)
+static bool field_columns(struct tables *w, struct event_type *t)
 {
 	bool ok = t->row != NULL;
 
@@ -112,11 +112,11 @@ static void note_lost(const struct tables *w, struct parquet *p)
 
 static int add_wide_types(struct tables *w, const struct model_counts *n)
 {
-	w->other = (struct type){.file = w->wide};
+	w->other = (struct event_type){.file = w->wide};
 	first_columns(&w->other, true);
 	for (size_t i = 0; i < w->s->nr_schemas; i++) {
 		const struct schema *k = &w->s->schemas[i];
-		struct type *t;
+		struct event_type *t;
 
 		if (k->id >= SOURCE_ID_FAST || !n->by_type[k->id] || w->types[k->id])
 			continue;
@@ -150,10 +150,10 @@ static char *file_name(const struct tables *w, const struct schema *k)
 	return name;
 }
 
-static struct type *open_type(struct tables *w, uint32_t id)
+static struct event_type *open_type(struct tables *w, uint32_t id)
 {
 	const struct schema *k = source_schema(w->s, id);
-	struct type *t = k && id < SOURCE_ID_FAST ? calloc(1, sizeof(*t)) : NULL;
+	struct event_type *t = k && id < SOURCE_ID_FAST ? calloc(1, sizeof(*t)) : NULL;
 	char *path;
 
 	if (!t)
@@ -204,7 +204,7 @@ static void put_array(struct parquet *p, int column, const struct row_value *v, 
 	free(text);
 }
 
-static void put_field(const struct tables *w, const struct type *t, uint32_t i,
+static void put_field(const struct tables *w, const struct event_type *t, uint32_t i,
 		      const struct event *e)
 {
 	const struct row_field *f = &t->row->fields[i];
@@ -226,7 +226,7 @@ static void put_field(const struct tables *w, const struct type *t, uint32_t i,
 	}
 }
 
-static void put_event(struct tables *w, const struct type *t, const struct event *e)
+static void put_event(struct tables *w, const struct event_type *t, const struct event *e)
 {
 	const char *comm = source_comm(w->s, e->pid);
 
@@ -279,7 +279,7 @@ static int put_events(struct tables *w)
 		return -ENOMEM;
 	source_want_names(w->s);
 	while (!w->err && (e = scan_next(sc))) {
-		struct type *t = e->type < SOURCE_ID_FAST ? w->types[e->type] : NULL;
+		struct event_type *t = e->type < SOURCE_ID_FAST ? w->types[e->type] : NULL;
 
 		if (!t)
 			t = w->wide ? &w->other : open_type(w, e->type);
@@ -302,7 +302,7 @@ static int put_events(struct tables *w)
 static int close_types(struct tables *w, int err)
 {
 	for (uint32_t i = 0; w->types && i < SOURCE_ID_FAST; i++) {
-		struct type *t = w->types[i];
+		struct event_type *t = w->types[i];
 
 		if (!t)
 			continue;
@@ -337,7 +337,7 @@ static int begin(struct tables *w, struct source *s, const struct scan_choice *c
 			     .choice = c,
 			     .losses = losses_new(),
 			     .worker = parquet_worker_new(),
-			     .types = calloc(SOURCE_ID_FAST, sizeof(struct type *))};
+			     .types = calloc(SOURCE_ID_FAST, sizeof(struct event_type *))};
 	return w->worker && w->types && w->losses ? 0 : -ENOMEM;
 }
 

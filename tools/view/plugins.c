@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_text(struct writer *w, const struct item *i, const struct format_field *f)
+static void put_text(struct line_writer *w, const struct item *i, const struct format_field *f)
 {
 	struct expr_record r = writer_record(w, i);
 	const char *s;
@@ -41,7 +41,7 @@ enum {
 };
 
 /* The bits as Linux has had them since 4.14, and as trace-cmd 3.1 took them to be. */
-static void put_state(struct writer *w, uint64_t state)
+static void put_state(struct line_writer *w, uint64_t state)
 {
 	const char *letters = w->o->like_31 ? "SDTtZXxW" : "SDTtXZPI";
 	struct out *o = w->out;
@@ -59,7 +59,7 @@ static void put_state(struct writer *w, uint64_t state)
 		out_char(o, 'R');
 }
 
-static void put_task(struct writer *w, const struct item *i, const struct format_field *comm,
+static void put_task(struct line_writer *w, const struct item *i, const struct format_field *comm,
 		     const struct format_field *pid, const struct format_field *prio)
 {
 	if (comm) {
@@ -74,7 +74,7 @@ static void put_task(struct writer *w, const struct item *i, const struct format
 	}
 }
 
-static void print_switch(struct writer *w, const struct printer *p, const struct item *i)
+static void print_switch(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	put_task(w, i, p->field[SWITCH_PREV_COMM], p->field[SWITCH_PREV_PID],
 		 p->field[SWITCH_PREV_PRIO]);
@@ -94,7 +94,7 @@ enum {
 	WAKEUP_CPU
 };
 
-static void print_wakeup(struct writer *w, const struct printer *p, const struct item *i)
+static void print_wakeup(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	put_task(w, i, p->field[WAKEUP_COMM], p->field[WAKEUP_PID], p->field[WAKEUP_PRIO]);
 	if (p->field[WAKEUP_SUCCESS]) {
@@ -109,7 +109,7 @@ static void print_wakeup(struct writer *w, const struct printer *p, const struct
 
 /* ---- functions and stacks ---- */
 
-static void put_symbol(struct writer *w, uint64_t addr)
+static void put_symbol(struct line_writer *w, uint64_t addr)
 {
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, addr);
 
@@ -121,7 +121,7 @@ static void put_symbol(struct writer *w, uint64_t addr)
 	}
 }
 
-static void print_function(struct writer *w, const struct printer *p, const struct item *i)
+static void print_function(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	out_blanks(w->out, 3u * i->depth);
 	if (i->name) {
@@ -140,7 +140,7 @@ static void print_function(struct writer *w, const struct printer *p, const stru
 	}
 }
 
-static void print_stack(struct writer *w, const struct printer *p, const struct item *i)
+static void print_stack(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	uint32_t size = w->lookup.env.long_bytes;
 	uint64_t end = size == 4 ? UINT32_MAX : UINT64_MAX;
@@ -160,7 +160,7 @@ static void print_stack(struct writer *w, const struct printer *p, const struct 
 }
 
 /* A marker of bytes: its number and all of them. */
-static void print_raw_data(struct writer *w, const struct printer *p, const struct item *i)
+static void print_raw_data(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	out_printf(w->out, "# %x", (unsigned)item_number(w, i, p->field[0]));
 	for (uint32_t at = p->field[1]->offset; at < i->size; at++)
@@ -176,7 +176,7 @@ enum {
 };
 
 /* As the kernel prints it: how often, and when it was last. */
-static void print_repeats(struct writer *w, const struct printer *p, const struct item *i)
+static void print_repeats(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	uint64_t delta = item_number(w, i, p->field[REPEATS_TOP]) << 32 |
 			 item_number(w, i, p->field[REPEATS_BOTTOM]);
@@ -204,7 +204,7 @@ enum {
 	HRTIMER_SOFT
 };
 
-static void put_pointer(struct writer *w, const struct item *i, const char *label,
+static void put_pointer(struct line_writer *w, const struct item *i, const char *label,
 			const struct format_field *f)
 {
 	uint64_t v = item_number(w, i, f);
@@ -215,7 +215,7 @@ static void put_pointer(struct writer *w, const struct item *i, const char *labe
 }
 
 /* libtraceevent's own form: the name, a slash, the offset into it. */
-static void put_callback(struct writer *w, const struct item *i, const struct format_field *f)
+static void put_callback(struct line_writer *w, const struct item *i, const struct format_field *f)
 {
 	uint64_t addr = item_number(w, i, f);
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, addr);
@@ -229,7 +229,8 @@ static void put_callback(struct writer *w, const struct item *i, const struct fo
 	}
 }
 
-static void print_hrtimer_expire(struct writer *w, const struct printer *p, const struct item *i)
+static void print_hrtimer_expire(struct line_writer *w, const struct printer *p,
+				 const struct item *i)
 {
 	put_pointer(w, i, "hrtimer=", p->field[HRTIMER_TIMER]);
 	out_str(w->out, " now=");
@@ -237,7 +238,8 @@ static void print_hrtimer_expire(struct writer *w, const struct printer *p, cons
 	put_callback(w, i, p->field[HRTIMER_FUNCTION]);
 }
 
-static void print_hrtimer_start(struct writer *w, const struct printer *p, const struct item *i)
+static void print_hrtimer_start(struct line_writer *w, const struct printer *p,
+				const struct item *i)
 {
 	put_pointer(w, i, "hrtimer=", p->field[HRTIMER_TIMER]);
 	put_callback(w, i, p->field[HRTIMER_FUNCTION]);
@@ -249,7 +251,7 @@ static void print_hrtimer_start(struct writer *w, const struct printer *p, const
 
 /* ---- the choice ---- */
 
-void print_format(struct writer *w, const struct printer *p, const struct item *i)
+void print_format(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	struct expr_record r = writer_record(w, i);
 
@@ -257,7 +259,7 @@ void print_format(struct writer *w, const struct printer *p, const struct item *
 }
 
 /* The caller by name, then the print fmt. */
-static void print_kmem(struct writer *w, const struct printer *p, const struct item *i)
+static void print_kmem(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	const struct lookup_symbol *s = lookup_symbol(&w->lookup, item_number(w, i, p->field[0]));
 
@@ -267,7 +269,7 @@ static void print_kmem(struct writer *w, const struct printer *p, const struct i
 }
 
 /* trace_printk(): the text of the format lies at an address, the arguments after it as words. */
-static void print_bprint(struct writer *w, const struct printer *p, const struct item *i)
+static void print_bprint(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	struct expr_record r = writer_record(w, i);
 	uint64_t addr = item_number(w, i, p->field[1]);
@@ -282,7 +284,7 @@ static void print_bprint(struct writer *w, const struct printer *p, const struct
 }
 
 /* A record of the blk tracer, which trace-cmd does not know: the kernel's line. */
-static void put_blk(struct writer *w, const struct item *i)
+static void put_blk(struct line_writer *w, const struct item *i)
 {
 	struct event e = {
 		.data = w->data, .size = i->size, .time = i->time, .cpu = i->cpu, .pid = i->pid};
@@ -302,7 +304,7 @@ static void put_blk(struct writer *w, const struct item *i)
 }
 
 /* trace-cmd prints neither the task nor the time of such an event. */
-static void print_unknown(struct writer *w, const struct printer *p, const struct item *i)
+static void print_unknown(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	unsigned type = i->size >= 2 ? (unsigned)expr_load(w->data, 2, w->lookup.env.swap) : 0;
 
@@ -316,7 +318,7 @@ static void print_unknown(struct writer *w, const struct printer *p, const struc
 
 static const struct plugin {
 	const char *system, *event;
-	void (*print)(struct writer *w, const struct printer *p, const struct item *i);
+	void (*print)(struct line_writer *w, const struct printer *p, const struct item *i);
 	int kind;
 	const char *fields[8];
 	unsigned required; /* this many of the fields are required */

@@ -50,21 +50,21 @@ static const struct futex_op {
 	{"FUTEX_CMP_REQUEUE_PI", HAS_COUNT | HAS_COUNT2 | HAS_UADDR2 | HAS_VAL3},
 };
 
-static void put_hex_argument(struct writer *w, const struct item *i, const char *label,
+static void put_hex_argument(struct line_writer *w, const struct item *i, const char *label,
 			     const struct format_field *f)
 {
 	out_str(w->out, label);
 	put_hex8(w->out, item_number(w, i, f));
 }
 
-static void put_count(struct writer *w, const struct item *i, const char *label,
+static void put_count(struct line_writer *w, const struct item *i, const char *label,
 		      const struct format_field *f)
 {
 	out_str(w->out, label);
 	out_u64(w->out, item_number(w, i, f));
 }
 
-void print_futex(struct writer *w, const struct printer *p, const struct item *i)
+void print_futex(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	uint64_t op = item_number(w, i, p->field[FUTEX_OP]);
 	uint64_t command = op & ~(uint64_t)(FUTEX_PRIVATE | FUTEX_REALTIME);
@@ -98,7 +98,7 @@ void print_futex(struct writer *w, const struct printer *p, const struct item *i
 /* ---- TLB ---- */
 
 /* It knows the first four reasons only, and prints the number of any. */
-void print_tlb_flush(struct writer *w, const struct printer *p, const struct item *i)
+void print_tlb_flush(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	static const char *const reasons[] = {"flush on task switch", "remote shootdown",
 					      "local shootdown", "local mm shootdown"};
@@ -296,12 +296,12 @@ enum {
 };
 
 /* Kernels before there was SVM in the trace do not give the kind: it is VMX. */
-static uint64_t isa_of(struct writer *w, const struct item *i, const struct format_field *f)
+static uint64_t isa_of(struct line_writer *w, const struct item *i, const struct format_field *f)
 {
 	return f ? item_number(w, i, f) : 1;
 }
 
-void print_kvm_exit(struct writer *w, const struct printer *p, const struct item *i)
+void print_kvm_exit(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	put_reason(w->out, isa_of(w, i, p->field[EXIT_ISA]),
 		   (uint32_t)item_number(w, i, p->field[EXIT_REASON]));
@@ -313,7 +313,7 @@ void print_kvm_exit(struct writer *w, const struct printer *p, const struct item
 			   (unsigned long long)item_number(w, i, p->field[EXIT_INFO2]));
 }
 
-void print_kvm_inject(struct writer *w, const struct printer *p, const struct item *i)
+void print_kvm_inject(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	static const char *const labels[] = {" info1 ", " info2 ", " int_info ", " int_info_err "};
 
@@ -325,7 +325,7 @@ void print_kvm_inject(struct writer *w, const struct printer *p, const struct it
 }
 
 /* "csbase:rip: 0f 01 c1"; bytes that are not in the record are not shown. */
-void print_kvm_insn(struct writer *w, const struct printer *p, const struct item *i)
+void print_kvm_insn(struct line_writer *w, const struct printer *p, const struct item *i)
 {
 	uint64_t len = item_number(w, i, p->field[2]);
 	uint32_t at = p->field[3]->offset;

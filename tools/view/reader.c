@@ -14,7 +14,7 @@ struct function_stack {
 	uint32_t nr, cap;
 };
 
-struct reader {
+struct line_reader {
 	struct source *source;
 	const struct report_options *o;
 	struct scan *scan;
@@ -34,7 +34,7 @@ struct reader {
 
 #define STACK_MAX 4096 /* depths remembered; a real kernel stack has room for less */
 
-static struct printer *make_printer(struct reader *r, uint32_t type)
+static struct printer *make_printer(struct line_reader *r, uint32_t type)
 {
 	struct printer *p = calloc(1, sizeof(*p));
 
@@ -48,7 +48,7 @@ static struct printer *make_printer(struct reader *r, uint32_t type)
 	return r->printers[type] = p;
 }
 
-static inline struct printer *printer_of(struct reader *r, uint32_t type)
+static inline struct printer *printer_of(struct line_reader *r, uint32_t type)
 {
 	if (type >= SOURCE_ID_FAST)
 		return r->unknown;
@@ -56,7 +56,7 @@ static inline struct printer *printer_of(struct reader *r, uint32_t type)
 }
 
 /* The printer of what ends a call; one that has no calls has no leaves. */
-static void find_exit(struct reader *r)
+static void find_exit(struct line_reader *r)
 {
 	const struct schema *s = source_schema_named(r->source, "ftrace:funcgraph_exit");
 
@@ -64,9 +64,9 @@ static void find_exit(struct reader *r)
 	r->exit_id = r->exit->kind == ITEM_GRAPH_EXIT ? s->id : UINT32_MAX;
 }
 
-struct reader *reader_new(struct source *s, const struct report_options *o, bool single)
+struct line_reader *reader_new(struct source *s, const struct report_options *o, bool single)
 {
-	struct reader *r = calloc(1, sizeof(*r));
+	struct line_reader *r = calloc(1, sizeof(*r));
 	uint32_t cpus = 0;
 
 	if (!r)
@@ -103,7 +103,7 @@ static void printer_free(struct printer *p)
 	free(p);
 }
 
-void reader_free(struct reader *r)
+void reader_free(struct line_reader *r)
 {
 	if (!r)
 		return;
@@ -179,7 +179,7 @@ static uint32_t stack_depth(struct function_stack *s, uint32_t parent, uint32_t 
 	return depth;
 }
 
-static inline uint64_t number(const struct reader *r, const uint8_t *data, uint32_t size,
+static inline uint64_t number(const struct line_reader *r, const uint8_t *data, uint32_t size,
 			      const struct format_field *f)
 {
 	return expr_field(data, size, f, r->lookup.env.swap);
@@ -199,7 +199,7 @@ static inline bool is_plain(const struct printer *p, uint32_t size)
 	return p->plain && size >= p->plain;
 }
 
-static inline __attribute__((always_inline)) void settle_function(struct reader *r,
+static inline __attribute__((always_inline)) void settle_function(struct line_reader *r,
 								  const struct printer *p,
 								  const uint8_t *data,
 								  struct item *i)
@@ -232,13 +232,13 @@ enum {
 	GRAPH_RETTIME
 };
 
-static inline uint64_t graph_word(const struct reader *r, const struct printer *p,
+static inline uint64_t graph_word(const struct line_reader *r, const struct printer *p,
 				  const uint8_t *data, uint32_t size, unsigned field)
 {
 	return is_plain(p, size) ? word(p, data, field) : number(r, data, size, p->field[field]);
 }
 
-static inline uint64_t duration(const struct reader *r, const struct printer *p,
+static inline uint64_t duration(const struct line_reader *r, const struct printer *p,
 				const uint8_t *data, uint32_t size)
 {
 	uint64_t called = graph_word(r, p, data, size, GRAPH_CALLTIME);
@@ -246,7 +246,7 @@ static inline uint64_t duration(const struct reader *r, const struct printer *p,
 	return called ? graph_word(r, p, data, size, GRAPH_RETTIME) - called : ITEM_NO_TIME;
 }
 
-static inline uint16_t graph_depth(const struct reader *r, const struct printer *p,
+static inline uint16_t graph_depth(const struct line_reader *r, const struct printer *p,
 				   const uint8_t *data, uint32_t size)
 {
 	uint32_t plain = DEPTH_MAX;
@@ -264,7 +264,7 @@ static inline uint16_t graph_depth(const struct reader *r, const struct printer 
  * A leaf: its exit, with the same task and function, is the very next event of the buffer (trace-cmd does not look further,
  * though the kernel looks for the next of the CPU); that event is not printed then.
  */
-static inline void settle_entry(struct reader *r, const struct printer *p, const uint8_t *data,
+static inline void settle_entry(struct line_reader *r, const struct printer *p, const uint8_t *data,
 				struct item *i)
 {
 	const struct event *near, *unseen = NULL, *next;
@@ -300,7 +300,7 @@ static inline void settle_entry(struct reader *r, const struct printer *p, const
 		merge_drop(r->merge);
 }
 
-static inline void settle_exit(struct reader *r, const struct printer *p, const uint8_t *data,
+static inline void settle_exit(struct line_reader *r, const struct printer *p, const uint8_t *data,
 			       struct item *i)
 {
 	i->value = duration(r, p, data, i->size);
@@ -309,7 +309,7 @@ static inline void settle_exit(struct reader *r, const struct printer *p, const 
 
 /* ---- tasks ---- */
 
-static void learn(struct reader *r, const uint8_t *data, uint32_t size,
+static void learn(struct line_reader *r, const uint8_t *data, uint32_t size,
 		  const struct format_field *comm, const struct format_field *pid)
 {
 	if (!comm || !pid || comm->flags & FORMAT_DYNAMIC || comm->offset >= size)
@@ -342,7 +342,8 @@ static inline void copy_record(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
-static void settle(struct reader *r, const struct printer *p, const uint8_t *data, struct item *i)
+static void settle(struct line_reader *r, const struct printer *p, const uint8_t *data,
+		   struct item *i)
 {
 	switch (p->kind) {
 	case ITEM_FUNCTION: settle_function(r, p, data, i); break;
@@ -357,12 +358,12 @@ static void settle(struct reader *r, const struct printer *p, const uint8_t *dat
 	}
 }
 
-void reader_share(struct reader *r, uint32_t threads)
+void reader_share(struct line_reader *r, uint32_t threads)
 {
 	merge_share(r->merge, threads);
 }
 
-void reader_place(const struct reader *r, uint64_t *done, uint64_t *total)
+void reader_place(const struct line_reader *r, uint64_t *done, uint64_t *total)
 {
 	*done = *total = 0;
 	for (uint32_t i = 0; i < r->merge->nr; i++) {
@@ -373,18 +374,18 @@ void reader_place(const struct reader *r, uint64_t *done, uint64_t *total)
 	}
 }
 
-bool reader_help(struct reader *r)
+bool reader_help(struct line_reader *r)
 {
 	return merge_help(r->merge);
 }
 
-bool reader_prepare(struct reader *r)
+bool reader_prepare(struct line_reader *r)
 {
 	return merge_prepare(r->merge);
 }
 
 /* The next event to be shown; NULL: none, or none before the end of the time asked for. */
-static inline const struct event *next_shown(struct reader *r, const struct printer **p)
+static inline const struct event *next_shown(struct line_reader *r, const struct printer **p)
 {
 	const struct event *e = r->choosy ? scan_next(r->scan) : merge_next(r->merge);
 
@@ -393,7 +394,7 @@ static inline const struct event *next_shown(struct reader *r, const struct prin
 	return e;
 }
 
-static inline void fill_item(struct reader *r, struct item *i, const struct event *e,
+static inline void fill_item(struct line_reader *r, struct item *i, const struct event *e,
 			     const struct printer *p)
 {
 	i->time = e->time;
@@ -409,7 +410,7 @@ static inline void fill_item(struct reader *r, struct item *i, const struct even
 }
 
 /* A function, and those after it that are near; the place after their items. */
-static struct item *fill_functions(struct reader *r, struct item *i, struct item *end,
+static struct item *fill_functions(struct line_reader *r, struct item *i, struct item *end,
 				   const struct event *e, const struct printer *p)
 {
 	for (;;) {
@@ -424,7 +425,8 @@ static struct item *fill_functions(struct reader *r, struct item *i, struct item
 }
 
 /* Whether an item holds all of its event, so that the record need not be kept. */
-static inline bool item_complete(const struct reader *r, const struct printer *p, uint32_t size)
+static inline bool item_complete(const struct line_reader *r, const struct printer *p,
+				 uint32_t size)
 {
 	return !r->o->latency && size < p->more.need &&
 	       (p->kind == ITEM_FUNCTION || p->kind == ITEM_GRAPH_ENTRY ||
@@ -432,8 +434,8 @@ static inline bool item_complete(const struct reader *r, const struct printer *p
 }
 
 /* An event whose record is needed to print it. False: there is no memory for it. */
-static bool fill_other(struct reader *r, struct batch *b, struct item *i, const struct event *e,
-		       const struct printer *p)
+static bool fill_other(struct line_reader *r, struct batch *b, struct item *i,
+		       const struct event *e, const struct printer *p)
 {
 	if (e->size + 8 > b->cap - b->used && !make_room(b, e->size))
 		return false;
@@ -446,7 +448,7 @@ static bool fill_other(struct reader *r, struct batch *b, struct item *i, const 
 	return true;
 }
 
-bool reader_fill(struct reader *r, struct batch *b)
+bool reader_fill(struct line_reader *r, struct batch *b)
 {
 	struct item *i = b->items, *end = b->items + BATCH_ITEMS;
 	const struct printer *p;
@@ -467,7 +469,7 @@ bool reader_fill(struct reader *r, struct batch *b)
 	return b->nr != 0;
 }
 
-bool reader_one(struct reader *r, struct batch *b, const struct event *e)
+bool reader_one(struct line_reader *r, struct batch *b, const struct event *e)
 {
 	b->used = 0;
 	b->nr = fill_other(r, b, b->items, e, printer_of(r, e->type));

@@ -27,7 +27,7 @@ struct name {
 	char text[];
 };
 
-struct walk {
+struct stack_walk {
 	struct source *s;
 	const struct stacks_options *o;
 	struct flame *f;
@@ -61,7 +61,7 @@ static struct name *make_name(const char *text, bool known)
 }
 
 /* The function that holds addr, its name copied: it lives as long as the tree. */
-static struct flame_frame frame_of(struct walk *w, uint64_t addr, enum flame_kind kind)
+static struct flame_frame frame_of(struct stack_walk *w, uint64_t addr, enum flame_kind kind)
 {
 	void **slot = idmap_at(&w->names, addr);
 	const struct name *k;
@@ -100,7 +100,7 @@ static void push_label(struct stack_frames *s, const struct source_label *l)
 }
 
 /* The frames of a record, whose innermost comes first; of one that the format labels, kernel and user are mixed. */
-static void push_frames(struct walk *w, const struct event *e, const uint64_t *v, size_t n,
+static void push_frames(struct stack_walk *w, const struct event *e, const uint64_t *v, size_t n,
 			enum flame_kind kind)
 {
 	const struct source_own *own = w->s->ops->own;
@@ -121,7 +121,7 @@ static void push_frames(struct walk *w, const struct event *e, const uint64_t *v
 }
 
 /* Groups are names too, under keys that no address has. */
-static void push_group(struct walk *w, const struct event *e)
+static void push_group(struct stack_walk *w, const struct event *e)
 {
 	uint64_t key =
 		0x8000dead00000000ull | (w->o->by == STACKS_BY_CPU ? e->cpu : (uint32_t)e->pid);
@@ -149,7 +149,7 @@ static void push_group(struct walk *w, const struct event *e)
 
 /* ---- fields ---- */
 
-static uint64_t named(struct walk *w, const struct event *e, const char *name)
+static uint64_t named(struct stack_walk *w, const struct event *e, const char *name)
 {
 	uint64_t v = 0;
 
@@ -162,26 +162,26 @@ static uint64_t named(struct walk *w, const struct event *e, const char *name)
 /* What the stacks are told apart by; the kernel that has one stack per CPU runs for whom it runs. */
 static uint64_t group_of(void *arg, const struct model_stack *k)
 {
-	const struct walk *w = arg;
+	const struct stack_walk *w = arg;
 
 	return 1 + (uint64_t)(w->o->by == STACKS_BY_CPU ? k->cpu : (uint32_t)k->pid);
 }
 
 static void on_enter(void *arg, struct model_stack *k, bool named)
 {
-	calltree_enter(&((struct walk *)arg)->tree, k, named);
+	calltree_enter(&((struct stack_walk *)arg)->tree, k, named);
 }
 
 static void on_span(void *arg, const struct span *s)
 {
-	struct walk *w = arg;
+	struct stack_walk *w = arg;
 
 	if (s->kind == SPAN_CALL)
 		calltree_call(&w->tree, s, model_stack(w->model));
 }
 
 /* The calls of one node: the frames above it are there already. */
-static void add_node(struct walk *w, uint32_t n, size_t frames, size_t group)
+static void add_node(struct stack_walk *w, uint32_t n, size_t frames, size_t group)
 {
 	const struct calltree_node *k = &w->tree.node[n];
 	struct stack_frames path;
@@ -197,7 +197,7 @@ static void add_node(struct walk *w, uint32_t n, size_t frames, size_t group)
 }
 
 /* The whole tree, depth first. */
-static void add_tree(struct walk *w)
+static void add_tree(struct stack_walk *w)
 {
 	struct calltree *t = &w->tree;
 	size_t group = w->o->by != STACKS_BY_NONE, depth = 0;
@@ -229,7 +229,7 @@ static void add_tree(struct walk *w)
 }
 
 /* Calls need their task's names and nothing else of the model. */
-static bool start_model(struct walk *w)
+static bool start_model(struct stack_walk *w)
 {
 	struct model_options o = {.to = UINT64_MAX, .without = ~(1u << SPAN_CALL)};
 	struct model_sink sink = {.arg = w, .span = on_span, .enter = on_enter};
@@ -248,7 +248,7 @@ static bool start_model(struct walk *w)
 #define PADDED_FRAMES 8 /* a user_stack of Linux has this many, with zeros after its frames */
 
 /* A 0 among the frames, or at the end of a long stack, is the sampler's mark of what it cut. */
-static size_t read_frames(struct walk *w, const struct event *e, const struct format_field *f,
+static size_t read_frames(struct stack_walk *w, const struct event *e, const struct format_field *f,
 			  uint64_t *v, size_t max)
 {
 	uint32_t size = w->s->long_bytes == 4 ? 4 : 8, at = f->offset;
@@ -278,7 +278,8 @@ static size_t read_frames(struct walk *w, const struct event *e, const struct fo
 	return n;
 }
 
-static void add_sample(struct walk *w, const struct event *e, const uint64_t *user, size_t nr_user)
+static void add_sample(struct stack_walk *w, const struct event *e, const uint64_t *user,
+		       size_t nr_user)
 {
 	const struct source_own *own = w->s->ops->own;
 	bool labelled = own && own->stack_label;
@@ -300,13 +301,13 @@ static void add_sample(struct walk *w, const struct event *e, const uint64_t *us
 	}
 }
 
-static void flush_sample(struct walk *w)
+static void flush_sample(struct stack_walk *w)
 {
 	if (w->have_pending)
 		add_sample(w, &w->pending_event, NULL, 0);
 }
 
-static void sample(struct walk *w, const struct event *e)
+static void sample(struct stack_walk *w, const struct event *e)
 {
 	static uint64_t user[STACK_FRAMES_MAX];
 	const struct format *f = source_format(w->s, e->type);
@@ -328,7 +329,7 @@ static void sample(struct walk *w, const struct event *e)
 
 /* ---- edges ---- */
 
-static void edge(struct walk *w, const struct event *e)
+static void edge(struct stack_walk *w, const struct event *e)
 {
 	size_t group;
 
@@ -352,7 +353,7 @@ static uint32_t type_of(struct source *s, const char *name)
 
 static void release(void *walk)
 {
-	struct walk *w = walk;
+	struct stack_walk *w = walk;
 
 	for (size_t i = 0; w && i < w->names.cap; i++)
 		free(w->names.slots[i].value);
@@ -370,7 +371,7 @@ static bool has(const struct model_counts *n, uint32_t type)
 }
 
 /* Which of the three kinds it is. False with a message: none. */
-static bool choose(struct walk *w, const struct model_counts *n, bool *graph, bool *samples)
+static bool choose(struct stack_walk *w, const struct model_counts *n, bool *graph, bool *samples)
 {
 	bool timed = w->s->ops->own && w->s->ops->own->stack_time;
 
@@ -399,7 +400,8 @@ static void note_loss(struct losses *losses, const struct event *e)
 			   .stream = e->stream, .from = e->time, .to = e->time, .lost = e->lost});
 }
 
-static int walk(struct walk *w, struct scan *sc, bool graph, bool samples, struct losses *losses)
+static int walk(struct stack_walk *w, struct scan *sc, bool graph, bool samples,
+		struct losses *losses)
 {
 	const struct event *e;
 
@@ -421,7 +423,7 @@ static int walk(struct walk *w, struct scan *sc, bool graph, bool samples, struc
 	return graph && (w->tree.failed || model_failed(w->model)) ? -ENOMEM : 0;
 }
 
-static int settle_account(struct walk *w, struct losses *losses)
+static int settle_account(struct stack_walk *w, struct losses *losses)
 {
 	const struct scan_choice *c = &w->o->choice;
 	uint64_t calls = 0;
@@ -438,7 +440,7 @@ static int settle_account(struct walk *w, struct losses *losses)
 int stacks_from_source(struct source *s, const struct stacks_options *o, struct flame *f,
 		       bool other, struct stacks *out)
 {
-	struct walk *w = calloc(1, sizeof(*w));
+	struct stack_walk *w = calloc(1, sizeof(*w));
 	struct model_counts *counts = model_count(s);
 	struct losses *losses = losses_new();
 	struct scan *sc = w && counts && losses ? scan_open(s, &o->choice, NULL) : NULL;

@@ -28,7 +28,7 @@ struct counted {
 	uint64_t ended[SUMS], now[SUMS], before[SUMS];
 };
 
-struct task {
+struct top_task {
 	int32_t pid;
 	struct counted n;
 };
@@ -47,8 +47,8 @@ enum total {
 struct top {
 	struct follow *f;
 	struct model *model;
-	struct idmap by_pid; /* of struct task */
-	struct task **list;
+	struct idmap by_pid; /* of struct top_task */
+	struct top_task **list;
 	size_t nr;
 	uint64_t total[TOTALS], idle_now, now[TOTALS], before[TOTALS];
 	uint64_t time, time_before; /* of the target, at the last two turns */
@@ -56,9 +56,9 @@ struct top {
 	bool lost_unknown, peeks, failed;
 };
 
-static struct task *task_of(struct top *t, int32_t pid)
+static struct top_task *task_of(struct top *t, int32_t pid)
 {
-	struct task *k = idmap_find(&t->by_pid, (uint32_t)pid);
+	struct top_task *k = idmap_find(&t->by_pid, (uint32_t)pid);
 	void **at;
 
 	if (k)
@@ -76,7 +76,7 @@ static struct task *task_of(struct top *t, int32_t pid)
 
 static void add_state(struct top *t, const struct span *s, enum sum what)
 {
-	struct task *k = s->pid > 0 ? task_of(t, s->pid) : NULL;
+	struct top_task *k = s->pid > 0 ? task_of(t, s->pid) : NULL;
 	uint64_t time = s->to - s->from;
 
 	if (!k) {
@@ -147,7 +147,7 @@ void top_turn(struct top *t)
 
 /* ---- as text ---- */
 
-static uint64_t since(const struct task *t, enum sum what)
+static uint64_t since(const struct top_task *t, enum sum what)
 {
 	return t->n.now[what] > t->n.before[what] ? t->n.now[what] - t->n.before[what] : 0;
 }
@@ -157,7 +157,7 @@ static enum top_order sorted_by;
 static int by_order(const void *a, const void *b)
 {
 	static const enum sum keys[] = {RUNNING, READY, BLOCKED, SWITCHES};
-	const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
+	const struct top_task *x = *(struct top_task *const *)a, *y = *(struct top_task *const *)b;
 	uint64_t m = sorted_by == TOP_PID ? 0 : since(x, keys[sorted_by]),
 		 n = sorted_by == TOP_PID ? 0 : since(y, keys[sorted_by]);
 
@@ -204,9 +204,9 @@ void top_print(struct top *t, enum top_order order, const char *state, unsigned 
 	print_head(t, state, out);
 	sorted_by = order;
 	if (t->nr)
-		qsort(t->list, t->nr, sizeof(struct task *), by_order);
+		qsort(t->list, t->nr, sizeof(struct top_task *), by_order);
 	for (size_t i = 0, shown = TOP_HEAD; i < t->nr && shown < rows; i++) {
-		const struct task *k = t->list[i];
+		const struct top_task *k = t->list[i];
 		const char *comm = model_comm(t->model, k->pid);
 		char safe[64 * TERMINAL_GROWTH + 1];
 

@@ -31,7 +31,7 @@ struct hand {
 struct crew {
 	struct source *source;
 	const struct report_options *o;
-	struct reader *reader; /* from here to `ended` under `turn` */
+	struct line_reader *reader; /* from here to `ended` under `turn` */
 	uint64_t filled;
 	bool ended;
 	pthread_mutex_t turn;
@@ -149,7 +149,7 @@ static void finish(struct crew *c, struct batch *b)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void work(const struct hand *h, struct writer *w)
+static void work(const struct hand *h, struct line_writer *w)
 {
 	struct crew *c = h->crew;
 	struct batch *b;
@@ -165,7 +165,7 @@ static void work(const struct hand *h, struct writer *w)
 static void *work_thread(void *arg)
 {
 	const struct hand *h = arg;
-	struct writer *w = malloc(sizeof(*w));
+	struct line_writer *w = malloc(sizeof(*w));
 
 	if (w && writer_init(w, h->crew->source, h->crew->o)) {
 		work(h, w);
@@ -201,7 +201,7 @@ static void load_names(struct source *s)
 	symbols_find(s->symbols, 0, ALIAS_FIRST, &sym);
 }
 
-static int run(struct crew *c, struct writer *w, unsigned threads)
+static int run(struct crew *c, struct line_writer *w, unsigned threads)
 {
 	pthread_t ids[THREADS_MAX];
 	unsigned nr = 0;
@@ -248,7 +248,7 @@ int report_trace_cmd(struct source *s, const struct report_options *o)
 {
 	struct crew c = {.source = s, .o = o};
 	unsigned threads = thread_count(o);
-	struct writer *w = malloc(sizeof(*w));
+	struct line_writer *w = malloc(sizeof(*w));
 	int rc;
 
 	c.reader = reader_new(s, o, false);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void make_letters(struct writer *w);
+static void make_letters(struct line_writer *w);
 
 /* PREEMPT_RT has one more number after the flags. */
 static bool has_lazy(struct source *s)
@@ -18,7 +18,7 @@ static bool has_lazy(struct source *s)
 	return f && format_field(f, "common_migrate_disable");
 }
 
-bool writer_init(struct writer *w, struct source *s, const struct report_options *o)
+bool writer_init(struct line_writer *w, struct source *s, const struct report_options *o)
 {
 	w->o = o;
 	w->source = s;
@@ -41,12 +41,12 @@ bool writer_init(struct writer *w, struct source *s, const struct report_options
 	return true;
 }
 
-void writer_free(struct writer *w)
+void writer_free(struct line_writer *w)
 {
 	lookup_free(&w->lookup);
 }
 
-struct expr_record writer_record(struct writer *w, const struct item *i)
+struct expr_record writer_record(struct line_writer *w, const struct item *i)
 {
 	return (struct expr_record){
 		.data = w->data,
@@ -60,7 +60,7 @@ struct expr_record writer_record(struct writer *w, const struct item *i)
 	};
 }
 
-static void put_lost(struct writer *w, const struct item *i)
+static void put_lost(struct line_writer *w, const struct item *i)
 {
 	if (w->o->colour)
 		out_str(w->out, COLOUR_RED);
@@ -72,7 +72,7 @@ static void put_lost(struct writer *w, const struct item *i)
 	out_str(w->out, w->o->colour ? COLOUR_OFF "\n" : "\n");
 }
 
-static void put_buffer(struct writer *w, const struct item *i)
+static void put_buffer(struct line_writer *w, const struct item *i)
 {
 	const char *name = w->source->buffers[w->source->streams[i->stream].buffer].name;
 
@@ -80,7 +80,7 @@ static void put_buffer(struct writer *w, const struct item *i)
 }
 
 /* Other than the usual columns: times that are no nanoseconds, or are shown with all nine digits. */
-static void put_time(struct writer *w, uint64_t t)
+static void put_time(struct line_writer *w, uint64_t t)
 {
 	if (w->source->unit != CLOCK_NS)
 		out_printf(w->out, "%12llu", (unsigned long long)t);
@@ -93,7 +93,7 @@ static void put_time(struct writer *w, uint64_t t)
 }
 
 /* libtraceevent knows fewer flags than the kernel has: nothing of bottom halves, one letter for any resched. */
-static void make_letters(struct writer *w)
+static void make_letters(struct line_writer *w)
 {
 	bool lazy = w->lookup.env.kernel >= 6013;
 
@@ -109,7 +109,7 @@ static void make_letters(struct writer *w)
 }
 
 /* Five characters; there is room for eight. */
-static inline void put_flags(const struct writer *w, char *to, const struct item *i)
+static inline void put_flags(const struct line_writer *w, char *to, const struct item *i)
 {
 	static const char depth[] = ".123456789abcdef";
 
@@ -118,7 +118,7 @@ static inline void put_flags(const struct writer *w, char *to, const struct item
 	to[4] = depth[i->preempt >> 4];
 }
 
-static void put_flags_out(struct writer *w, const struct item *i)
+static void put_flags_out(struct line_writer *w, const struct item *i)
 {
 	char flags[8];
 
@@ -129,7 +129,7 @@ static void put_flags_out(struct writer *w, const struct item *i)
 }
 
 /* -l: `%8.8s-%-5d %3d` and the flags. The task's name is the prefix up to its last dash, blanks in front. */
-static void put_task_short(struct writer *w, const struct item *i)
+static void put_task_short(struct line_writer *w, const struct item *i)
 {
 	const char *name = i->task->text + strspn(i->task->text, " ");
 	const char *dash = memrchr(name, '-', (size_t)(i->task->text + i->task->len - name));
@@ -141,7 +141,7 @@ static void put_task_short(struct writer *w, const struct item *i)
 	put_flags_out(w, i);
 }
 
-static void put_task(struct writer *w, const struct item *i)
+static void put_task(struct line_writer *w, const struct item *i)
 {
 	out_bytes(w->out, i->task->text, i->task->len);
 	out_printf(w->out, "%03u]", i->cpu);
@@ -159,7 +159,7 @@ static void put_task(struct writer *w, const struct item *i)
 #define ROUND  500u /* trace-cmd rounds to microseconds */
 
 /* Task, CPU and second are those of the line before most of the time. */
-static __attribute__((noinline)) void make_head(struct writer *w, const struct item *i)
+static __attribute__((noinline)) void make_head(struct line_writer *w, const struct item *i)
 {
 	struct line_head *h = &w->head;
 	char *at = h->text;
@@ -187,7 +187,7 @@ static __attribute__((noinline)) void make_head(struct writer *w, const struct i
 }
 
 /* The usual columns: `%16s-%-5d [%03d] FLAGS %5lu.%06lu`. There is room for them. */
-static inline void put_usual(struct writer *w, const struct item *i)
+static inline void put_usual(struct line_writer *w, const struct item *i)
 {
 	struct line_head *h = &w->head;
 	char *at = w->out->at;
@@ -213,7 +213,7 @@ static inline void put_usual(struct writer *w, const struct item *i)
 	w->out->at = at + 6;
 }
 
-static __attribute__((noinline)) void put_columns(struct writer *w, const struct item *i)
+static __attribute__((noinline)) void put_columns(struct line_writer *w, const struct item *i)
 {
 	if (i->lost)
 		put_lost(w, i);
@@ -229,7 +229,7 @@ static __attribute__((noinline)) void put_columns(struct writer *w, const struct
 /* Room for the columns, the event's name and what its text begins with. */
 #define LINE_ROOM (LINE_HEAD_MAX + sizeof(((struct printer *)NULL)->head) + 256u)
 
-static inline void put_line(struct writer *w, const struct item *i)
+static inline void put_line(struct line_writer *w, const struct item *i)
 {
 	const struct printer *p = i->printer;
 	struct out *o = w->out;
@@ -250,7 +250,7 @@ static inline void put_line(struct writer *w, const struct item *i)
 }
 
 /* What put_line() would print of a function with a name, in the usual columns: millions of lines are just this. */
-static inline void put_function(struct writer *w, const struct item *i)
+static inline void put_function(struct line_writer *w, const struct item *i)
 {
 	const struct printer *p = i->printer;
 	uint32_t blanks = 3u * i->depth;
@@ -275,7 +275,7 @@ static inline void put_function(struct writer *w, const struct item *i)
 	w->out->at = at;
 }
 
-void writer_run(struct writer *w, struct batch *b)
+void writer_run(struct line_writer *w, struct batch *b)
 {
 	b->text.at = b->text.base;
 	w->out = &b->text;
@@ -290,7 +290,7 @@ void writer_run(struct writer *w, struct batch *b)
 	}
 }
 
-void writer_text(struct writer *w, struct batch *b)
+void writer_text(struct line_writer *w, struct batch *b)
 {
 	const struct item *i = b->items;
 

@@ -73,7 +73,7 @@ static void put_cleaned(const struct btb_file *f, FILE *out)
 	}
 }
 
-struct writer {
+struct btb_writer {
 	FILE *out;
 	int run;
 };
@@ -81,7 +81,7 @@ struct writer {
 /* A section as it was sent; one that is not whole is cut at its first lost byte, and marked. */
 static void put_section(void *arg, uint32_t run, const uint64_t *w, size_t n, size_t good)
 {
-	struct writer *o = arg;
+	struct btb_writer *o = arg;
 	uint64_t head[WIRE_BTB_SECTION_HEAD];
 	size_t body;
 
@@ -165,7 +165,7 @@ static int put_texts(struct btb_file *f, enum btb_form form, const struct source
 
 static int put(struct btb_file *f, const char *form, const struct source_writing *w, FILE *out)
 {
-	struct writer to = {out, (int)w->options->run - 1};
+	struct btb_writer to = {out, (int)w->options->run - 1};
 
 	switch (stage_named(form)) {
 	case BTB_CLEANED: put_cleaned(f, out); return 0;

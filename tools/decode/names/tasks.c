@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* One open-addressing table serves both: pid → (number, text). Never more than half full. */
-struct slot {
+struct pid_slot {
 	int32_t pid;
 	bool used;
 	int32_t tgid;
@@ -14,23 +14,23 @@ struct slot {
 	char comm[48];
 };
 
-struct map {
-	struct slot *slots;
-	size_t nr, cap;	   /* cap is a power of two */
-	struct slot *last; /* the slot found last: runs of one pid are the rule */
+struct pid_map {
+	struct pid_slot *slots;
+	size_t nr, cap;	       /* cap is a power of two */
+	struct pid_slot *last; /* the slot found last: runs of one pid are the rule */
 };
 
 struct tasks {
-	struct map m;
+	struct pid_map m;
 };
 
 struct pid_counts {
-	struct map m;
+	struct pid_map m;
 };
 
 #define MAP_MAX (1u << 23) /* more pids than Linux can have */
 
-static struct slot *probe(struct map *m, int32_t pid)
+static struct pid_slot *probe(struct pid_map *m, int32_t pid)
 {
 	size_t i = ((uint32_t)pid * 2654435761u) & (m->cap - 1);
 
@@ -39,9 +39,9 @@ static struct slot *probe(struct map *m, int32_t pid)
 	return &m->slots[i];
 }
 
-static bool grow(struct map *m)
+static bool grow(struct pid_map *m)
 {
-	struct map n = {.cap = m->cap ? m->cap * 2 : 64};
+	struct pid_map n = {.cap = m->cap ? m->cap * 2 : 64};
 
 	if (n.cap > MAP_MAX || !(n.slots = calloc(n.cap, sizeof(*n.slots))))
 		return false;
@@ -54,9 +54,9 @@ static bool grow(struct map *m)
 	return true;
 }
 
-static struct slot *find_or_add(struct map *m, int32_t pid)
+static struct pid_slot *find_or_add(struct pid_map *m, int32_t pid)
 {
-	struct slot *s;
+	struct pid_slot *s;
 
 	if (m->last && m->last->pid == pid)
 		return m->last;
@@ -73,13 +73,13 @@ static struct slot *find_or_add(struct map *m, int32_t pid)
 	return s;
 }
 
-static const struct slot *find(const struct map *m, int32_t pid)
+static const struct pid_slot *find(const struct pid_map *m, int32_t pid)
 {
-	const struct slot *s;
+	const struct pid_slot *s;
 
 	if (!m->cap)
 		return NULL;
-	s = probe((struct map *)m, pid);
+	s = probe((struct pid_map *)m, pid);
 	return s->used ? s : NULL;
 }
 
@@ -97,7 +97,7 @@ void tasks_free(struct tasks *t)
 
 void tasks_set_comm(struct tasks *t, int32_t pid, const char *comm, size_t bytes)
 {
-	struct slot *s = find_or_add(&t->m, pid);
+	struct pid_slot *s = find_or_add(&t->m, pid);
 
 	if (!s)
 		return;
@@ -109,7 +109,7 @@ void tasks_set_comm(struct tasks *t, int32_t pid, const char *comm, size_t bytes
 
 void tasks_set_tgid(struct tasks *t, int32_t pid, int32_t tgid)
 {
-	struct slot *s = find_or_add(&t->m, pid);
+	struct pid_slot *s = find_or_add(&t->m, pid);
 
 	if (s)
 		s->tgid = tgid;
@@ -170,14 +170,14 @@ void tasks_add_tgids(struct tasks *t, const char *text, size_t bytes)
 
 const char *tasks_comm(const struct tasks *t, int32_t pid)
 {
-	const struct slot *s = t ? find(&t->m, pid) : NULL;
+	const struct pid_slot *s = t ? find(&t->m, pid) : NULL;
 
 	return s && s->comm[0] ? s->comm : NULL;
 }
 
 int32_t tasks_tgid(const struct tasks *t, int32_t pid)
 {
-	const struct slot *s = t ? find(&t->m, pid) : NULL;
+	const struct pid_slot *s = t ? find(&t->m, pid) : NULL;
 
 	return s ? s->tgid : -1;
 }
@@ -204,7 +204,7 @@ void pid_counts_free(struct pid_counts *t)
 
 void pid_counts_add(struct pid_counts *t, int32_t pid, uint64_t n)
 {
-	struct slot *s = find_or_add(&t->m, pid);
+	struct pid_slot *s = find_or_add(&t->m, pid);
 
 	if (s)
 		s->n += n;

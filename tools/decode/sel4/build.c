@@ -22,7 +22,7 @@
 #define SEGMENT_WORDS (4u << 20)
 #define THREADS_MAX   8u
 
-struct list {
+struct id_list {
 	uint8_t *data;
 	size_t nr, room;
 };
@@ -32,7 +32,7 @@ struct segment {
 	bool gap;	     /* words are missing before it */
 	uint64_t nr_events;
 	uint64_t count[WIRE_SEL4_NR_TYPES];
-	struct list lists[WIRE_SEL4_NR_TYPES];
+	struct id_list lists[WIRE_SEL4_NR_TYPES];
 	struct sel4_checkpoint *checkpoints;
 	size_t nr_checkpoints;
 	struct sel4_state state; /* at the end, relative */
@@ -40,7 +40,7 @@ struct segment {
 	int error;
 };
 
-struct build {
+struct sel4_build {
 	const struct sel4_input *in;
 	sel4_scan_fn scan;
 	struct segment *segments;
@@ -52,8 +52,8 @@ struct build {
 	atomic_ullong listed[WIRE_SEL4_NR_TYPES];
 };
 
-struct worker {
-	struct build *build;
+struct sel4_worker {
+	struct sel4_build *build;
 	struct segment *segment;
 	uint16_t *buf; /* SEL4_AHEAD words carried over, then a block */
 	uint32_t *at;
@@ -95,7 +95,7 @@ static int read_words(const struct sel4_input *in, uint64_t at, size_t n, uint16
 	return 0;
 }
 
-static void *list_add(struct list *l, uint32_t bytes)
+static void *list_add(struct id_list *l, uint32_t bytes)
 {
 	if (!vec_room(&l->data, l->nr, &l->room, bytes))
 		return NULL;
@@ -104,8 +104,8 @@ static void *list_add(struct list *l, uint32_t bytes)
 
 static void found(void *arg, const struct sel4_special *s)
 {
-	struct worker *w = arg;
-	struct build *b = w->build;
+	struct sel4_worker *w = arg;
+	struct sel4_build *b = w->build;
 	struct segment *g = w->segment;
 	uint32_t operands = wire_sel4_words(s->type) - 1;
 	struct sel4_posting *p;
@@ -148,7 +148,7 @@ static void checkpoint(struct segment *g, const struct sel4_bulk *k)
 }
 
 /* After a gap the first words may be operands of an event whose marker is lost: one CUT event. */
-static size_t skip_gap(struct worker *w, struct sel4_bulk *k, const uint16_t *buf, size_t n)
+static size_t skip_gap(struct sel4_worker *w, struct sel4_bulk *k, const uint16_t *buf, size_t n)
 {
 	struct sel4_special s = {.w = buf, .type = WIRE_SEL4_CUT, .vmid = k->state.vmid};
 
@@ -163,7 +163,7 @@ static size_t skip_gap(struct worker *w, struct sel4_bulk *k, const uint16_t *bu
 	return s.nr_words;
 }
 
-static int walk_segment(struct worker *w, struct segment *g)
+static int walk_segment(struct sel4_worker *w, struct segment *g)
 {
 	const struct sel4_input *in = w->build->in;
 	struct sel4_bulk k = {.scan = w->build->scan,
@@ -206,8 +206,8 @@ static int walk_segment(struct worker *w, struct segment *g)
 
 static void *work(void *arg)
 {
-	struct build *b = arg;
-	struct worker w = {.build = b};
+	struct sel4_build *b = arg;
+	struct sel4_worker w = {.build = b};
 
 	w.buf = malloc(sel4_block_room(b->in->nr_words) * sizeof(*w.buf));
 	w.at = malloc(sel4_block_room(b->in->nr_words) * sizeof(*w.at));
@@ -226,7 +226,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int add_segment(struct build *b, uint64_t first, uint64_t end, bool gap)
+static int add_segment(struct sel4_build *b, uint64_t first, uint64_t end, bool gap)
 {
 	struct segment *g = &b->segments[b->nr_segments++];
 	size_t room = (size_t)((end - first) / SEL4_BLOCK_WORDS) + 2;
@@ -254,7 +254,7 @@ static uint64_t segment_end(const struct sel4_input *in, uint64_t first, uint64_
 	return at < n ? first + words + at : end;
 }
 
-static int cut_segments(struct build *b, bool whole)
+static int cut_segments(struct sel4_build *b, bool whole)
 {
 	const struct sel4_input *in = b->in;
 	uint64_t words = in->segment_words ? in->segment_words : SEGMENT_WORDS, at = 0;
@@ -277,7 +277,7 @@ static int cut_segments(struct build *b, bool whole)
 	return err;
 }
 
-static void free_segments(struct build *b)
+static void free_segments(struct sel4_build *b)
 {
 	for (size_t i = 0; i < b->nr_segments; i++) {
 		free(b->segments[i].checkpoints);
@@ -289,7 +289,7 @@ static void free_segments(struct build *b)
 	b->nr_segments = 0;
 }
 
-static unsigned thread_count(const struct build *b)
+static unsigned thread_count(const struct sel4_build *b)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = b->in->nr_threads ? b->in->nr_threads : cpus > 0 ? (unsigned)cpus : 1u;
@@ -299,7 +299,7 @@ static unsigned thread_count(const struct build *b)
 	return n < b->nr_segments ? n : (unsigned)b->nr_segments;
 }
 
-static int run(struct build *b, bool whole)
+static int run(struct sel4_build *b, bool whole)
 {
 	pthread_t threads[THREADS_MAX];
 	unsigned n, started = 0;
@@ -382,7 +382,7 @@ static void join_segment(struct segment *g, struct sel4_state *before)
 	join_state(before, &g->state);
 }
 
-static int join(struct build *b, struct sel4_index_head *h)
+static int join(struct sel4_build *b, struct sel4_index_head *h)
 {
 	struct sel4_state before;
 
@@ -406,7 +406,7 @@ static int join(struct build *b, struct sel4_index_head *h)
 }
 
 /* Distinct TCBs in the order of appearance, at most `room`. Open addressing; a trace has few threads. */
-static size_t collect_threads(struct build *b, uint64_t *out, size_t room)
+static size_t collect_threads(struct sel4_build *b, uint64_t *out, size_t room)
 {
 	size_t slots = 16, nr = 0;
 	uint64_t *seen;
@@ -415,7 +415,7 @@ static size_t collect_threads(struct build *b, uint64_t *out, size_t room)
 		slots *= 2;
 	seen = calloc(slots, sizeof(*seen));
 	for (size_t i = 0; seen && i < b->nr_segments; i++) {
-		struct list *l = &b->segments[i].lists[WIRE_SEL4_THREAD];
+		struct id_list *l = &b->segments[i].lists[WIRE_SEL4_THREAD];
 
 		for (size_t k = 0; k < l->nr && nr < room; k++) {
 			struct sel4_posting *p =
@@ -435,7 +435,7 @@ static size_t collect_threads(struct build *b, uint64_t *out, size_t room)
 	return nr;
 }
 
-static void copy_parts(struct build *b, uint8_t *image, const struct sel4_index_head *h)
+static void copy_parts(struct sel4_build *b, uint8_t *image, const struct sel4_index_head *h)
 {
 	uint64_t at = h->checkpoints.offset;
 
@@ -449,7 +449,7 @@ static void copy_parts(struct build *b, uint8_t *image, const struct sel4_index_
 	for (uint32_t t = 0; t < WIRE_SEL4_NR_TYPES; t++) {
 		at = h->list[t].offset;
 		for (size_t i = 0; at && i < b->nr_segments; i++) {
-			struct list *l = &b->segments[i].lists[t];
+			struct id_list *l = &b->segments[i].lists[t];
 
 			if (!l->nr)
 				continue;
@@ -459,7 +459,7 @@ static void copy_parts(struct build *b, uint8_t *image, const struct sel4_index_
 	}
 }
 
-static int assemble(struct build *b, struct sel4_index_head *h, struct sel4_index **out)
+static int assemble(struct sel4_build *b, struct sel4_index_head *h, struct sel4_index **out)
 {
 	uint64_t switches = h->count[WIRE_SEL4_THREAD], at = sizeof(*h);
 	size_t room = switches < SEL4_THREADS_MAX ? (size_t)switches : SEL4_THREADS_MAX;
@@ -507,7 +507,7 @@ static uint64_t list_limit(const struct sel4_input *in)
 
 int sel4_index_build(const struct sel4_input *in, struct sel4_index **out)
 {
-	struct build b = {.in = in, .scan = sel4_scan_best(), .list_max = list_limit(in)};
+	struct sel4_build b = {.in = in, .scan = sel4_scan_best(), .list_max = list_limit(in)};
 	struct sel4_index_head head = {.version = SEL4_INDEX_VERSION};
 	bool stamped = false;
 	int err = run(&b, false);
@@ -528,7 +528,7 @@ int sel4_index_build(const struct sel4_input *in, struct sel4_index **out)
 
 int sel4_count(const struct sel4_input *in, uint64_t count[WIRE_SEL4_NR_TYPES])
 {
-	struct build b = {.in = in, .scan = sel4_scan_best(), .count_only = true};
+	struct sel4_build b = {.in = in, .scan = sel4_scan_best(), .count_only = true};
 	int err = run(&b, false);
 
 	memset(count, 0, WIRE_SEL4_NR_TYPES * sizeof(*count));

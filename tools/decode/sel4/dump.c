@@ -35,7 +35,7 @@ struct block {
 	uint64_t number, packed, unpacked, offset;
 };
 
-struct parser {
+struct dump_parser {
 	const char *log;
 	size_t bytes;
 	const struct sel4_report *report;
@@ -52,10 +52,10 @@ struct parser {
 	int error;
 };
 
-static void problem(struct parser *p, uint64_t offset, uint64_t bytes, const char *fmt, ...)
+static void problem(struct dump_parser *p, uint64_t offset, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void problem(struct parser *p, uint64_t offset, uint64_t bytes, const char *fmt, ...)
+static void problem(struct dump_parser *p, uint64_t offset, uint64_t bytes, const char *fmt, ...)
 {
 	char what[160];
 	va_list ap;
@@ -71,7 +71,7 @@ static void problem(struct parser *p, uint64_t offset, uint64_t bytes, const cha
 
 /* ---- the stream that comes out ---- */
 
-static bool raw_append(struct parser *p, const uint8_t *data, size_t n)
+static bool raw_append(struct dump_parser *p, const uint8_t *data, size_t n)
 {
 	struct sel4_meta *m = &p->d->meta;
 
@@ -86,7 +86,7 @@ static bool raw_append(struct parser *p, const uint8_t *data, size_t n)
 	return true;
 }
 
-static void add_gap(struct parser *p, uint64_t missing_bytes)
+static void add_gap(struct dump_parser *p, uint64_t missing_bytes)
 {
 	struct sel4_meta *m = &p->d->meta;
 	uint64_t word = m->raw_bytes / 2;
@@ -104,7 +104,7 @@ static void add_gap(struct parser *p, uint64_t missing_bytes)
 
 /* ---- blocks ---- */
 
-static const char *unpack(struct parser *p, const uint8_t *data, size_t n, uint64_t unpacked)
+static const char *unpack(struct dump_parser *p, const uint8_t *data, size_t n, uint64_t unpacked)
 {
 	uint8_t *out;
 	int got;
@@ -121,7 +121,7 @@ static const char *unpack(struct parser *p, const uint8_t *data, size_t n, uint6
 	return got == (int)unpacked ? NULL : "it is not LZ4 data of the size announced";
 }
 
-static void close_block(struct parser *p)
+static void close_block(struct dump_parser *p)
 {
 	struct block *b = &p->block;
 	const char *why = NULL;
@@ -152,7 +152,7 @@ static void close_block(struct parser *p)
 	add_gap(p, b->unpacked);
 }
 
-static void open_block(struct parser *p, const struct block *b)
+static void open_block(struct dump_parser *p, const struct block *b)
 {
 	close_block(p);
 	p->block = *b;
@@ -160,7 +160,7 @@ static void open_block(struct parser *p, const struct block *b)
 	p->body.nr_lines = 0;
 }
 
-static bool block_line(struct parser *p, const struct sel4_log_line *l)
+static bool block_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	struct block b = {.sized = true, .offset = l->offset};
 	const char *s = l->text + 6, *end = l->text + l->len;
@@ -182,7 +182,7 @@ static bool block_line(struct parser *p, const struct sel4_log_line *l)
 	return true;
 }
 
-static bool tail_line(struct parser *p, const struct sel4_log_line *l)
+static bool tail_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	struct block b = {.raw = true, .sized = true, .offset = l->offset};
 	const char *s = l->text + 17, *end = l->text + l->len;
@@ -208,7 +208,7 @@ static bool tail_line(struct parser *p, const struct sel4_log_line *l)
 	return true;
 }
 
-static bool is_body_text(const struct parser *p, const struct sel4_log_line *l)
+static bool is_body_text(const struct dump_parser *p, const struct sel4_log_line *l)
 {
 	for (size_t i = 0; i < l->len; i++) {
 		unsigned char c = (unsigned char)l->text[i];
@@ -223,7 +223,7 @@ static bool is_body_text(const struct parser *p, const struct sel4_log_line *l)
 	return l->len > 0;
 }
 
-static void body_line(struct parser *p, const struct sel4_log_line *l)
+static void body_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	struct sel4_body *b = &p->body;
 
@@ -238,7 +238,7 @@ static void body_line(struct parser *p, const struct sel4_log_line *l)
 
 /* ---- header, dictionary, trailer ---- */
 
-static void set_checksum(struct parser *p, const char *s, const char *end)
+static void set_checksum(struct dump_parser *p, const char *s, const char *end)
 {
 	uint64_t v;
 
@@ -251,7 +251,7 @@ static void set_checksum(struct parser *p, const char *s, const char *end)
 }
 
 /* At the end of a dump it is no header key: ftrace.meta calls it expected_checksum. */
-static void checksum_line(struct parser *p, const struct sel4_log_line *l)
+static void checksum_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	const char *s = l->text + strlen("CHECKSUM:"), *end = l->text + l->len;
 
@@ -260,7 +260,7 @@ static void checksum_line(struct parser *p, const struct sel4_log_line *l)
 	set_checksum(p, s, end);
 }
 
-static bool header_line(struct parser *p, const struct sel4_log_line *l)
+static bool header_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	const char *colon = memchr(l->text, ':', l->len), *end = l->text + l->len, *s;
 	struct sel4_meta *m = &p->d->meta;
@@ -295,7 +295,7 @@ static bool header_line(struct parser *p, const struct sel4_log_line *l)
 	return false;
 }
 
-static bool dict_line(struct parser *p, const struct sel4_log_line *l)
+static bool dict_line(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	const char *s = l->text, *end = l->text + l->len;
 	struct sel4_meta *m = &p->d->meta;
@@ -322,7 +322,7 @@ static bool dict_line(struct parser *p, const struct sel4_log_line *l)
 	return true;
 }
 
-static bool is_stream(const struct parser *p)
+static bool is_stream(const struct dump_parser *p)
 {
 	const struct sel4_value *h = p->d->meta.header;
 
@@ -330,7 +330,7 @@ static bool is_stream(const struct parser *p)
 }
 
 /* Versions 1 and 2 have one body without a BLOCK line. */
-static void enter_body(struct parser *p, uint64_t offset)
+static void enter_body(struct dump_parser *p, uint64_t offset)
 {
 	const struct sel4_value *h = p->d->meta.header;
 	struct block b = {.offset = offset};
@@ -345,7 +345,7 @@ static void enter_body(struct parser *p, uint64_t offset)
 	open_block(p, &b);
 }
 
-static void enter_dict(struct parser *p)
+static void enter_dict(struct dump_parser *p)
 {
 	const struct sel4_value *type = &p->d->meta.header[SEL4_KEY_TYPE];
 
@@ -357,7 +357,7 @@ static void enter_dict(struct parser *p)
 	}
 }
 
-static void check_dump(struct parser *p)
+static void check_dump(struct dump_parser *p)
 {
 	struct sel4_meta *m = &p->d->meta;
 	const struct sel4_value *total = &m->header[SEL4_KEY_TOTAL_ENTRIES];
@@ -382,7 +382,7 @@ static void check_dump(struct parser *p)
 			crc);
 }
 
-static void close_dump(struct parser *p, bool cut, uint64_t offset)
+static void close_dump(struct dump_parser *p, bool cut, uint64_t offset)
 {
 	if (!p->d)
 		return;
@@ -406,7 +406,7 @@ static void close_dump(struct parser *p, bool cut, uint64_t offset)
 /* One per CPU and boot. Each may buy a dictionary of 256 KB with a few lines. */
 #define DUMPS_MAX 512u
 
-static void open_dump(struct parser *p, const struct sel4_log_line *l, const char *at)
+static void open_dump(struct dump_parser *p, const struct sel4_log_line *l, const char *at)
 {
 	if (p->nr_dumps == DUMPS_MAX) {
 		problem(p, l->offset, 0, "more than %u dumps: this one is skipped", DUMPS_MAX);
@@ -428,7 +428,7 @@ static void open_dump(struct parser *p, const struct sel4_log_line *l, const cha
 	memcpy(p->prefix.text, l->text, p->prefix.len);
 }
 
-static void in_header(struct parser *p, const struct sel4_log_line *l)
+static void in_header(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	if (sel4_line_is(l, WIRE_SEL4_DUMP_RULE))
 		enter_dict(p);
@@ -440,7 +440,7 @@ static void in_header(struct parser *p, const struct sel4_log_line *l)
 	}
 }
 
-static void in_body(struct parser *p, const struct sel4_log_line *l)
+static void in_body(struct dump_parser *p, const struct sel4_log_line *l)
 {
 	if (sel4_line_is(l, WIRE_SEL4_DUMP_RULE)) {
 		close_block(p);
@@ -454,7 +454,7 @@ static void in_body(struct parser *p, const struct sel4_log_line *l)
 	}
 }
 
-static void dump_line(struct parser *p, struct sel4_log_line *l)
+static void dump_line(struct dump_parser *p, struct sel4_log_line *l)
 {
 	sel4_line_strip(l, &p->prefix);
 	switch (p->part) {
@@ -474,7 +474,7 @@ static void dump_line(struct parser *p, struct sel4_log_line *l)
 	}
 }
 
-static void one_line(struct parser *p, struct sel4_log_line *l)
+static void one_line(struct dump_parser *p, struct sel4_log_line *l)
 {
 	const char *at = sel4_line_find(l, WIRE_SEL4_DUMP_START), *at91 = NULL;
 
@@ -503,7 +503,7 @@ bool sel4_dump_start(const char *text, size_t bytes)
 int sel4_dumps_read(const char *text, size_t bytes, const struct sel4_report *report,
 		    struct sel4_dump **out, size_t *nr)
 {
-	struct parser p = {.log = text, .bytes = bytes, .report = report};
+	struct dump_parser p = {.log = text, .bytes = bytes, .report = report};
 	size_t at = 0;
 
 	while (at < bytes && !p.error) {

@@ -16,7 +16,7 @@
 /* Records made before they are written: they stay in the second-level cache. */
 #define BATCH 8192u
 
-struct writer {
+struct fixed_writer {
 	int fd;
 	int err;
 	size_t nr;
@@ -24,7 +24,7 @@ struct writer {
 	struct wire_sel4_record *batch;
 };
 
-static void flush(struct writer *w)
+static void flush(struct fixed_writer *w)
 {
 	if (!w->err)
 		w->err = file_write(w->fd, w->batch, w->nr * sizeof(*w->batch));
@@ -32,7 +32,7 @@ static void flush(struct writer *w)
 }
 
 /* A run of functions: two stores each. The first half of a record is type, vmid, arg16 and arg32 in one number. */
-static void functions(struct writer *w, const uint16_t *at, size_t n, uint32_t vmid)
+static void functions(struct fixed_writer *w, const uint16_t *at, size_t n, uint32_t vmid)
 {
 	while (n) {
 		size_t room = BATCH - w->nr, now = n < room ? n : room;
@@ -99,8 +99,8 @@ static struct wire_sel4_record fixed(uint32_t type, const uint16_t *w, uint32_t 
 	return r;
 }
 
-struct walk {
-	struct writer *w;
+struct fixed_walk {
+	struct fixed_writer *w;
 	const struct sel4_trace *t;
 	uint64_t next; /* word after what was written */
 	uint32_t vmid;
@@ -108,7 +108,7 @@ struct walk {
 
 static void special(void *arg, const struct sel4_special *s)
 {
-	struct walk *k = arg;
+	struct fixed_walk *k = arg;
 
 	functions(k->w, k->t->words + k->next, (size_t)(s->word - k->next), k->vmid);
 	if (s->vmid >= 0)
@@ -120,10 +120,10 @@ static void special(void *arg, const struct sel4_special *s)
 }
 
 /* Blocks as the index cut them; after a gap the words of a cut event come first. */
-static int walk_blocks(const struct sel4_trace *t, struct writer *w, uint32_t *at)
+static int walk_blocks(const struct sel4_trace *t, struct fixed_writer *w, uint32_t *at)
 {
 	const struct sel4_index *ix = t->index;
-	struct walk k = {.w = w, .t = t};
+	struct fixed_walk k = {.w = w, .t = t};
 	struct sel4_bulk b = {
 		.scan = sel4_scan_best(), .dict = t->dict, .found = special, .arg = &k, .at = at};
 
@@ -159,7 +159,7 @@ static int write_records(const struct sel4_trace *t, FILE *f)
 {
 	uint64_t *addr = calloc(32768, sizeof(*addr));
 	uint32_t *at = malloc(sel4_block_room(t->nr_words) * sizeof(*at));
-	struct writer w = {
+	struct fixed_writer w = {
 		.fd = fileno(f), .addr = addr, .batch = malloc(BATCH * sizeof(*w.batch))};
 	int err = -ENOMEM;
 

@@ -138,19 +138,19 @@ int sel4_meta_write(const struct sel4_meta *m, const char *more, FILE *to)
 
 #define DEPTH_MAX 8u
 
-struct json {
+struct json_text {
 	const char *s, *end;
 	bool bad;
 };
 
-static char peek(struct json *j)
+static char peek(struct json_text *j)
 {
 	while (j->s < j->end && (*j->s == ' ' || *j->s == '\n' || *j->s == '\t' || *j->s == '\r'))
 		j->s++;
 	return j->s < j->end ? *j->s : '\0';
 }
 
-static bool take(struct json *j, char c)
+static bool take(struct json_text *j, char c)
 {
 	if (peek(j) != c)
 		return false;
@@ -158,14 +158,14 @@ static bool take(struct json *j, char c)
 	return true;
 }
 
-static bool expect(struct json *j, char c)
+static bool expect(struct json_text *j, char c)
 {
 	j->bad |= !take(j, c);
 	return !j->bad;
 }
 
 /* A string without its quotes; what does not fit is cut. Escapes other than \" and \\ become '?'. */
-static void string(struct json *j, char *out, size_t size)
+static void string(struct json_text *j, char *out, size_t size)
 {
 	size_t n = 0;
 
@@ -187,7 +187,7 @@ static void string(struct json *j, char *out, size_t size)
 	expect(j, '"');
 }
 
-static uint64_t integer(struct json *j)
+static uint64_t integer(struct json_text *j)
 {
 	bool minus = take(j, '-');
 	uint64_t v = 0;
@@ -202,7 +202,7 @@ static uint64_t integer(struct json *j)
 }
 
 /* Any value, stepped over; an object or an array by counting brackets outside of strings. */
-static void skip(struct json *j)
+static void skip(struct json_text *j)
 {
 	unsigned depth = 0;
 	char text[2];
@@ -229,7 +229,7 @@ static void skip(struct json *j)
 	} while (depth && !j->bad);
 }
 
-static bool member(struct json *j, bool *first, char *name, size_t size)
+static bool member(struct json_text *j, bool *first, char *name, size_t size)
 {
 	if (take(j, '}'))
 		return false;
@@ -241,7 +241,7 @@ static bool member(struct json *j, bool *first, char *name, size_t size)
 	return !j->bad;
 }
 
-static void read_header(struct json *j, struct sel4_meta *m)
+static void read_header(struct json_text *j, struct sel4_meta *m)
 {
 	bool first = true;
 	char name[64];
@@ -275,7 +275,7 @@ static void read_header(struct json *j, struct sel4_meta *m)
 	}
 }
 
-static void read_dictionary(struct json *j, struct sel4_meta *m)
+static void read_dictionary(struct json_text *j, struct sel4_meta *m)
 {
 	bool first = true;
 	char name[32];
@@ -295,7 +295,7 @@ static void read_dictionary(struct json *j, struct sel4_meta *m)
 	}
 }
 
-static void read_gaps(struct json *j, struct sel4_meta *m)
+static void read_gaps(struct json_text *j, struct sel4_meta *m)
 {
 	expect(j, '[');
 	while (!j->bad && take(j, '[')) {
@@ -320,7 +320,7 @@ static void read_gaps(struct json *j, struct sel4_meta *m)
 
 int sel4_meta_parse(const char *text, size_t bytes, struct sel4_meta *m, size_t *at)
 {
-	struct json j = {.s = text, .end = text + bytes};
+	struct json_text j = {.s = text, .end = text + bytes};
 	bool first = true;
 	char name[64];
 

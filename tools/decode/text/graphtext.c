@@ -59,7 +59,7 @@ static uint64_t address(uint32_t function)
 }
 
 /* The number of a function; 0, which is of no name, when there are too many or memory is gone. */
-static uint32_t function_of(struct source *s, struct span name)
+static uint32_t function_of(struct source *s, struct words name)
 {
 	struct graphtext *g = s->priv;
 	uint32_t before = g->functions.nr, number = STRMAP_NONE;
@@ -331,7 +331,7 @@ static int make_tables(struct source *s)
 	for (uint32_t i = 0; i < TEXT_CPU_MAX; i++)
 		g->pids[i] = UNKNOWN_PID;
 	/* Function 0 stands for returns whose call is not in the text. */
-	function_of(s, (struct span){"unknown", 7});
+	function_of(s, (struct words){"unknown", 7});
 	return 0;
 }
 

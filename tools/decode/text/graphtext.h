@@ -24,7 +24,7 @@ struct graph_line {
 	bool has_time, has_cpu, has_task, has_duration;
 	uint32_t depth;
 	uint64_t duration_ns;
-	struct span name;	/* of the function; an exit may not name it */
+	struct words name;	/* of the function; an exit may not name it */
 	struct text_line event; /* cpu, time, task, flags; of a comment also name and info */
 	struct text_line before;
 };

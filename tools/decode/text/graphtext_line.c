@@ -10,13 +10,13 @@ static bool digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static struct span trim(const char *p, const char *end)
+static struct words trim(const char *p, const char *end)
 {
 	while (p < end && *p == ' ')
 		p++;
 	while (end > p && end[-1] == ' ')
 		end--;
-	return (struct span){p, (uint32_t)(end - p)};
+	return (struct words){p, (uint32_t)(end - p)};
 }
 
 /* "12.345" in units of which there are 10^places in one; what stands after it, or NULL. */
@@ -43,7 +43,7 @@ static const char *decimal(const char *p, const char *end, unsigned places, uint
 /* "14.757020" (seconds) or "11774 us"; the column ends at `end`. */
 static bool parse_time(const char *p, const char *end, struct graph_line *out)
 {
-	struct span s = trim(p, end);
+	struct words s = trim(p, end);
 	const char *stop = s.p + s.n, *q;
 	bool point = memchr(s.p, '.', s.n) != NULL;
 
@@ -53,7 +53,7 @@ static bool parse_time(const char *p, const char *end, struct graph_line *out)
 }
 
 /* "335.896 us", with a mark of its length before it; nothing; or the arrows around interrupts. */
-static bool parse_duration(struct span s, struct graph_line *out)
+static bool parse_duration(struct words s, struct graph_line *out)
 {
 	const char *p = s.p, *end = s.p + s.n, *q;
 
@@ -66,7 +66,7 @@ static bool parse_duration(struct span s, struct graph_line *out)
 	return out->has_duration;
 }
 
-static bool parse_flags(struct span s, struct graph_line *out)
+static bool parse_flags(struct words s, struct graph_line *out)
 {
 	if (s.n < 4 || s.n > 8)
 		return false;
@@ -80,7 +80,7 @@ static bool parse_flags(struct span s, struct graph_line *out)
 /* A column between two bars. False: it is none, the call begins here. */
 static bool parse_column(const char *p, const char *end, struct graph_line *out)
 {
-	struct span s = trim(p, end);
+	struct words s = trim(p, end);
 
 	if (parse_duration(s, out) || parse_flags(s, out))
 		return true;
@@ -115,13 +115,13 @@ static void parse_exit(const char *p, const char *end, struct graph_line *out)
 	name = p + 3;
 	for (p = name; p < end && *p != ' ';)
 		p++;
-	out->name = (struct span){name, (uint32_t)(p - name)};
+	out->name = (struct words){name, (uint32_t)(p - name)};
 }
 
 static void parse_call(const char *p, const char *end, bool bar, struct graph_line *out)
 {
 	const char *start = p, *open;
-	struct span rest;
+	struct words rest;
 
 	while (p < end && *p == ' ')
 		p++;
@@ -164,7 +164,7 @@ static bool parse_switch(const char *p, const char *end, struct graph_line *out)
 /* "  1)"; what stands after it, or p if there is none. */
 static const char *parse_cpu(const char *p, const char *end, struct graph_line *out)
 {
-	struct span s = trim(p, end);
+	struct words s = trim(p, end);
 	uint64_t cpu;
 	const char *q = decimal(s.p, s.p + s.n, 0, &cpu);
 

@@ -7,7 +7,7 @@
 #include "base/spool.h"
 #include "decode/source.h"
 
-struct span {
+struct words {
 	const char *p;
 	uint32_t n;
 };
@@ -23,7 +23,7 @@ struct text_line {
 		LINE_EVENT,
 		LINE_LOST,
 	} kind;
-	struct span comm, name, info;
+	struct words comm, name, info;
 	int32_t pid, tgid; /* tgid -1: not known */
 	uint32_t cpu;
 	uint8_t flags, preempt;
@@ -41,13 +41,13 @@ void text_parse_line(const char *p, const char *end, struct text_line *out);
 #define TEXT_KEYS_MAX 32u
 
 struct text_key {
-	struct span name;
+	struct words name;
 	bool text;
 	uint32_t offset; /* in the record */
 };
 
 struct text_type {
-	struct span name;
+	struct words name;
 	uint32_t id;
 	uint32_t nr_keys;
 	uint32_t fixed; /* bytes of the record before its strings */
@@ -98,13 +98,13 @@ void text_lines_free(struct text_lines *t);
 const uint16_t *text_lines_of(struct text_lines *t, uint64_t block, uint32_t cpu, uint32_t *nr);
 
 /* The next key=value in [*p, end); false if there is none. */
-bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value);
-bool text_number(struct span s, int64_t *out);
+bool text_next_pair(const char **p, const char *end, struct words *key, struct words *value);
+bool text_number(struct words s, int64_t *out);
 void text_types_free(struct textlog *t);
 /* Valid until the next one is added. */
-struct text_type *text_type_of(struct textlog *t, struct span name, bool add);
+struct text_type *text_type_of(struct textlog *t, struct words name, bool add);
 /* Learn from an event's info; lay out the record when all are seen. */
-void text_learn(struct text_type *k, struct span info);
+void text_learn(struct text_type *k, struct words info);
 int text_add_schema(struct source *s, struct text_type *k);
 #define TEXT_RECORD_MAX 65536u
 /* The record of a line whose text ends at text_end, into TEXT_RECORD_MAX bytes; its size. *cut: not all of it fits. */

@@ -103,7 +103,7 @@ bool text_parse_task(const char *p, const char *end, struct text_line *out)
 	number(q, end, &pid);
 	p = blanks(p, end);
 	out->pid = (int32_t)pid;
-	out->comm = (struct span){p, (uint32_t)(q - 1 - p)};
+	out->comm = (struct words){p, (uint32_t)(q - 1 - p)};
 	return q - 1 > p;
 }
 
@@ -133,13 +133,13 @@ void text_parse_info(const char *p, const char *end, struct text_line *out)
 	for (q = p; q < end && (isalnum((unsigned char)*q) || *q == '_' || *q == '.' || *q == '-');)
 		q++;
 	if (q > p && q < end && *q == ':' && (q + 1 == end || q[1] == ' ') && !digit(*p)) {
-		out->name = (struct span){p, (uint32_t)(q - p)};
+		out->name = (struct words){p, (uint32_t)(q - p)};
 		p = blanks(q + 1, end);
 	} else {
-		out->name = memmem(p, (size_t)(end - p), " <-", 3) ? (struct span){"function", 8}
-								   : (struct span){"print", 5};
+		out->name = memmem(p, (size_t)(end - p), " <-", 3) ? (struct words){"function", 8}
+								   : (struct words){"print", 5};
 	}
-	out->info = (struct span){p, (uint32_t)(end - p)};
+	out->info = (struct words){p, (uint32_t)(end - p)};
 }
 
 /* "[001] d..2. 12.345678:", flags or none; what stands after it. NULL if it is something else. */
@@ -278,7 +278,7 @@ static bool parse_verbose(const char *p, const char *end, struct text_line *out)
 	p = blanks(p, open);
 	if (p == open || n[3] >= TEXT_CPU_MAX || n[4] > INT32_MAX)
 		return false;
-	out->comm = (struct span){p, (uint32_t)(open - p)};
+	out->comm = (struct words){p, (uint32_t)(open - p)};
 	out->pid = (int32_t)n[4];
 	out->cpu = (uint32_t)n[3];
 	out->flags = (uint8_t)n[2];
@@ -332,7 +332,7 @@ static bool word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-bool text_next_pair(const char **p, const char *end, struct span *key, struct span *value)
+bool text_next_pair(const char **p, const char *end, struct words *key, struct words *value)
 {
 	const char *eq = *p;
 
@@ -348,8 +348,8 @@ bool text_next_pair(const char **p, const char *end, struct span *key, struct sp
 		while (v < end && *v != ' ' && *v != ',' && *v != ')' && *v != '\n')
 			v++;
 		if (v > eq + 1) {
-			*key = (struct span){k, (uint32_t)(eq - k)};
-			*value = (struct span){eq + 1, (uint32_t)(v - eq - 1)};
+			*key = (struct words){k, (uint32_t)(eq - k)};
+			*value = (struct words){eq + 1, (uint32_t)(v - eq - 1)};
 			*p = v;
 			return true;
 		}
@@ -358,7 +358,7 @@ bool text_next_pair(const char **p, const char *end, struct span *key, struct sp
 	return false;
 }
 
-bool text_number(struct span s, int64_t *out)
+bool text_number(struct words s, int64_t *out)
 {
 	bool minus = s.n > 1 && s.p[0] == '-', hex;
 	uint32_t i = minus;

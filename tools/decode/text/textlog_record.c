@@ -6,14 +6,14 @@
 
 #define TEXT_MAX 32768u /* of one string; longer ones are cut */
 
-struct build {
+struct record_build {
 	uint8_t *record;
 	uint32_t used;
 	bool cut;
 };
 
 /* A string that does not fit stays the empty one at 0: what a line may repeat, it may repeat any number of times. */
-static void put_string(struct build *b, uint32_t slot, const char *p, size_t n)
+static void put_string(struct record_build *b, uint32_t slot, const char *p, size_t n)
 {
 	uint32_t loc;
 
@@ -32,7 +32,7 @@ static void put_string(struct build *b, uint32_t slot, const char *p, size_t n)
 	b->used += (uint32_t)n + 1;
 }
 
-static const struct text_key *find_key(const struct text_type *k, struct span name)
+static const struct text_key *find_key(const struct text_type *k, struct words name)
 {
 	for (uint32_t i = 0; i < k->nr_keys; i++)
 		if (k->keys[i].name.n == name.n && !memcmp(k->keys[i].name.p, name.p, name.n))
@@ -40,10 +40,10 @@ static const struct text_key *find_key(const struct text_type *k, struct span na
 	return NULL;
 }
 
-static void put_keys(struct build *b, const struct text_type *k, struct span info)
+static void put_keys(struct record_build *b, const struct text_type *k, struct words info)
 {
 	const char *p = info.p, *end = info.p + info.n, *arrow;
-	struct span name, value;
+	struct words name, value;
 
 	arrow = k->function ? memmem(p, info.n, " <-", 3) : NULL;
 	if (arrow) {
@@ -72,7 +72,7 @@ void text_was_cut(struct source *s, uint64_t offset, uint64_t bytes)
 uint32_t text_make_record(uint8_t *record, const struct text_type *k, const struct text_line *l,
 			  const char *text_end, bool *cut)
 {
-	struct build b = {record, k->fixed, false};
+	struct record_build b = {record, k->fixed, false};
 	uint16_t type = (uint16_t)k->id;
 
 	memset(record, 0, k->fixed);

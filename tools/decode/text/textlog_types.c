@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same(struct span a, struct span b)
+static bool same(struct words a, struct words b)
 {
 	return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
@@ -19,7 +19,7 @@ void text_types_free(struct textlog *t)
 	strmap_free(&t->names);
 }
 
-struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
+struct text_type *text_type_of(struct textlog *t, struct words name, bool add)
 {
 	uint32_t i = strmap_find(&t->names, name.p, name.n);
 
@@ -35,7 +35,7 @@ struct text_type *text_type_of(struct textlog *t, struct span name, bool add)
 	return &t->types[i];
 }
 
-static struct text_key *key_of(struct text_type *k, struct span name)
+static struct text_key *key_of(struct text_type *k, struct words name)
 {
 	for (uint32_t i = 0; i < k->nr_keys; i++)
 		if (same(k->keys[i].name, name))
@@ -48,13 +48,13 @@ static struct text_key *key_of(struct text_type *k, struct span name)
 	return &k->keys[k->nr_keys++];
 }
 
-void text_learn(struct text_type *k, struct span info)
+void text_learn(struct text_type *k, struct words info)
 {
 	const char *p = info.p, *end = info.p + info.n;
-	struct span name, value;
+	struct words name, value;
 	int64_t v;
 
-	if (same(k->name, (struct span){"function", 8}) && memmem(info.p, info.n, " <-", 3)) {
+	if (same(k->name, (struct words){"function", 8}) && memmem(info.p, info.n, " <-", 3)) {
 		k->function = true;
 		return;
 	}

@@ -21,7 +21,7 @@
 #define SEARCH_TIMES 8u
 #define EXTENT_MAX   (256u << 10)
 
-struct walk {
+struct chunk_walk {
 	struct source *s;
 	struct ring_stream *stream;
 	struct stream *st;
@@ -32,18 +32,18 @@ struct walk {
 	size_t cap;
 };
 
-struct head {
+struct chunk_head {
 	uint32_t bytes, out_bytes;
 };
 
-static struct head head_at(const struct walk *w, uint64_t at)
+static struct chunk_head head_at(const struct chunk_walk *w, uint64_t at)
 {
-	return (struct head){get_u32(w->s->map + at, w->s->big_endian),
-			     get_u32(w->s->map + at + 4, w->s->big_endian)};
+	return (struct chunk_head){get_u32(w->s->map + at, w->s->big_endian),
+				   get_u32(w->s->map + at + 4, w->s->big_endian)};
 }
 
 /* Data of a chunk seem to begin after a header at `at`. */
-static bool begins(const struct walk *w, uint64_t at)
+static bool begins(const struct chunk_walk *w, uint64_t at)
 {
 	return at < w->limit && w->limit - at > HEAD + 4 &&
 	       compress_begins(w->kind, w->s->map + at + HEAD);
@@ -55,10 +55,10 @@ static bool possible_size(uint32_t out_bytes)
 }
 
 /* A chunk seems to stand there: its data begin as they should, or its header leads to such data. */
-static bool stands(const struct walk *w, uint64_t at)
+static bool stands(const struct chunk_walk *w, uint64_t at)
 {
 	uint64_t left = at < w->limit ? w->limit - at : 0;
-	struct head h;
+	struct chunk_head h;
 
 	if (left <= HEAD)
 		return false;
@@ -69,7 +69,7 @@ static bool stands(const struct walk *w, uint64_t at)
 }
 
 /* The data end where the header says: another chunk stands there, or it is the last. */
-static bool leads_on(const struct walk *w, uint64_t at, bool last)
+static bool leads_on(const struct chunk_walk *w, uint64_t at, bool last)
 {
 	uint64_t left = w->limit - at - HEAD, n = head_at(w, at).bytes;
 
@@ -77,7 +77,7 @@ static bool leads_on(const struct walk *w, uint64_t at, bool last)
 }
 
 /* The next header from `from` on that is whole and leads on; the limit if there is none, or enough was searched. */
-static uint64_t next_whole(const struct walk *w, uint64_t from)
+static uint64_t next_whole(const struct chunk_walk *w, uint64_t from)
 {
 	struct tracedat *t = w->s->priv;
 	uint64_t at = from;
@@ -96,7 +96,7 @@ static uint64_t next_whole(const struct walk *w, uint64_t from)
 }
 
 /* Where the data after a header end, by their own account; 0: they do not say. */
-static uint64_t data_extent(const struct walk *w, uint64_t at)
+static uint64_t data_extent(const struct chunk_walk *w, uint64_t at)
 {
 	struct tracedat *t = w->s->priv;
 	uint64_t left = w->limit - at - HEAD;
@@ -108,7 +108,7 @@ static uint64_t data_extent(const struct walk *w, uint64_t at)
 			       left < EXTENT_MAX ? left : EXTENT_MAX);
 }
 
-static bool add(struct walk *w, uint64_t at, struct head h)
+static bool add(struct chunk_walk *w, uint64_t at, struct chunk_head h)
 {
 	struct ring_stream *n = w->stream;
 
@@ -124,17 +124,17 @@ static bool add(struct walk *w, uint64_t at, struct head h)
 }
 
 /* The size of a chunk whose header's cannot be. */
-static uint32_t usual_size(const struct walk *w)
+static uint32_t usual_size(const struct chunk_walk *w)
 {
 	return w->stream->nr_chunks ? w->stream->chunks[w->stream->nr_chunks - 1].out_bytes
 				    : CHUNK_PAGES * w->page_bytes;
 }
 
 /* A header that leads nowhere or states a size that cannot be: take the chunk by its data, if they are there. */
-static bool repair(struct walk *w)
+static bool repair(struct chunk_walk *w)
 {
 	uint64_t at = w->at, extent;
-	struct head h = head_at(w, at);
+	struct chunk_head h = head_at(w, at);
 	bool data = begins(w, at);
 
 	extent = leads_on(w, at, false) ? h.bytes : data_extent(w, at);
@@ -158,13 +158,13 @@ static bool repair(struct walk *w)
 	return add(w, at, h);
 }
 
-static bool walk_counted(struct walk *w)
+static bool walk_counted(struct chunk_walk *w)
 {
 	struct tracedat *t = w->s->priv;
 
 	while (w->stream->nr_chunks < w->count && w->at < w->limit && w->limit - w->at > HEAD) {
 		bool last = w->stream->nr_chunks + 1 == w->count;
-		struct head h = head_at(w, w->at);
+		struct chunk_head h = head_at(w, w->at);
 
 		if (!possible_size(h.out_bytes) || !leads_on(w, w->at, last)) {
 			if (!repair(w))
@@ -179,7 +179,7 @@ static bool walk_counted(struct walk *w)
 	return true;
 }
 
-static bool walk_chunks(struct walk *w)
+static bool walk_chunks(struct chunk_walk *w)
 {
 	if (!walk_counted(w))
 		return false;
@@ -195,12 +195,12 @@ int tracedat_add_chunks(struct source *s, uint32_t cpu, uint64_t offset, uint64_
 			uint32_t page_bytes)
 {
 	struct tracedat *t = s->priv;
-	struct walk w = {.s = s,
-			 .stream = tracedat_new_stream(s, cpu),
-			 .kind = t->ring.compression,
-			 .cpu = cpu,
-			 .page_bytes = page_bytes,
-			 .at = offset + 4};
+	struct chunk_walk w = {.s = s,
+			       .stream = tracedat_new_stream(s, cpu),
+			       .kind = t->ring.compression,
+			       .cpu = cpu,
+			       .page_bytes = page_bytes,
+			       .at = offset + 4};
 
 	if (!w.stream)
 		return -ENOMEM;

@@ -21,7 +21,7 @@ struct bits {
 	size_t words, room; /* the largest number is in the last word */
 };
 
-struct search {
+struct page_search {
 	struct asks *a;
 	struct bits names, tasks;
 	uint32_t *types;
@@ -67,7 +67,7 @@ static bool add_bit(void *arg, uint64_t n)
 
 static bool add_type(void *arg, uint64_t n)
 {
-	struct search *s = arg;
+	struct page_search *s = arg;
 
 	if (!VEC_MORE(s->types, s->nr_types))
 		return false;
@@ -81,7 +81,7 @@ static bool has_bit(const struct bits *b, uint32_t n)
 }
 
 /* Which set says whether an item of the lane is meant; NULL: none. */
-static const struct bits *set_of(const struct search *s, uint32_t kind)
+static const struct bits *set_of(const struct page_search *s, uint32_t kind)
 {
 	const struct bits *b = kind == LANE_CPU ? &s->tasks
 			       : kind == LANE_IRQ || kind == LANE_SPANS || kind == LANE_CALLS
@@ -96,7 +96,7 @@ static bool is_meant(const struct bits *b, uint32_t what)
 	return !lane_class(what) && has_bit(b, what & LANE_WHAT);
 }
 
-static void note(struct search *s, uint64_t t, uint64_t n)
+static void note(struct page_search *s, uint64_t t, uint64_t n)
 {
 	uint64_t at = (uint64_t)((double)t / (double)(s->a->lanes->span + 1) * DENSITY);
 
@@ -104,7 +104,7 @@ static void note(struct search *s, uint64_t t, uint64_t n)
 	s->density[at < DENSITY ? at : DENSITY - 1] += n;
 }
 
-static void count_lanes(struct search *s)
+static void count_lanes(struct page_search *s)
 {
 	const struct lanes *l = s->a->lanes;
 
@@ -123,7 +123,7 @@ static void count_lanes(struct search *s)
 }
 
 /* Of types, from the index: in which steps they occur, without reading them. */
-static bool count_types(struct search *s)
+static bool count_types(struct page_search *s)
 {
 	struct store *st = NULL;
 	struct store_options o = {.no_file = s->a->no_index};
@@ -147,7 +147,7 @@ static bool count_types(struct search *s)
 	return ok;
 }
 
-static int count_events(struct search *s)
+static int count_events(struct page_search *s)
 {
 	struct scan_choice c = *s->a->choice;
 	const struct event *e;
@@ -169,12 +169,12 @@ static int count_events(struct search *s)
 
 /* ---- the next one ---- */
 
-struct found {
+struct found_item {
 	uint64_t t, lane;
 	bool any, in_lane;
 };
 
-static void look_after(struct search *s, uint64_t lane, uint64_t t, struct found *f)
+static void look_after(struct page_search *s, uint64_t lane, uint64_t t, struct found_item *f)
 {
 	const struct lanes *l = s->a->lanes;
 	const struct lane *k = &l->lane[lane];
@@ -195,13 +195,13 @@ static void look_after(struct search *s, uint64_t lane, uint64_t t, struct found
 			struct lane_span x = lane_item(l, &c[lo], i);
 
 			if (x.from > t && is_meant(b, x.what) && (!f->any || x.from < f->t)) {
-				*f = (struct found){x.from, lane, true, true};
+				*f = (struct found_item){x.from, lane, true, true};
 				return;
 			}
 		}
 }
 
-static void look_before(struct search *s, uint64_t lane, uint64_t t, struct found *f)
+static void look_before(struct page_search *s, uint64_t lane, uint64_t t, struct found_item *f)
 {
 	const struct lanes *l = s->a->lanes;
 	const struct lane *k = &l->lane[lane];
@@ -217,7 +217,7 @@ static void look_before(struct search *s, uint64_t lane, uint64_t t, struct foun
 			struct lane_span x = lane_item(l, &c[n], i);
 
 			if (x.from < t && is_meant(b, x.what) && (!f->any || x.from > f->t)) {
-				*f = (struct found){x.from, lane, true, true};
+				*f = (struct found_item){x.from, lane, true, true};
 				return;
 			}
 			if (x.from < t && is_meant(b, x.what))
@@ -227,7 +227,7 @@ static void look_before(struct search *s, uint64_t lane, uint64_t t, struct foun
 }
 
 /* The first event of a window, or the last. False: there is none. */
-static bool event_in(struct search *s, uint64_t from, uint64_t to, bool last, uint64_t *t)
+static bool event_in(struct page_search *s, uint64_t from, uint64_t to, bool last, uint64_t *t)
 {
 	struct scan_choice c = *s->a->choice;
 	const struct event *e;
@@ -250,7 +250,7 @@ static bool event_in(struct search *s, uint64_t from, uint64_t to, bool last, ui
 	return any;
 }
 
-static void look_events(struct search *s, uint64_t t, bool before, struct found *f)
+static void look_events(struct page_search *s, uint64_t t, bool before, struct found_item *f)
 {
 	uint64_t start = s->a->lanes->start, at = start + t, width = s->a->lanes->span / 1000 + 1;
 	uint64_t found;
@@ -260,7 +260,7 @@ static void look_events(struct search *s, uint64_t t, bool before, struct found 
 	if (!before) {
 		if (event_in(s, at + 1, UINT64_MAX, false, &found) &&
 		    (!f->any || found - start < f->t))
-			*f = (struct found){found - start, 0, true, false};
+			*f = (struct found_item){found - start, 0, true, false};
 		return;
 	}
 	for (uint64_t to = at; to > start; width *= 4) { /* windows that grow, back from there */
@@ -268,16 +268,16 @@ static void look_events(struct search *s, uint64_t t, bool before, struct found 
 
 		if (event_in(s, from, to - 1, true, &found)) {
 			if (!f->any || found - start > f->t)
-				*f = (struct found){found - start, 0, true, false};
+				*f = (struct found_item){found - start, 0, true, false};
 			return;
 		}
 		to = from;
 	}
 }
 
-static void put_found(struct search *s, uint64_t t, bool before, FILE *out)
+static void put_found(struct page_search *s, uint64_t t, bool before, FILE *out)
 {
-	struct found f = {0};
+	struct found_item f = {0};
 	struct json j;
 
 	for (uint64_t i = 0; i < s->a->lanes->nr_lanes; i++)
@@ -305,7 +305,8 @@ struct lane_hit {
 	bool any;
 };
 
-static void next_in_lane(const struct search *s, uint64_t lane, uint64_t from, struct lane_hit *h)
+static void next_in_lane(const struct page_search *s, uint64_t lane, uint64_t from,
+			 struct lane_hit *h)
 {
 	const struct lanes *l = s->a->lanes;
 	const struct lane *k = &l->lane[lane];
@@ -321,8 +322,8 @@ static void next_in_lane(const struct search *s, uint64_t lane, uint64_t from, s
 		}
 }
 
-struct list {
-	struct search *s;
+struct hit_list {
+	struct page_search *s;
 	uint64_t from; /* the first time */
 	uint64_t skip, max;
 	struct lane_hit *lane; /* of each lane */
@@ -332,7 +333,7 @@ struct list {
 	struct json j;
 };
 
-static void put_hit(struct list *l, uint64_t lane, const struct event *e)
+static void put_hit(struct hit_list *l, uint64_t lane, const struct event *e)
 {
 	const struct lane_span *x = e ? NULL : &l->lane[lane].span;
 	uint64_t start = l->s->a->lanes->start;
@@ -350,7 +351,7 @@ static void put_hit(struct list *l, uint64_t lane, const struct event *e)
 }
 
 /* The next one of all, spans before events of the same time. False: there is none. */
-static bool step_list(struct list *l, bool put)
+static bool step_list(struct hit_list *l, bool put)
 {
 	uint64_t nr = l->s->a->lanes->nr_lanes, best = nr, start = l->s->a->lanes->start;
 
@@ -372,7 +373,7 @@ static bool step_list(struct list *l, bool put)
 	return true;
 }
 
-static void fill_list(struct list *l)
+static void fill_list(struct hit_list *l)
 {
 	for (uint64_t i = 0; i < l->s->a->lanes->nr_lanes; i++)
 		next_in_lane(l->s, i, l->from, &l->lane[i]);
@@ -388,7 +389,7 @@ static void fill_list(struct list *l)
 	json_close(&l->j, '}');
 }
 
-static int put_list(struct search *s, struct list *l, FILE *out)
+static int put_list(struct page_search *s, struct hit_list *l, FILE *out)
 {
 	struct scan_choice c = *s->a->choice;
 	bool events = s->filter || s->nr_types;
@@ -414,7 +415,7 @@ static int put_list(struct search *s, struct list *l, FILE *out)
 	return err;
 }
 
-static int put_counts(struct search *s, FILE *out)
+static int put_counts(struct page_search *s, FILE *out)
 {
 	struct json j;
 	int err = s->filter || s->nr_types ? count_events(s) : 0;
@@ -436,9 +437,9 @@ static int put_counts(struct search *s, FILE *out)
 int ask_search(struct asks *a, const struct asked *q, FILE *out, char why[256])
 {
 	const char *text = q->get(q->arg, "filter");
-	struct search s = {.a = a};
+	struct page_search s = {.a = a};
 	struct expr_error wrong;
-	struct list list = {0};
+	struct hit_list list = {0};
 	uint64_t t;
 	int err = 0;
 

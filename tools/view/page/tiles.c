@@ -100,7 +100,7 @@ static uint64_t chunk_at(const struct lane_chunk *c, uint64_t lo, uint64_t nr, u
 }
 
 /* A walk along a lane, from time to time: each item is looked at once. */
-struct walk {
+struct tile_walk {
 	const struct lanes *l;
 	const struct lane *k;
 	const struct lane_chunk *c;
@@ -111,14 +111,14 @@ struct walk {
 	struct votes *votes;	    /* or NULL */
 };
 
-static void walk_begin(struct walk *w, uint64_t at)
+static void walk_begin(struct tile_walk *w, uint64_t at)
 {
 	w->at = at;
 	w->item = 0;
 	memcpy(w->run, w->k->nr_chunks ? w->c[at].before : w->k->sum, sizeof(w->run));
 }
 
-static void add_span(const struct walk *w, struct lane_span s, uint64_t t,
+static void add_span(const struct tile_walk *w, struct lane_span s, uint64_t t,
 		     uint64_t sums[LANE_CLASSES])
 {
 	sums[w->k->kind == LANE_COUNTER ? 0 : lane_class(s.what)] += (s.to < t ? s.to : t) - s.from;
@@ -126,13 +126,13 @@ static void add_span(const struct walk *w, struct lane_span s, uint64_t t,
 		sums[0] += s.what & LANE_WHAT;
 }
 
-static bool is_narrow(const struct walk *w, const struct lane_chunk *c)
+static bool is_narrow(const struct tile_walk *w, const struct lane_chunk *c)
 {
 	return lane_counts(w->k->kind) || c->to - c->from <= w->slack;
 }
 
 /* What is left of the chunk: it ends in this part. */
-static void vote_rest(const struct walk *w, uint64_t t)
+static void vote_rest(const struct tile_walk *w, uint64_t t)
 {
 	const struct lane_chunk *c = &w->c[w->at];
 
@@ -146,7 +146,7 @@ static void vote_rest(const struct walk *w, uint64_t t)
 }
 
 /* The chunks before this one, from where the walk is on. Of those that lie in the part whole what has most of each is enough. */
-static void vote_chunks(const struct walk *w, uint64_t next, uint64_t t)
+static void vote_chunks(const struct tile_walk *w, uint64_t next, uint64_t t)
 {
 	const struct lane_chunk *c = w->c;
 	bool counts = lane_counts(w->k->kind), all = w->votes->highest;
@@ -163,7 +163,7 @@ static void vote_chunks(const struct walk *w, uint64_t next, uint64_t t)
 }
 
 /* Go on to t: the sums of all before it. */
-static void walk_to(struct walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
+static void walk_to(struct tile_walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
 {
 	const struct lane_chunk *c = &w->c[w->at];
 	const uint64_t *after;
@@ -220,7 +220,7 @@ static void walk_to(struct walk *w, uint64_t t, uint64_t out[LANE_CLASSES])
 void lane_sums(const struct lanes *l, const struct lane *k, uint64_t t, uint64_t slack,
 	       uint64_t out[LANE_CLASSES])
 {
-	struct walk w = {.l = l, .k = k, .c = lane_chunks(l, k), .slack = slack};
+	struct tile_walk w = {.l = l, .k = k, .c = lane_chunks(l, k), .slack = slack};
 
 	walk_begin(&w, 0);
 	walk_to(&w, t, out);
@@ -285,7 +285,7 @@ static uint32_t count_spans(const struct lanes *l, const struct lane *k, uint64_
 }
 
 /* Votes of a part that begins in the middle of the chunk at which the walk is. */
-static void begin_part(struct walk *w, uint64_t from)
+static void begin_part(struct tile_walk *w, uint64_t from)
 {
 	const struct lane_chunk *c = &w->c[w->at];
 	struct votes *v = w->votes;
@@ -303,7 +303,7 @@ static void put_parts(const struct lanes *l, const struct lane *k, uint64_t lane
 {
 	bool counts = lane_counts(k->kind);
 	struct votes votes = {.highest = k->kind == LANE_COUNTER};
-	struct walk w = {
+	struct tile_walk w = {
 		.l = l, .k = k, .c = lane_chunks(l, k), .slack = width / 128, .votes = &votes};
 	uint64_t before[LANE_CLASSES], after[LANE_CLASSES];
 	uint8_t *p = put_head(out, lane, counts ? TILE_COUNTS : TILE_TIMES, TILE_PARTS)
