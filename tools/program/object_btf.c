@@ -36,29 +36,29 @@ struct btf_head {
 	uint32_t bytes, type_off, type_len, str_off, str_len;
 };
 
-struct btf_type {
+struct object_btf_type {
 	uint32_t name, info, size; /* size or type */
 };
 
-struct btf {
-	const struct btf_type **types; /* by number from 1 */
+struct object_btf {
+	const struct object_btf_type **types; /* by number from 1 */
 	uint32_t nr;
 	const char *strings;
 	uint32_t strings_len;
 };
 
-static uint32_t kind_of(const struct btf_type *t)
+static uint32_t kind_of(const struct object_btf_type *t)
 {
 	return t->info >> 24 & 31;
 }
 
-static uint32_t members_of(const struct btf_type *t)
+static uint32_t members_of(const struct object_btf_type *t)
 {
 	return t->info & 0xffff;
 }
 
 /* Words that stand after the type. */
-static uint32_t words_after(const struct btf_type *t)
+static uint32_t words_after(const struct object_btf_type *t)
 {
 	switch (kind_of(t)) {
 	case BTF_INT:
@@ -75,7 +75,7 @@ static uint32_t words_after(const struct btf_type *t)
 	}
 }
 
-static bool read_types(struct btf *b, const uint8_t *data, size_t bytes)
+static bool read_types(struct object_btf *b, const uint8_t *data, size_t bytes)
 {
 	struct btf_head h;
 	size_t at, end;
@@ -90,11 +90,12 @@ static bool read_types(struct btf *b, const uint8_t *data, size_t bytes)
 		return false;
 	b->strings = (const char *)data + h.bytes + h.str_off;
 	b->strings_len = h.str_len;
-	b->types = calloc(h.type_len / sizeof(struct btf_type) + 2, sizeof(*b->types));
+	b->types = calloc(h.type_len / sizeof(struct object_btf_type) + 2, sizeof(*b->types));
 	at = h.bytes + h.type_off;
 	end = at + h.type_len;
-	while (b->types && end - at >= sizeof(struct btf_type)) {
-		const struct btf_type *t = (const struct btf_type *)(const void *)(data + at);
+	while (b->types && end - at >= sizeof(struct object_btf_type)) {
+		const struct object_btf_type *t =
+			(const struct object_btf_type *)(const void *)(data + at);
 
 		at += sizeof(*t);
 		if (words_after(t) * 4u > end - at)
@@ -106,10 +107,10 @@ static bool read_types(struct btf *b, const uint8_t *data, size_t bytes)
 }
 
 /* Through typedefs and qualifiers; NULL: void, or damaged. */
-static const struct btf_type *type_at(const struct btf *b, uint32_t number)
+static const struct object_btf_type *type_at(const struct object_btf *b, uint32_t number)
 {
 	for (int turns = 0; turns < 32 && number && number <= b->nr; turns++) {
-		const struct btf_type *t = b->types[number];
+		const struct object_btf_type *t = b->types[number];
 
 		if (kind_of(t) < BTF_TYPEDEF || kind_of(t) > BTF_RESTRICT)
 			return t;
@@ -118,12 +119,12 @@ static const struct btf_type *type_at(const struct btf *b, uint32_t number)
 	return NULL;
 }
 
-static const uint32_t *after(const struct btf_type *t)
+static const uint32_t *after(const struct object_btf_type *t)
 {
 	return (const uint32_t *)(const void *)(t + 1);
 }
 
-static uint32_t size_of(const struct btf *b, const struct btf_type *t)
+static uint32_t size_of(const struct object_btf *b, const struct object_btf_type *t)
 {
 	uint32_t times = 1;
 
@@ -134,13 +135,13 @@ static uint32_t size_of(const struct btf *b, const struct btf_type *t)
 	return !t ? 0 : kind_of(t) == BTF_PTR ? 8 * times : t->size * times;
 }
 
-static const char *name_at(const struct btf *b, uint32_t at)
+static const char *name_at(const struct object_btf *b, uint32_t at)
 {
 	return at < b->strings_len ? b->strings + at : "";
 }
 
-static void read_member(const struct btf *b, const char *name, const struct btf_type *to,
-			struct map_raw *out)
+static void read_member(const struct object_btf *b, const char *name,
+			const struct object_btf_type *to, struct map_raw *out)
 {
 	uint32_t number = to && kind_of(to) == BTF_ARRAY ? after(to)[2] : 0;
 
@@ -155,7 +156,7 @@ static void read_member(const struct btf *b, const char *name, const struct btf_
 	else if (!strcmp(name, "value"))
 		out->value_bytes = size_of(b, to);
 	else if (!strcmp(name, "key")) {
-		const struct btf_type *of =
+		const struct object_btf_type *of =
 			to && kind_of(to) == BTF_ARRAY ? type_at(b, after(to)[0]) : NULL;
 
 		out->key_bytes = size_of(b, to);
@@ -165,20 +166,20 @@ static void read_member(const struct btf *b, const char *name, const struct btf_
 
 bool object_btf_map(const uint8_t *data, size_t bytes, const char *name, struct map_raw *out)
 {
-	struct btf b = {0};
+	struct object_btf b = {0};
 	bool found = false;
 
 	if (!read_types(&b, data, bytes))
 		b.nr = 0;
 	for (uint32_t i = 1; i <= b.nr && !found; i++) {
-		const struct btf_type *t = b.types[i], *s;
+		const struct object_btf_type *t = b.types[i], *s;
 
 		if (kind_of(t) != BTF_VAR || strcmp(name_at(&b, t->name), name) != 0)
 			continue;
 		s = type_at(&b, t->size);
 		found = s && kind_of(s) == BTF_STRUCT;
 		for (uint32_t k = 0; found && k < members_of(s); k++) {
-			const struct btf_type *m = type_at(&b, after(s)[k * 3 + 1]);
+			const struct object_btf_type *m = type_at(&b, after(s)[k * 3 + 1]);
 
 			if (m && kind_of(m) == BTF_PTR)
 				read_member(&b, name_at(&b, after(s)[k * 3]), type_at(&b, m->size),

@@ -126,13 +126,13 @@ void flame_speedscope(const struct flame *f, const struct flame_style *s, FILE *
 
 /* ---- pprof: profile.proto, gzipped ---- */
 
-struct proto {
+struct pprof_text {
 	uint8_t *p;
 	size_t n, cap;
 	bool failed;
 };
 
-static void put_bytes(struct proto *b, const void *p, size_t n)
+static void put_bytes(struct pprof_text *b, const void *p, size_t n)
 {
 	b->failed = b->failed || !VEC_ROOM(b->p, b->n + n, b->cap);
 	if (b->failed)
@@ -142,7 +142,7 @@ static void put_bytes(struct proto *b, const void *p, size_t n)
 	b->n += n;
 }
 
-static void put_varint(struct proto *b, uint64_t v)
+static void put_varint(struct pprof_text *b, uint64_t v)
 {
 	uint8_t buf[10];
 	size_t n = 0;
@@ -154,13 +154,13 @@ static void put_varint(struct proto *b, uint64_t v)
 	put_bytes(b, buf, n);
 }
 
-static void put_number(struct proto *b, uint32_t field, uint64_t v)
+static void put_number(struct pprof_text *b, uint32_t field, uint64_t v)
 {
 	put_varint(b, field << 3);
 	put_varint(b, v);
 }
 
-static void put_message(struct proto *b, uint32_t field, const void *p, size_t n)
+static void put_message(struct pprof_text *b, uint32_t field, const void *p, size_t n)
 {
 	put_varint(b, field << 3 | 2);
 	put_varint(b, n);
@@ -169,9 +169,9 @@ static void put_message(struct proto *b, uint32_t field, const void *p, size_t n
 
 /* Profile: 1 sample_type, 2 sample, 4 location, 5 function, 6 string_table. Ids count from 1, strings from "". */
 static void put_profile(const struct flame *f, const struct flame_style *s, struct visit *v,
-			struct proto *b)
+			struct pprof_text *b)
 {
-	struct proto m = {0}, line = {0};
+	struct pprof_text m = {0}, line = {0};
 
 	put_number(&m, 1, 1);
 	put_number(&m, 2, 2);
@@ -212,7 +212,7 @@ static void put_profile(const struct flame *f, const struct flame_style *s, stru
 	free(line.p);
 }
 
-static int put_gzip(const struct proto *b, FILE *out)
+static int put_gzip(const struct pprof_text *b, FILE *out)
 {
 	z_stream z = {.next_in = b->p, .avail_in = (uInt)b->n};
 	uint8_t buf[65536] = {0};
@@ -233,7 +233,7 @@ static int put_gzip(const struct proto *b, FILE *out)
 
 int flame_pprof(const struct flame *f, const struct flame_style *s, FILE *out)
 {
-	struct proto b = {0};
+	struct pprof_text b = {0};
 	struct visit v = {f, 0, 0, calloc(f->depth + 1, sizeof(uint32_t))};
 	int err = -ENOMEM;
 
