@@ -101,6 +101,7 @@ void port_init(uint32_t cpus)
 		.programs = &fathom_programs,
 		.dynamic = &fathom_dynamic,
 		.blk = &fathom_blk,
+		.noise = &noise_port,
 		.peek = vm_read,
 		.last_boot = &fathom_last_boot, /* a trace that survives a warm reset */
 		.last_boot_memory = kept.memory,

@@ -5,7 +5,7 @@ FATHOM_TEXT_SRC      := $(addprefix trace/control/,dump.c filter_run.c text.c vi
 FATHOM_STREAM_SRC    := trace/ring/stream.c trace/ring/lz4.c trace/send/stream_dump.c
 FATHOM_SAMPLER_SRC   := $(sort $(wildcard trace/samples/*.c trace/send/btb_*.c))
 FATHOM_FUNCTIONS_SRC := $(sort $(wildcard trace/functions/*.c)) trace/events/modules.c trace/events/snapshot.c
-FATHOM_TREE_SRC      := $(filter-out $(FATHOM_TEXT_SRC),$(sort $(wildcard trace/control/*.c trace/programs/*.c trace/dynamic/*.c trace/lastboot/*.c trace/blk/*.c)))
+FATHOM_TREE_SRC      := $(filter-out $(FATHOM_TEXT_SRC),$(sort $(wildcard trace/control/*.c trace/programs/*.c trace/dynamic/*.c trace/lastboot/*.c trace/blk/*.c trace/noise/*.c)))
 # Level 0 to 3: events, the beacon, the link, dumps and fathom_save(). With FATHOM_FUNCTIONS 0 it needs none of the groups below.
 FATHOM_CORE_SRC      := $(filter-out $(FATHOM_FUNCTIONS_SRC) $(FATHOM_STREAM_SRC) $(FATHOM_SAMPLER_SRC),\
 	$(sort $(wildcard trace/ring/*.c trace/events/*.c trace/send/*.c))) $(FATHOM_TEXT_SRC)

@@ -43,6 +43,9 @@ enum wire_id {
 	WIRE_ID_USER_STACK = 12,
 	WIRE_ID_BLK = 13, /* wire/blk.h: it has no format file */
 	WIRE_ID_BPUTS = 14,
+	WIRE_ID_HWLAT = 15,
+	WIRE_ID_OSNOISE = 16,
+	WIRE_ID_TIMERLAT = 17,
 	WIRE_ID_RAW_DATA = 18,
 	WIRE_ID_FUNC_REPEATS = 19,
 	WIRE_ID_FIRST = 32,

@@ -243,7 +243,7 @@ static struct cpu *least_loaded(void)
 
 void sched_start(struct task *t)
 {
-	struct cpu *c = least_loaded();
+	struct cpu *c = t->pinned ? &cpus[t->cpu] : least_loaded();
 	uint64_t flags = lock(&c->rq.lock);
 
 	t->cpu = c->id;
@@ -304,8 +304,11 @@ void scheduler_tick(void)
 	uint64_t now = clock_ns();
 	struct task *t;
 
-	while ((t = next_sleeper(c, now)))
+	while ((t = next_sleeper(c, now))) {
+		if (t->tick)
+			t->tick(t->tick_arg);
 		wakeup(t);
+	}
 	if (c->current == c->idle)
 		c->need_resched |= c->rq.ready != NULL;
 	else if (c->current->class == SCHED_ORDINARY && --c->current->slice <= 0)
@@ -372,7 +375,7 @@ static int lock_to_steal(struct cpu *from, uint64_t *flags)
 	return 1;
 }
 
-/* Take the last ready task of the busiest other CPU: the one that would wait longest. */
+/* Take the last ready task of the busiest other CPU that is not pinned there: the one that would wait longest. */
 static struct task *steal(void)
 {
 	struct cpu *from = NULL;
@@ -386,13 +389,15 @@ static struct task *steal(void)
 
 	if (!from || !lock_to_steal(from, &flags))
 		return NULL;
-	if (from->rq.ready) {
-		struct task **at = &from->rq.ready;
+	struct task **last = NULL;
 
-		while ((*at)->next)
-			at = &(*at)->next;
-		t = *at;
-		*at = NULL;
+	for (struct task **at = &from->rq.ready; *at; at = &(*at)->next)
+		if (!(*at)->pinned)
+			last = at;
+	if (last) {
+		t = *last;
+		*last = t->next;
+		t->next = NULL;
 		from->rq.nr_ready--;
 		trace_sched_migrate_task(t->name, t->pid, t->prio, (int)t->cpu, (int)cpu_id());
 		t->cpu = cpu_id();

@@ -124,6 +124,8 @@ int task_spawn(const struct spawn *s)
 		t->caps[1] = (struct cap){CAP_ENDPOINT, s->endpoint};
 	}
 	cpu_build_stack(t, s->fn, s->arg, entry);
+	t->pinned = s->pinned;
+	t->cpu = s->cpu;
 	t->preempt_count = 1; /* of the lock that finish_switch() releases */
 	int pid = t->pid;
 

@@ -44,6 +44,10 @@ struct task {
 	int slice;		   /* ticks left */
 	struct task *next;	   /* in the one list it waits in: ready, sleepers or an endpoint */
 	uint64_t wake_at;
+	void (*tick)(
+		void *arg); /* of a sleeper: called in the timer's interrupt that wakes it; or NULL */
+	void *tick_arg;
+	int pinned; /* its home is its CPU for ever */
 
 	struct vm vm;
 	struct cap caps[CAPS_MAX];
@@ -76,6 +80,8 @@ struct spawn {
 	int class, prio;
 	uint64_t period;
 	int detached; /* nobody waits for it */
+	int pinned;   /* to `cpu` */
+	uint32_t cpu;
 };
 
 void task_init(void);

@@ -566,6 +566,38 @@ TEST(clock_conversion)
 	CHECK_EQ(fathom_ticks_to_ns(123456789012345678ull), 123456789012345678ll);
 }
 
+static int no_thread(const char *name, uint32_t cpu, int realtime, void (*fn)(void *), void *arg)
+{
+	(void)name, (void)cpu, (void)realtime, (void)fn, (void)arg;
+	return 0;
+}
+
+static void no_wait(uint64_t ns, void (*tick)(void *), void *arg)
+{
+	(void)ns, (void)tick, (void)arg;
+}
+
+/* Only with a port that asks for these tracers; their events stay then. */
+TEST(formats_of_noise_equal_linux)
+{
+	static const struct fathom_noise noise = {
+		.tracers = &fathom_noise_tracers, .thread = no_thread, .wait = no_wait};
+	struct fathom_config config = {
+		.memory = memory, .memory_bytes = sizeof(memory), .nr_cpus = 1, .noise = &noise};
+
+	start();
+	CHECK(!fathom_event_find("osnoise", "irq_noise"));
+	fathom_exit();
+	CHECK_EQ(fathom_init(&config), 0);
+	check_format("ftrace", "hwlat", 1);
+	check_format("ftrace", "osnoise", 1);
+	check_format("ftrace", "timerlat", 1);
+	check_format("osnoise", "sample_threshold", 0);
+	check_format("osnoise", "irq_noise", 0);
+	check_format("osnoise", "softirq_noise", 0);
+	check_format("osnoise", "thread_noise", 0);
+}
+
 TEST(objects_come_and_go)
 {
 	struct fathom_object none = {0}, other = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_events.c -- the text of each kind of event as the kernel prints it: functions, stacks, printk, syscalls. */
 #include "view/kernel.h"
+#include "wire/noise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,53 +277,47 @@ static void print_switch(struct kernel_view *k, const struct kernel_event *e)
 
 static void print_hwlat(struct kernel_view *k, const struct kernel_event *e)
 {
-	enum {
-		SEQ,
-		INNER,
-		OUTER,
-		SEC,
-		NSEC,
-		COUNT,
-		NMI_TOTAL,
-		NMI_COUNT
+	struct fathom_text t = kernel_text(k, 256);
+	struct fathom_text_hwlat h = {
+		.seq = (uint32_t)field_number(k, e, 0),
+		.inner = field_number(k, e, 1),
+		.outer = field_number(k, e, 2),
+		.sec = (int64_t)field_number(k, e, 3),
+		.nsec = (int32_t)field_number(k, e, 4),
+		.count = (uint32_t)field_number(k, e, 5),
+		.nmi_total = field_number(k, e, 6),
+		.nmi_count = (uint32_t)field_number(k, e, 7),
 	};
 
-	out_printf(&k->out, "#%-5u inner/outer(us): %4llu/%-5llu ts:%lld.%09ld count:%d",
-		   (unsigned)field_number(k, e, SEQ), (unsigned long long)field_number(k, e, INNER),
-		   (unsigned long long)field_number(k, e, OUTER),
-		   (long long)field_number(k, e, SEC), (long)field_number(k, e, NSEC),
-		   (int)field_number(k, e, COUNT));
-	if (field_number(k, e, NMI_COUNT))
-		out_printf(&k->out, " nmi-total:%llu nmi-count:%u",
-			   (unsigned long long)field_number(k, e, NMI_TOTAL),
-			   (unsigned)field_number(k, e, NMI_COUNT));
-	out_char(&k->out, '\n');
+	fathom_text_hwlat(&t, &h);
+	kernel_text_end(k, &t);
 }
 
 static void print_osnoise(struct kernel_view *k, const struct kernel_event *e)
 {
-	unsigned long long runtime = field_number(k, e, 0), noise = field_number(k, e, 1),
-			   ratio = 0;
+	struct fathom_text t = kernel_text(k, 256);
+	struct fathom_text_osnoise o = {
+		.runtime = field_number(k, e, 0),
+		.noise = field_number(k, e, 1),
+		.max_sample = field_number(k, e, 2),
+		.hw = (uint32_t)field_number(k, e, 3),
+		.nmi = (uint32_t)field_number(k, e, 4),
+		.irq = (uint32_t)field_number(k, e, 5),
+		.softirq = (uint32_t)field_number(k, e, 6),
+		.thread = (uint32_t)field_number(k, e, 7),
+	};
 
-	if (runtime)
-		ratio = (runtime - noise) * 10000000 / runtime;
-	out_printf(&k->out, "%llu %10llu %3llu.%05llu %7llu", runtime, noise, ratio / 100000,
-		   ratio % 100000, (unsigned long long)field_number(k, e, 2));
-	for (unsigned n = 3; n < 8; n++)
-		out_printf(&k->out, " %6u", (unsigned)field_number(k, e, n));
-	out_char(&k->out, '\n');
+	fathom_text_osnoise(&t, &o);
+	kernel_text_end(k, &t);
 }
 
 static void print_timerlat(struct kernel_view *k, const struct kernel_event *e)
 {
-	uint64_t context = field_number(k, e, 1);
+	struct fathom_text t = kernel_text(k, 256);
 
-	out_printf(&k->out, "#%-5u context %6s timer_latency %9llu ns\n",
-		   (unsigned)field_number(k, e, 0),
-		   context == 0	  ? "irq"
-		   : context == 1 ? "thread"
-				  : "user ret",
-		   (unsigned long long)field_number(k, e, 2));
+	fathom_text_timerlat(&t, (uint32_t)field_number(k, e, 0), (int)field_number(k, e, 1),
+			     field_number(k, e, 2));
+	kernel_text_end(k, &t);
 }
 
 /* ---- events ---- */

@@ -2,6 +2,7 @@
 /* kernel_options.c -- which tracer, options and clock a kernel text has; its head. */
 #include "view/kernel.h"
 #include "wire/blk.h"
+#include "wire/noise.h"
 #include "base/diag.h"
 
 #include <stdio.h>
@@ -327,68 +328,15 @@ bool kernel_settle(struct kernel_view *k)
 	return settle_banner(k);
 }
 
-static const char osnoise_head[] =
-	"#                                _-----=> irqs-off\n"
-	"#                               / _----=> need-resched\n"
-	"#                              | / _---=> hardirq/softirq\n"
-	"#                              || / _--=> preempt-depth\n"
-	"#                              ||| / _-=> migrate-disable                         MAX\n"
-	"#                              |||| /     delay                                   SINGLE  "
-	"    "
-	"Interference counters:\n"
-	"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE   "
-	" "
-	"+-----------------------------+\n"
-	"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US   "
-	"  "
-	"HW    NMI    IRQ   SIRQ THREAD\n"
-	"#              | |         |   |||||      |           |             |    |            |   "
-	"   "
-	"|      |      |      |      |\n";
-
-static const char osnoise_head_rt[] =
-	"#                                _-------=> irqs-off\n"
-	"#                               / _------=> need-resched\n"
-	"#                              | / _-----=> need-resched-lazy\n"
-	"#                              || / _----=> hardirq/softirq\n"
-	"#                              ||| / _---=> preempt-depth\n"
-	"#                              |||| / _--=> preempt-lazy-depth\n"
-	"#                              ||||| / _-=> migrate-disable\n"
-	"#                              |||||| /                                               "
-	"MAX\n"
-	"#                              ||||| /                                             SINGLE "
-	" "
-	"    Interference counters:\n"
-	"#                              |||||||               RUNTIME      NOISE  %% OF CPU  NOISE "
-	" "
-	"  +-----------------------------+\n"
-	"#           TASK-PID      CPU# |||||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US "
-	" "
-	"   HW    NMI    IRQ   SIRQ THREAD\n"
-	"#              | |         |   |||||||      |           |             |    |            | "
-	" "
-	"    |      |      |      |      |\n";
-
-static const char timerlat_head[] = "#                                _-----=> irqs-off\n"
-				    "#                               / _----=> need-resched\n"
-				    "#                              | / _---=> hardirq/softirq\n"
-				    "#                              || / _--=> preempt-depth\n"
-				    "#                              ||| / _-=> migrate-disable\n"
-				    "#                              |||| /     delay\n"
-				    "#                              |||||            ACTIVATION\n"
-				    "#           TASK-PID      CPU# |||||   TIMESTAMP   ID         "
-				    "   CONTEXT                 LATENCY\n"
-				    "#              | |         |   |||||      |         |         "
-				    "         |                       |\n";
-
 /* Of tracers with columns of their own. */
 static const char *tracer_head(const struct kernel_view *k)
 {
 	if (*k->tracer == 'b')
 		return k->blk_classic ? fathom_blk_head : "";
 	if (*k->tracer == 't')
-		return timerlat_head;
-	return k->view.columns == FATHOM_TEXT_FLAGS_RT ? osnoise_head_rt : osnoise_head;
+		return fathom_timerlat_head;
+	return k->view.columns == FATHOM_TEXT_FLAGS_RT ? fathom_osnoise_head_rt
+						       : fathom_osnoise_head;
 }
 
 void kernel_header(struct kernel_view *k)

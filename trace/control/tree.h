@@ -19,6 +19,7 @@ enum ctl_dir {
 	CTL_DIR_CPU,
 	CTL_DIR_INSTANCES,
 	CTL_DIR_STAT,
+	CTL_DIR_EXTRA,	  /* a folder of tracers that the port asked for: `at` is its number */
 	CTL_DIR_PROGRAMS, /* from here on: programs/, which is config.programs' */
 	CTL_DIR_PROGRAM,
 	CTL_DIR_MAPS,

@@ -3,15 +3,30 @@
 #include "control/control.h"
 #include "control/str.h"
 #include "control/tree.h"
+#include "functions/extra.h"
 
 void fathom_fs_root(struct fathom_node *out)
 {
 	*out = (struct fathom_node){.dir = CTL_DIR_ROOT};
 }
 
-static const struct fathom_fs_entry *walk_table(uint8_t dir)
+/* Folder number n of the tracers that the port asked for. NULL: there are not so many. */
+static const struct fathom_extra_folder *walk_extra(uint32_t n)
 {
-	switch (dir) {
+	for (uint32_t i = 0; i < FATHOM_EXTRAS; i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		for (const struct fathom_extra_folder *f = x ? x->folders : 0; f && f->name; f++)
+			if (!n--)
+				return f;
+	}
+	return 0;
+}
+
+static const struct fathom_fs_entry *walk_table(const struct fathom_node *dir)
+{
+	switch (dir->dir) {
+	case CTL_DIR_EXTRA: return walk_extra(dir->at)->files;
 	case CTL_DIR_ROOT: return fathom_ctl_root_files;
 	case CTL_DIR_EVENTS: return fathom_ctl_events_files;
 	case CTL_DIR_SYSTEM: return fathom_ctl_system_files;
@@ -88,7 +103,12 @@ static int walk_subdir(const struct fathom_node *dir, uint32_t index, struct fat
 		out->node.dir = walk_subdirs[i].dir;
 		return 1;
 	}
-	return 0;
+	if (dir->instance || !walk_extra(index))
+		return 0;
+	walk_name(out, walk_extra(index)->name);
+	out->node.dir = CTL_DIR_EXTRA;
+	out->node.at = (uint16_t)index;
+	return 1;
 }
 
 /* events/ lists systems, each by its first event; a system lists its events. */
@@ -162,7 +182,7 @@ static int walk_dynamic(const struct fathom_node *dir, uint32_t index, struct fa
 
 static int walk_list(const struct fathom_node *dir, uint32_t index, struct fathom_dirent *out)
 {
-	const struct fathom_fs_entry *e = walk_table(dir->dir);
+	const struct fathom_fs_entry *e = walk_table(dir);
 
 	out->node = *dir;
 	for (; e && e->name; e++) {
@@ -194,12 +214,13 @@ int fathom_fs_list(const struct fathom_node *dir, uint32_t index, struct fathom_
 static void walk_up(const struct fathom_node *dir, struct fathom_node *out)
 {
 	static const uint8_t parent[CTL_DIR_KINDS] = {
-		[CTL_DIR_ROOT] = CTL_DIR_ROOT,	      [CTL_DIR_EVENTS] = CTL_DIR_ROOT,
-		[CTL_DIR_SYSTEM] = CTL_DIR_EVENTS,    [CTL_DIR_EVENT] = CTL_DIR_SYSTEM,
-		[CTL_DIR_OPTIONS] = CTL_DIR_ROOT,     [CTL_DIR_PERCPU] = CTL_DIR_ROOT,
-		[CTL_DIR_CPU] = CTL_DIR_PERCPU,	      [CTL_DIR_INSTANCES] = CTL_DIR_ROOT,
-		[CTL_DIR_STAT] = CTL_DIR_ROOT,	      [CTL_DIR_PROGRAMS] = CTL_DIR_ROOT,
-		[CTL_DIR_PROGRAM] = CTL_DIR_PROGRAMS, [CTL_DIR_MAPS] = CTL_DIR_PROGRAM,
+		[CTL_DIR_ROOT] = CTL_DIR_ROOT,	   [CTL_DIR_EVENTS] = CTL_DIR_ROOT,
+		[CTL_DIR_SYSTEM] = CTL_DIR_EVENTS, [CTL_DIR_EVENT] = CTL_DIR_SYSTEM,
+		[CTL_DIR_OPTIONS] = CTL_DIR_ROOT,  [CTL_DIR_PERCPU] = CTL_DIR_ROOT,
+		[CTL_DIR_CPU] = CTL_DIR_PERCPU,	   [CTL_DIR_INSTANCES] = CTL_DIR_ROOT,
+		[CTL_DIR_STAT] = CTL_DIR_ROOT,	   [CTL_DIR_EXTRA] = CTL_DIR_ROOT,
+		[CTL_DIR_PROGRAMS] = CTL_DIR_ROOT, [CTL_DIR_PROGRAM] = CTL_DIR_PROGRAMS,
+		[CTL_DIR_MAPS] = CTL_DIR_PROGRAM,
 	};
 
 	*out = *dir;
@@ -277,7 +298,7 @@ int fathom_fs_stat(const struct fathom_node *node, struct fathom_stat *out)
 	if (ret)
 		return ret;
 	if (node->entry) {
-		const struct fathom_fs_entry *t = walk_table(node->dir);
+		const struct fathom_fs_entry *t = walk_table(node);
 
 		file = t ? (uint64_t)(node->entry - t) + 1 : 1;
 		out->mode = FATHOM_MODE_FILE | node->entry->mode;

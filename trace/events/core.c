@@ -9,6 +9,7 @@
 #include "wire/format.h"
 #include "events/lock.h"
 #include "events/registry.h"
+#include "functions/extra.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
 
@@ -133,6 +134,21 @@ static void core_find_functions(void)
 	fathom_arch_patch_init(&fathom_core.config);
 }
 
+#if FATHOM_FUNCTIONS
+/* Those of tracers that the port asked for; they stay in the registry over fathom_exit(). */
+static void core_add_events(void)
+{
+	for (uint32_t i = 0; i < FATHOM_EXTRAS; i++) {
+		const struct fathom_extra *x = fathom_extra_at(i);
+
+		if (x && x->events)
+			fathom_object_add_locked(x->events);
+	}
+}
+#else
+#define core_add_events() ((void)0)
+#endif
+
 int fathom_init(const struct fathom_config *c)
 {
 	size_t fixed, per_cpu;
@@ -176,6 +192,7 @@ int fathom_init(const struct fathom_config *c)
 	fathom_core.boot = fathom_port_clock();
 	fathom_core.no_cpu = 0;
 	fathom_core.off = 0; /* the rings start enabled */
+	core_add_events();
 	err = fathom_registry_init();
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* extra.h -- tracers that a port asks for: what fathom_config.blk points to. Nothing else names them, so that a linker takes them only then. */
+/* extra.h -- tracers that a port asks for: what fathom_config.noise and .blk lead to. Nothing else names them, so that a linker takes them only then. */
 #ifndef FUNCTIONS_EXTRA_H
 #define FUNCTIONS_EXTRA_H
 
@@ -29,11 +29,12 @@ struct fathom_extra {
 	int (*body)(struct fathom_view *v, struct fathom_text *out);
 };
 
-#define FATHOM_EXTRAS 1
+#define FATHOM_EXTRAS 2
 static inline const struct fathom_extra *fathom_extra_at(uint32_t i)
 {
-	(void)i;
-	return fathom_core.config.blk;
+	const struct fathom_noise *noise = fathom_core.config.noise;
+
+	return i ? fathom_core.config.blk : noise ? noise->tracers : 0;
 }
 
 #endif

@@ -22,7 +22,25 @@ struct fathom_last_boot;
 extern const struct fathom_last_boot fathom_last_boot;
 /* Further tracers, for the member of fathom_config that has the name. */
 struct fathom_extra;
-extern const struct fathom_extra fathom_blk;
+extern const struct fathom_extra fathom_blk, fathom_noise_tracers;
+
+/* What the tracers osnoise, timerlat and hwlat ask of a port, for fathom_config.noise. */
+struct fathom_noise {
+	const struct fathom_extra *tracers; /* &fathom_noise_tracers. Required. */
+	/*
+	 * thread: start a task of this name that runs fn(arg) on `cpu` and nowhere else, and ends when fn returns; `realtime`: before all
+	 * ordinary ones. 0 or more, or -errno. Called with the library's lock. Required.
+	 */
+	int (*thread)(const char *name, uint32_t cpu, int realtime, void (*fn)(void *arg),
+		      void *arg);
+	/*
+	 * wait: the calling task, one of these, sleeps for `ns`. The timer's interrupt that ends it calls tick(arg) on this CPU, if it is not 0,
+	 * before anything that it wakes runs. Required.
+	 */
+	void (*wait)(uint64_t ns, void (*tick)(void *arg), void *arg);
+	/* quiet: run fn(arg) with interrupts off on this CPU. 0: hwlat does not start. */
+	void (*quiet)(void (*fn)(void *arg), void *arg);
+};
 
 /*
  * The cold half of the port contract; the hot half, and all sizes, are in port_default.h. Zero the struct and fill in what the
@@ -165,6 +183,12 @@ struct fathom_config {
 	 * 0: no such tracer, and none of its code.
 	 */
 	const struct fathom_extra *blk;
+	/*
+	 * noise: current_tracer has osnoise, timerlat and hwlat, the tree has osnoise/, hwlat_detector/ and events/osnoise (docs/TRACERS.md).
+	 * What interrupts the threads is seen by the events irq_handler_entry and _exit, softirq_entry and _exit, sched_switch of
+	 * fathom/events/, where the kernel has them. 0: no such tracers, and none of their code.
+	 */
+	const struct fathom_noise *noise;
 };
 
 /*

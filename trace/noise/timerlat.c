@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* timerlat.c -- a thread that asks to be woken at a time: how late the timer's interrupt was, and how late the thread. */
+#include "wire/cold.h"
+#include "noise/noise.h"
+#include "wire/noise.h"
+
+static void record(struct noise_cpu *c, int context, uint64_t latency)
+{
+	struct noise_record slot;
+	struct fathom_rec_timerlat *r = fathom_noise_reserve(&slot, WIRE_ID_TIMERLAT, sizeof(*r));
+
+	if (!r)
+		return;
+	r->seqnum = c->seq;
+	r->context = context;
+	r->timer_latency = latency;
+	fathom_noise_commit(&slot);
+}
+
+/* In the timer's interrupt. Linux shows the stack that it came upon with the thread's line; here it follows the interrupt's. */
+static void tick(void *arg)
+{
+	struct noise_cpu *c = arg;
+	uint64_t stop = fathom_noise_set.stop_us * 1000, stack = fathom_noise_set.stack_us * 1000;
+	uint64_t latency;
+
+	if (!fathom_noise_is_on(c))
+		return;
+	latency = fathom_noise_now() - c->deadline;
+	c->seq++;
+	c->ticked = 1;
+	record(c, FATHOM_TIMERLAT_IRQ, latency);
+	if (stack && latency >= stack) {
+		uintptr_t pin = fathom_port_pin();
+
+		fathom_stack_event(fathom_port_context(pin));
+		fathom_port_unpin(pin);
+	}
+	fathom_noise_sampling(c, 1);
+	if (stop && latency > stop)
+		fathom_noise_stop_tracing(c, "stop tracing hit on the timer's interrupt");
+}
+
+static void woken(struct noise_cpu *c)
+{
+	uint64_t stop = fathom_noise_set.stop_total_us * 1000;
+	uint64_t latency = fathom_noise_now() - c->deadline;
+
+	fathom_noise_sampling(c, 0);
+	if (!fathom_noise_is_on(c))
+		return;
+	if (!c->ticked) /* the time had passed before the thread slept: there was no interrupt */
+		c->seq++;
+	c->ticked = 0;
+	record(c, FATHOM_TIMERLAT_THREAD, latency);
+	if (stop && latency > stop)
+		fathom_noise_stop_tracing(c, "stop tracing hit on the thread");
+}
+
+static void loop(struct noise_cpu *c)
+{
+	c->deadline = fathom_noise_now();
+	while (fathom_noise_is_on(c)) {
+		uint64_t period = fathom_noise_set.timerlat_period_us * 1000, now;
+
+		c->deadline += period;
+		now = fathom_noise_now();
+		if (c->deadline <=
+		    now) /* it took longer than a period: those in between are left out, as in Linux */
+			c->deadline = now + period;
+		fathom_core.config.noise->wait(c->deadline - now, tick, c);
+		woken(c);
+	}
+}
+
+int fathom_timerlat_start(void)
+{
+	int err = fathom_noise_hooks(1);
+
+	return err ? err : fathom_noise_begin("timerlat", 1, loop);
+}
