@@ -75,6 +75,13 @@ bool sel4_input_is_gap(const struct sel4_input *in, uint64_t word)
 	return false;
 }
 
+size_t sel4_input_ahead(const struct sel4_input *in, uint64_t first, uint64_t end)
+{
+	uint64_t limit = sel4_input_limit(in, first);
+
+	return limit > end ? (size_t)(limit - end) : 0;
+}
+
 static int read_words(const struct sel4_input *in, uint64_t at, size_t n, uint16_t *to)
 {
 	size_t done = 0;
@@ -112,8 +119,9 @@ static void found(void *arg, const struct sel4_special *s)
 
 	if (s->type == WIRE_SEL4_VMID && g->first_vmid == SEL4_NO_EVENT)
 		g->first_vmid = s->event;
-	if (b->count_only ||
-	    atomic_fetch_add_explicit(&b->listed[s->type], 1, memory_order_relaxed) >= b->list_max)
+	if (b->count_only || (s->type != WIRE_SEL4_THREAD &&
+			      atomic_fetch_add_explicit(&b->listed[s->type], 1,
+							memory_order_relaxed) >= b->list_max))
 		return;
 	p = list_add(&g->lists[s->type], sel4_posting_bytes(s->type));
 	if (!p) {
@@ -471,7 +479,8 @@ static int assemble(struct sel4_build *b, struct sel4_index_head *h, struct sel4
 	h->checkpoints.offset = at;
 	at += h->checkpoints.nr * sizeof(struct sel4_checkpoint);
 	for (uint32_t t = 0; t < WIRE_SEL4_NR_TYPES; t++) {
-		if (t <= WIRE_SEL4_FUNC_EXIT || h->count[t] > b->list_max)
+		if (t <= WIRE_SEL4_FUNC_EXIT ||
+		    (t != WIRE_SEL4_THREAD && h->count[t] > b->list_max))
 			continue;
 		h->list[t] = (struct sel4_part){.offset = at, .nr = h->count[t]};
 		at += h->count[t] * sel4_posting_bytes(t);

@@ -363,6 +363,7 @@ void sel4_cursor_tally(struct cursor *c, uint64_t block, struct tally *out)
 	j.since = first;
 	b.at = k->at;
 	b.word = at->word + scan_gap(k, out, at->word);
+	b.ahead = sel4_input_ahead(&t->input, at->word, end);
 	b.state = k->state;
 	sel4_bulk_block(&b, t->words + b.word, (size_t)(end - b.word), true);
 	if (out->pids)

@@ -147,6 +147,7 @@ static int walk_blocks(const struct sel4_trace *t, struct fixed_writer *w, uint3
 				special(&k, &cut);
 			b.word += skip;
 		}
+		b.ahead = sel4_input_ahead(&t->input, first, end);
 		sel4_bulk_block(&b, t->words + b.word, (size_t)(end - b.word), true);
 		functions(w, t->words + k.next, (size_t)(end - k.next), k.vmid);
 		k.next = end;

@@ -9,12 +9,12 @@
  * Functions are one word each, so between two rare events the place of an event follows from its number. The index keeps
  * per 64 Ki words a checkpoint (place, event number, state), and per rare type the list of its events with operands: a
  * query by type reads nothing but its list. A type that is not rare (more than one word in 256, and more than 64 Ki
- * events) has no list and is found by scanning.
+ * events) has no list and is found by scanning; switches of threads always have one, which says what threads there are.
  *
  * On disk (FILE.fidx), little endian: struct sel4_index_head, then the parts it points to, each 8-byte aligned.
  */
 #define SEL4_INDEX_MAGIC   "FTHMSEL4"
-#define SEL4_INDEX_VERSION 1u
+#define SEL4_INDEX_VERSION 2u /* 1: no threads, if they switch often */
 #define SEL4_BLOCK_WORDS   65536u
 #define SEL4_LIST_MIN	   65536u
 #define SEL4_LIST_SHARE	   256u
@@ -134,6 +134,8 @@ const struct sel4_posting *sel4_index_posting(const struct sel4_index *ix, uint3
 
 /* End of the words that belong together with `word`: the next gap or the end. */
 uint64_t sel4_input_limit(const struct sel4_input *in, uint64_t word);
+/* How many words after `end`, of the block at `first`, belong to it as well. */
+size_t sel4_input_ahead(const struct sel4_input *in, uint64_t first, uint64_t end);
 /* Whether words are missing right before this one. */
 bool sel4_input_is_gap(const struct sel4_input *in, uint64_t word);
 

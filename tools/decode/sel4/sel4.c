@@ -93,10 +93,22 @@ static int load_threads(struct sel4 *p, struct sel4_trace *t)
 	return 0;
 }
 
+/* Of a type that has no list because there are too many: how many, and nothing of the places. */
+static void report_many(struct source *s, const struct sel4_trace *t, uint64_t base, uint32_t type,
+			const char *what)
+{
+	const struct sel4_index_head *h = t->index->head;
+
+	if (h->count[type] && !h->list[type].offset)
+		source_damage(s, base, h->count[type] * 2, "%" PRIu64 " %s", h->count[type], what);
+}
+
 static void report_oddities(struct source *s, const struct sel4_trace *t, uint64_t base)
 {
 	const struct sel4_posting *p;
 
+	report_many(s, t, base, WIRE_SEL4_UNKNOWN, "unknown markers");
+	report_many(s, t, base, WIRE_SEL4_CUT, "events are cut off");
 	for (uint64_t i = 0;
 	     i < SOURCE_DAMAGE_MAX && (p = sel4_index_posting(t->index, WIRE_SEL4_UNKNOWN, i)); i++)
 		source_damage(s, base + p->word * 2, 2, "unknown marker 0x%04x, event %" PRIu64,
@@ -130,11 +142,33 @@ static void state_losses(struct source *s, const struct sel4_trace *t, uint32_t 
 	s->streams[stream].counted = full->given || h[SEL4_KEY_OVERFLOW].given;
 }
 
+/* The first timestamp. A trace with so many that they have no list has one near its beginning. */
+static uint64_t first_stamp(const struct sel4_trace *t)
+{
+	const struct sel4_posting *p = sel4_index_posting(t->index, WIRE_SEL4_TIMESTAMP, 0);
+	uint32_t type, skip;
+
+	if (p || !t->index->head->count[WIRE_SEL4_TIMESTAMP])
+		return p ? wire_sel4_get48(p->operand + 1) : 0;
+	for (uint64_t at = 0; at < t->nr_words; at += skip) {
+		uint64_t limit = sel4_input_limit(&t->input, at);
+
+		skip = sel4_input_is_gap(&t->input, at)
+			       ? sel4_resync(t->words + at, (size_t)(limit - at), t->dict)
+			       : 0;
+		if (skip)
+			continue;
+		skip = sel4_step(t->words + at, (size_t)(limit - at), true, t->dict, &type);
+		if (type == WIRE_SEL4_TIMESTAMP)
+			return wire_sel4_get48(t->words + at + 2);
+	}
+	return 0;
+}
+
 /* The rest of the set-up, when words, meta, dictionary and index are there. */
 static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 {
 	const struct sel4_index_head *h = t->index->head;
-	const struct sel4_posting *first = sel4_index_posting(t->index, WIRE_SEL4_TIMESTAMP, 0);
 	struct stream *st = source_add_stream(s, cpu);
 
 	if (!st)
@@ -145,7 +179,7 @@ static int finish_trace(struct source *s, struct sel4_trace *t, uint32_t cpu)
 	t->task_stacks = !strcmp(t->meta.header[SEL4_KEY_STACKS].text, "THREAD");
 	s->cpu_stacks = !t->task_stacks;
 	t->stamped = h->count[WIRE_SEL4_TIMESTAMP] > 0;
-	t->first_time = first ? wire_sel4_get48(first->operand + 1) : 0;
+	t->first_time = first_stamp(t);
 	if (t->stamped && t->meta.header[SEL4_KEY_CLOCK_HZ].number > 0)
 		t->clock_hz = (uint64_t)t->meta.header[SEL4_KEY_CLOCK_HZ].number;
 	s->unit = t->clock_hz ? CLOCK_NS : CLOCK_TICKS;

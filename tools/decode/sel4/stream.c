@@ -174,7 +174,11 @@ size_t sel4_bulk_block(struct sel4_bulk *b, const uint16_t *w, size_t n, bool la
 
 		if (at < next)
 			continue;
-		s.nr_words = sel4_step(w + at, n - at, last, b->dict, &s.type);
+		s.nr_words = sel4_step(w + at, n - at + b->ahead, last, b->dict, &s.type);
+		if (s.nr_words > n - at) { /* of a damaged index: the block ends within an event */
+			s.nr_words = (uint32_t)(n - at);
+			s.type = WIRE_SEL4_CUT;
+		}
 		if (!s.nr_words) {
 			end = at;
 			odd -= count_odd(w + at, n - at);
