@@ -64,7 +64,8 @@ static size_t learn(const struct learner *l, struct source *s, const struct even
 void model_learn_comms(struct source *s, const int32_t *pids, size_t nr, bool no_index)
 {
 	struct scan_choice c = SCAN_ALL;
-	struct scan_options o = {.order = SCAN_BY_STREAM, .no_index = no_index};
+	struct scan_options o = {
+		.no_index = no_index}; /* by time: most tasks are soon met on some CPU */
 	struct learner l = {0};
 	const struct event *e;
 	struct scan *sc;
