@@ -107,7 +107,8 @@ def bench_count(d):
     events = json.loads(out)["events"]
     wall, rss, _ = run(FATHOM, "stat", "--no-index", path, runs=7, wall=True)
     rate = events / wall / 1e6
-    print(f"\ncount: {events} events by type in {wall:.4f} s, {rss:.1f} MB")
+    cpu, _, _ = run(FATHOM, "stat", "--no-index", path, runs=7)
+    print(f"\ncount: {events} events by type in {wall:.4f} s wall, {cpu:.4f} s of processor time ({events / cpu / 1e6:.0f} M/s of one), {rss:.1f} MB")
     bar("host-count-rate", f"{rate:.0f}M/s", "150M/s", rate >= 150)
     os.unlink(path)
 

@@ -29,8 +29,7 @@ static int snapshot_make(uint32_t cpu, size_t share)
 {
 	uint32_t pages = snapshot_pages(cpu, share);
 	size_t bytes = fathom_ring_bytes(pages);
-	uint8_t *mem =
-		pages < FATHOM_RING_PAGES_MIN ? 0 : fathom_memory_cut(SNAPSHOT_HEAD + bytes);
+	uint8_t *mem = pages < FATHOM_RING_PAGES_MIN ? 0 : fathom_memory_cut(SNAPSHOT_HEAD + bytes);
 	struct fathom_ring *ring = (struct fathom_ring *)(void *)mem;
 	int err;
 
