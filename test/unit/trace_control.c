@@ -458,8 +458,13 @@ TEST(packed_pages)
 		CHECK(!memcmp(pages[0][i] + used_of[0] - 24, pages[1][i] + used_of[0] - 24, 20));
 		CHECK(!memcmp(pages[0][i] + used_of[0], pages[1][i] + used_of[0],
 			      4096 - used_of[0]));
-		if (!i)
+		if (!i) {
+			uint64_t lost;
+
 			CHECK(commit[0] & WIRE_COMMIT_STORED);
+			memcpy(&lost, pages[1][i] + used_of[0], 8);
+			CHECK(lost > 0 && lost < 500);
+		}
 	}
 }
 
