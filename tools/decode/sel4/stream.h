@@ -89,7 +89,7 @@ struct sel4_bulk {
 	void *arg;
 	uint32_t *at;  /* room for as many positions as a block has words */
 	uint64_t word; /* place of the next word */
-	size_t ahead;  /* words after a last block: they tell where an unknown marker ends */
+	size_t ahead;  /* words after a last block: they show where an unknown marker ends */
 	struct sel4_state state;
 	uint64_t count[WIRE_SEL4_NR_TYPES];
 };
