@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -33,8 +34,13 @@ class Port(Checks):
         self.tree = os.path.join(self.out, "tree")
         self.line = os.path.join(self.out, "line")
         self.guests = []
-        shutil.rmtree(self.out, ignore_errors=True)
-        shutil.copytree(self.given, self.tree, symlinks=True, ignore=shutil.ignore_patterns(".git", *ignore))
+        self.built = "--built" in sys.argv  # by the last run: for work on what comes after the build
+        if not self.built:
+            shutil.rmtree(self.out, ignore_errors=True)
+            shutil.copytree(self.given, self.tree, symlinks=True, ignore=shutil.ignore_patterns(".git", *ignore))
+        for name in os.listdir(self.out):
+            if stat.S_ISSOCK(os.stat(self.path(name)).st_mode):
+                os.unlink(self.path(name))
 
     def path(self, *parts):
         return os.path.join(self.out, *parts)
@@ -103,11 +109,12 @@ class Port(Checks):
         except (ValueError, KeyError):
             return None
 
-    def judge(self, kinds=(), also=(), output="trace.dat", cpus=None, lost=False, alive=False):
+    def judge(self, kinds=(), also=(), output="trace.dat", cpus=None, lost=False, alive=False, wakes=True):
         """The demo kernel's checker on the trace. `kinds` must be in it, `also` may be; with counters, they must add up, and unless
-        `lost` nothing may be missing. `alive`: objects may be allocated at its end. How many events of each kind."""
+        `lost` nothing may be missing. `alive`: objects may be allocated at its end. Not `wakes`: the kernel does not say when a task
+        becomes ready. How many events of each kind."""
         what = output[5:-4]
-        got = checker.check_file(self.path(output), also=(*kinds, *also))
+        got = checker.check_file(self.path(output), also=(*kinds, *also), wakes=wakes)
         errors = [e for e in got.errors if not (alive and "are still allocated" in e)]
         self.check("true" + what, not errors, " | ".join(errors))
         missing = [k for k in kinds if k not in got.kinds]
@@ -133,7 +140,7 @@ class Port(Checks):
     def weigh(self, plain, traced, memory, cross=""):
         """Print what the port adds to an image: flash (text and data), and RAM (data and bss) beside the bytes of config.memory."""
         a, b = self.size(plain, cross), self.size(traced, cross)
-        print(f"# {self.name}: {os.path.basename(os.path.dirname(traced))}: flash {a[0] + a[1]} -> {b[0] + b[1]}, {b[0] + b[1] - a[0] - a[1]} more; "
+        print(f"# {self.name}: {os.path.basename(os.path.dirname(traced) if self.out in traced else traced)}: flash {a[0] + a[1]} -> {b[0] + b[1]}, {b[0] + b[1] - a[0] - a[1]} more; "
               f"RAM {b[1] + b[2] - a[1] - a[2] - memory} more, and {memory} of rings and what they need", flush=True)
 
     def done(self):

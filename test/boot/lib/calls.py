@@ -29,15 +29,21 @@ def record(out, tracer, lines, level="6"):
 class Forest:
     """Per task (pid 0 per CPU) entries and exits nest, but for calls open at the start or the end, and callees take no
     longer than their caller, whatever CPU they ran on. What spans events that the trace says were lost is not judged.
-    Calls may be a level too deep for each context that was interrupted inside the tracer: an interrupt, an NMI in that."""
+    Calls may be a level too deep for each context that was interrupted inside the tracer: an interrupt, an NMI in that.
+    `dropped`: functions (addresses) whose frame and callers' a kernel may drop, which then do not return; how many is in `nr_dropped`."""
 
-    def __init__(self, events):
-        self.faults, self.pairs, self.nested, self.moved = [], 0, 0, 0
+    def __init__(self, events, dropped=()):
+        self.faults, self.pairs, self.nested, self.moved, self.nr_dropped = [], 0, 0, 0, 0
         self.stacks = collections.defaultdict(list)
         for e in events:
             if "lost" in e:
                 self.stacks.clear()
             stack = self.stacks[(e["pid"], e["cpu"] if e["pid"] == 0 else None)]
+            if stack and stack[-1][0] in dropped and "depth" in e["fields"] and \
+                    e["fields"]["depth"] <= stack[-1][1] - (e["event"] == "funcgraph_exit"):
+                self.nr_dropped += 1
+                while stack and stack[-1][1] >= e["fields"]["depth"] + (e["event"] == "funcgraph_exit"):
+                    stack.pop()
             if e["event"] == "funcgraph_entry":
                 self.enter(e, e["fields"], stack)
             elif e["event"] == "funcgraph_exit" and stack:  # else it began before the trace did

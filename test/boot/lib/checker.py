@@ -21,11 +21,12 @@ STACK = range(MACHINE.user_top - 0x100000, MACHINE.user_top)
 
 
 class Checker:
-    """Feed it lines; `errors` says what does not hold. With lost events, what spans a loss is not judged. `also`: events of other kernels."""
+    """Feed it lines; `errors` says what does not hold. With lost events, what spans a loss is not judged. `also`: events of other kernels.
+    Not `wakes`: the kernel does not say when a task becomes ready."""
 
-    def __init__(self, touch_pages=None, also=()):
+    def __init__(self, touch_pages=None, also=(), wakes=True):
         self.errors = []
-        self.also = also
+        self.also, self.wakes = also, wakes
         self.events = 0
         self.kinds = {}
         self.cpus = set()
@@ -92,7 +93,7 @@ class Checker:
         self.running[cpu] = nxt
         if prev and state in ("S", "D"):
             self.blocked[prev] = True
-        if nxt and self.blocked.get(nxt):
+        if nxt and self.wakes and self.blocked.get(nxt):
             self.error("runs again and nobody has woken it", line)
 
     def on_sched_wakeup(self, line, comm, pid, cpu, time, rest):
@@ -189,8 +190,8 @@ class Checker:
         return self
 
 
-def check_file(path, touch_pages=None, also=()):
-    c = Checker(touch_pages, also)
+def check_file(path, touch_pages=None, also=(), wakes=True):
+    c = Checker(touch_pages, also, wakes)
     p = subprocess.Popen([FATHOM, "report", "--like", "3.1", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in p.stdout:
         c.feed(line)
