@@ -1,6 +1,7 @@
 """port.py -- what `make port-NAME TREE=DIR` does: copy the tree, build it with Fathom inside, boot it in QEMU, record, judge.
 
 ports/NAME/port.py is the port's own part. Everything is written below build/port-NAME; the given tree is only read."""
+import atexit
 import json
 import os
 import re
@@ -34,6 +35,7 @@ class Port(Checks):
         self.tree = os.path.join(self.out, "tree")
         self.line = os.path.join(self.out, "line")
         self.guests = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         self.built = "--built" in sys.argv  # by the last run: for work on what comes after the build
         if not self.built:
             shutil.rmtree(self.out, ignore_errors=True)
@@ -156,6 +158,7 @@ class Guest:
         self.out, self.end = b"", time.monotonic() + timeout
         self.p = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=where)
         os.set_blocking(self.p.stdout.fileno(), False)
+        atexit.register(self.kill)  # whatever ends the script, but SIGKILL
 
     def until(self, what, start=0):
         """Wait until the console has said `what` (a regex) after `start`: the match, or None. Its words are bytes."""
