@@ -21,6 +21,8 @@ def contains(lines, part):
 
 
 doc = open("docs/PORTING.md", encoding="utf-8").read()
+# Steps, for the skeleton, are executed by porting_steps.py.
+doc = re.sub(r"^```\w+ skeleton[^\n]*\n.*?^```$", "", doc, flags=re.M | re.S)
 blocks = re.findall(r"^```(\w+) (\S+)\n(.*?)^```$", doc, re.M | re.S)
 check("porting_has_code", len(blocks) >= 15, f"{len(blocks)} pieces")
 check("porting_all_named", len(re.findall(r"^```\w", doc, re.M)) == len(blocks), "a piece of code without its file")

@@ -22,7 +22,7 @@
 #define SLOT	88
 
 	.macro save_vectors
-#ifdef __ARM_FP
+#ifdef __ARM_NEON
 	stp	q6, q7, [sp, #-32]!
 	stp	q4, q5, [sp, #-32]!
 	stp	q2, q3, [sp, #-32]!
@@ -31,7 +31,7 @@
 	.endm
 
 	.macro restore_vectors
-#ifdef __ARM_FP
+#ifdef __ARM_NEON
 	ldp	q0, q1, [sp], #32
 	ldp	q2, q3, [sp], #32
 	ldp	q4, q5, [sp], #32
