@@ -135,7 +135,8 @@ static uint32_t dump_functions(void)
 
 static void dump_header(struct dump_out *o, uint32_t cpu, enum wire_sel4_reason reason)
 {
-	struct fathom_stream_stats st;
+	struct fathom_stream_stats st = {
+		0}; /* seL4 compiles all in one file and cannot see that the CPU is there */
 	uint64_t lost;
 
 	fathom_stream_stats(cpu, &st);
