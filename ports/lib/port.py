@@ -111,17 +111,12 @@ class Port(Checks):
         except (ValueError, KeyError):
             return None
 
-    def judge(self, kinds=(), also=(), output="trace.dat", cpus=None, lost=False, alive=False, wakes=True):
+    def judge(self, kinds=(), also=(), output="trace.dat", cpus=None, lost=False, alive=False, wakes=True, kind=checker.Checker):
         """The demo kernel's checker on the trace. `kinds` must be in it, `also` may be; with counters, they must add up, and unless
         `lost` nothing may be missing. `alive`: objects may be allocated at its end. Not `wakes`: the kernel does not say when a task
-        becomes ready. How many events of each kind."""
+        becomes ready. `kind`: a checker of the port's own. How many events of each kind."""
         what = output[5:-4]
-        got = checker.check_file(self.path(output), also=(*kinds, *also), wakes=wakes)
-    def judge(self, kinds=(), also=(), output="trace.dat", cpus=None, lost=False, alive=False, kind=checker.Checker):
-        """The demo kernel's checker on the trace. `kinds` must be in it, `also` may be; with counters, they must add up, and unless
-        `lost` nothing may be missing. `alive`: objects may be allocated at its end. `kind`: a checker of the port's own. How many events of each kind."""
-        what = output[5:-4]
-        got = checker.check_file(self.path(output), also=(*kinds, *also), kind=kind)
+        got = checker.check_file(self.path(output), also=(*kinds, *also), wakes=wakes, kind=kind)
         errors = [e for e in got.errors if not (alive and "are still allocated" in e)]
         self.check("true" + what, not errors, " | ".join(errors))
         missing = [k for k in kinds if k not in got.kinds]

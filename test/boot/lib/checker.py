@@ -190,10 +190,8 @@ class Checker:
         return self
 
 
-def check_file(path, touch_pages=None, also=(), wakes=True):
-    c = Checker(touch_pages, also, wakes)
-def check_file(path, touch_pages=None, also=(), kind=Checker):
-    c = kind(touch_pages, also)
+def check_file(path, touch_pages=None, also=(), wakes=True, kind=Checker):
+    c = kind(touch_pages, also, wakes)
     p = subprocess.Popen([FATHOM, "report", "--like", "3.1", "-t", "-N", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in p.stdout:
         c.feed(line)
