@@ -31,7 +31,7 @@ static uint64_t *setting(uint32_t which)
 	return all[which];
 }
 
-static int number_show(struct fathom_file *f, struct fathom_text *t)
+static int noise_number_show(struct fathom_file *f, struct fathom_text *t)
 {
 	fathom_text_u64(t, *setting(f->node.entry->arg), 0, ' ');
 	fathom_text_char(t, '\n');
@@ -53,7 +53,7 @@ static int is_possible(uint32_t which, uint64_t v)
 	}
 }
 
-static int number_write(struct fathom_file *f, const char *buf, size_t bytes)
+static int noise_number_write(struct fathom_file *f, const char *buf, size_t bytes)
 {
 	uint64_t v;
 	int err = fathom_ctl_write_number(buf, bytes, &v);
@@ -65,7 +65,8 @@ static int number_write(struct fathom_file *f, const char *buf, size_t bytes)
 	return err ? err : (int)bytes;
 }
 
-static const struct ctl_file_ops number_ops = {.show = number_show, .write = number_write};
+static const struct ctl_file_ops noise_number_ops = {.show = noise_number_show,
+						     .write = noise_number_write};
 
 /* ---- cpus: "0-1,4" ---- */
 
@@ -185,18 +186,18 @@ static const struct ctl_file_ops mode_ops = {.show = mode_show, .write = mode_wr
 
 static const struct fathom_fs_entry osnoise_files[] = {
 	{"cpus", 0640, 0, &cpus_ops, 0},
-	{"period_us", 0640, 0, &number_ops, PERIOD},
-	{"print_stack", 0640, 0, &number_ops, STACK},
-	{"runtime_us", 0640, 0, &number_ops, RUNTIME},
-	{"stop_tracing_total_us", 0640, 0, &number_ops, STOP_TOTAL},
-	{"stop_tracing_us", 0640, 0, &number_ops, STOP},
-	{"timerlat_period_us", 0640, 0, &number_ops, TIMERLAT_PERIOD},
+	{"period_us", 0640, 0, &noise_number_ops, PERIOD},
+	{"print_stack", 0640, 0, &noise_number_ops, STACK},
+	{"runtime_us", 0640, 0, &noise_number_ops, RUNTIME},
+	{"stop_tracing_total_us", 0640, 0, &noise_number_ops, STOP_TOTAL},
+	{"stop_tracing_us", 0640, 0, &noise_number_ops, STOP},
+	{"timerlat_period_us", 0640, 0, &noise_number_ops, TIMERLAT_PERIOD},
 	{0, 0, 0, 0, 0},
 };
 static const struct fathom_fs_entry hwlat_files[] = {
 	{"mode", 0640, 0, &mode_ops, 0},
-	{"width", 0640, 0, &number_ops, WIDTH},
-	{"window", 0640, 0, &number_ops, WINDOW},
+	{"width", 0640, 0, &noise_number_ops, WIDTH},
+	{"window", 0640, 0, &noise_number_ops, WINDOW},
 	{0, 0, 0, 0, 0},
 };
 

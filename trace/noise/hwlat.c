@@ -17,7 +17,7 @@ struct hwlat_sample {
 static uint32_t hwlat_turn, hwlat_seq;
 
 /* Twice in a row, and again: inner is between the two, outer from one pair to the next. */
-static void look(void *arg)
+static void hwlat_look(void *arg)
 {
 	struct hwlat_sample *s = arg;
 	uint64_t start = fathom_noise_now(), first, second, last = 0;
@@ -41,7 +41,7 @@ static void look(void *arg)
 	} while (second - start < s->width && fathom_noise_is_on(s->cpu));
 }
 
-static void record(const struct hwlat_sample *s)
+static void hwlat_record(const struct hwlat_sample *s)
 {
 	struct noise_record slot;
 	struct fathom_rec_hwlat *r = fathom_noise_reserve(&slot, WIRE_ID_HWLAT, sizeof(*r));
@@ -84,7 +84,7 @@ static int is_my_turn(const struct noise_cpu *c)
 	return mine == (fathom_noise_set.mode == NOISE_MODE_NONE ? 0 : turn % nr);
 }
 
-static void loop(struct noise_cpu *c)
+static void hwlat_loop(struct noise_cpu *c)
 {
 	while (fathom_noise_is_on(c)) {
 		uint64_t window = fathom_noise_set.window_us, width = fathom_noise_set.width_us;
@@ -98,9 +98,9 @@ static void loop(struct noise_cpu *c)
 			fathom_core.config.noise->wait(window * 1000, 0, 0);
 			continue;
 		}
-		fathom_core.config.noise->quiet(look, &s);
+		fathom_core.config.noise->quiet(hwlat_look, &s);
 		if (s.count && fathom_noise_is_on(c))
-			record(&s);
+			hwlat_record(&s);
 		fathom_store(&hwlat_turn, fathom_load(&hwlat_turn) + 1);
 		fathom_core.config.noise->wait(((window > width ? window - width : 0) + 1) * 1000,
 					       0, 0);
@@ -112,7 +112,7 @@ int fathom_hwlat_start(void)
 	if (!fathom_core.config.noise->quiet)
 		return -FATHOM_ENODEV;
 	hwlat_seq = hwlat_turn = 0;
-	return fathom_noise_begin("hwlat", 0, loop);
+	return fathom_noise_begin("hwlat", 0, hwlat_loop);
 }
 
 void fathom_hwlat_stop(void)

@@ -35,7 +35,7 @@ static void note_gap(struct noise_cpu *c, struct osnoise_sum *sum, uint64_t from
 		fathom_noise_stop_tracing(c, "stop tracing hit on a single sample");
 }
 
-static void record(struct noise_cpu *c, const struct osnoise_sum *sum, uint64_t runtime)
+static void osnoise_record(struct noise_cpu *c, const struct osnoise_sum *sum, uint64_t runtime)
 {
 	struct noise_record slot;
 	struct fathom_rec_osnoise *r = fathom_noise_reserve(&slot, WIRE_ID_OSNOISE, sizeof(*r));
@@ -57,7 +57,7 @@ static void record(struct noise_cpu *c, const struct osnoise_sum *sum, uint64_t 
 }
 
 /* The time and the number of interruptions that it belongs to. */
-static uint64_t look(const struct noise_cpu *c, uint32_t *interruptions)
+static uint64_t osnoise_look(const struct noise_cpu *c, uint32_t *interruptions)
 {
 	uint64_t now;
 
@@ -79,23 +79,23 @@ static void sample(struct noise_cpu *c)
 	uint64_t start, last, now;
 
 	fathom_noise_sampling(c, 1);
-	start = last = look(c, &before);
+	start = last = osnoise_look(c, &before);
 	do {
-		now = look(c, &after);
+		now = osnoise_look(c, &after);
 		if (now - last >= least) {
 			note_gap(c, &sum, last, now - last, after - before);
 			/* Telling of it is no noise. */
-			now = look(c, &after);
+			now = osnoise_look(c, &after);
 		}
 		last = now;
 		before = after;
 	} while (now - start < runtime && fathom_noise_is_on(c));
 	if (fathom_noise_is_on(c))
-		record(c, &sum, now - start);
+		osnoise_record(c, &sum, now - start);
 	fathom_noise_sampling(c, 0);
 }
 
-static void loop(struct noise_cpu *c)
+static void osnoise_loop(struct noise_cpu *c)
 {
 	while (fathom_noise_is_on(c)) {
 		uint64_t idle = fathom_noise_set.period_us - fathom_noise_set.runtime_us;
@@ -110,7 +110,7 @@ int fathom_osnoise_start(void)
 {
 	int err = fathom_noise_hooks(1);
 
-	return err ? err : fathom_noise_begin("osnoise", 0, loop);
+	return err ? err : fathom_noise_begin("osnoise", 0, osnoise_loop);
 }
 
 void fathom_osnoise_stop(void)

@@ -4,7 +4,7 @@
 #include "noise/noise.h"
 #include "wire/noise.h"
 
-static void record(struct noise_cpu *c, int context, uint64_t latency)
+static void timerlat_record(struct noise_cpu *c, int context, uint64_t latency)
 {
 	struct noise_record slot;
 	struct fathom_rec_timerlat *r = fathom_noise_reserve(&slot, WIRE_ID_TIMERLAT, sizeof(*r));
@@ -29,7 +29,7 @@ static void tick(void *arg)
 	latency = fathom_noise_now() - c->deadline;
 	c->seq++;
 	c->ticked = 1;
-	record(c, FATHOM_TIMERLAT_IRQ, latency);
+	timerlat_record(c, FATHOM_TIMERLAT_IRQ, latency);
 	if (stack && latency >= stack) {
 		uintptr_t pin = fathom_port_pin();
 
@@ -52,12 +52,12 @@ static void woken(struct noise_cpu *c)
 	if (!c->ticked) /* the time had passed before the thread slept: there was no interrupt */
 		c->seq++;
 	c->ticked = 0;
-	record(c, FATHOM_TIMERLAT_THREAD, latency);
+	timerlat_record(c, FATHOM_TIMERLAT_THREAD, latency);
 	if (stop && latency > stop)
 		fathom_noise_stop_tracing(c, "stop tracing hit on the thread");
 }
 
-static void loop(struct noise_cpu *c)
+static void timerlat_loop(struct noise_cpu *c)
 {
 	c->deadline = fathom_noise_now();
 	while (fathom_noise_is_on(c)) {
@@ -77,5 +77,5 @@ int fathom_timerlat_start(void)
 {
 	int err = fathom_noise_hooks(1);
 
-	return err ? err : fathom_noise_begin("timerlat", 1, loop);
+	return err ? err : fathom_noise_begin("timerlat", 1, timerlat_loop);
 }
