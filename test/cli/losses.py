@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from maketrace import Maker, page, tick
 from rawtrace import format_head, pages
 from tracedata import FATHOM, TOP, Traces, check, done, fathom
 
@@ -78,6 +79,16 @@ with Traces() as t:
     got = stat(raw, "--formats", t.path("formats"))
     check("stats_beside_pages", causes(got) == {"overwritten": (11, True), "refused: buffer full": (2, True)} and
           got["lost_is_exact"] and got["lost_unplaced"] == 13, got)
+
+    # A board that was reset in between: the gaps together are longer than the time from first to last.
+    again = os.path.join(t.path("."), "again")
+    os.mkdir(again)
+    maker = Maker(again)
+    laps = [page([(at, tick(7, at))], lost=3 if at else None) for at in (0, 10**9) * 3]
+    path = maker.trace(laps)
+    got, out = stat(path), fathom("stat", "--no-index", path)[1]
+    check("gaps_longer_than_the_window", got["lost"] == 9 and not got["observed_is_exact"] and "is not known" in out and
+          not re.search(r"-\d[\d.]* %", out), out)
 
     # seL4's dump counts what found no room.
     log = open(os.path.join(TOP, "test/data/sel4/sel4.log"), "rb").read()

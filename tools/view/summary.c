@@ -45,8 +45,12 @@ static void add_up(struct summary *out)
 	for (size_t i = 0; i < out->nr_streams; i++)
 		if (out->streams[i].count)
 			watched += out->last - out->first;
-	out->observed = watched ? 1.0 - (double)out->account.gap_time / (double)watched : 1.0;
-	out->observed_less = out->account.unplaced || out->account.unplaced_unknown;
+	/* Where times go back (a board that was reset, files put together), gaps may be longer than all of it. */
+	out->observed = watched && out->account.gap_time <= watched
+				? 1.0 - (double)out->account.gap_time / (double)watched
+				: 1.0;
+	out->observed_less = out->account.unplaced || out->account.unplaced_unknown ||
+			     out->account.gap_time > watched;
 	if (out->nr_types)
 		qsort(out->types, out->nr_types, sizeof(*out->types), by_type_count);
 	if (out->nr_pids)

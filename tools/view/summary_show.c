@@ -165,7 +165,7 @@ static void print_streams(const struct source *s, const struct summary *m)
 			 a->lost.more && !a->lost.n ? "?" : thousands(a->lost.n));
 		printf("%11s  %4u  %16s  %16s  %10s  ", thousands(t->count), st->cpu,
 		       t->count ? when(s, t->first) : "-", t->count ? when(s, t->last) : "-", lost);
-		if (t->count && span)
+		if (t->count && span && a->gap_time <= span)
 			printf("%s%5.1f %%", less ? "<" : " ",
 			       100 - (double)a->gap_time * 100 / (double)span);
 		else
