@@ -18,7 +18,7 @@ static struct dist *stages_of(const struct disk *d)
 	return d->own;
 }
 
-struct view {
+struct disks_view {
 	struct disks disks;
 	struct dist_budget budget; /* all distributions share it */
 	bool failed;
@@ -26,7 +26,7 @@ struct view {
 
 static void add_stage(void *arg, struct disk *d, enum disk_stage stage, uint64_t time)
 {
-	struct view *v = arg;
+	struct disks_view *v = arg;
 	size_t bytes = (STAGES * sizeof(struct dist) + 63) & ~(size_t)63;
 
 	if (!d->own) {
@@ -46,7 +46,7 @@ static void add_stage(void *arg, struct disk *d, enum disk_stage stage, uint64_t
 
 static void drop_stages(void *arg, struct disk *d)
 {
-	struct view *v = arg;
+	struct disks_view *v = arg;
 
 	for (int n = 0; n < STAGES && d->own; n++) {
 		v->budget.values -= stages_of(d)[n].nr_small + stages_of(d)[n].nr_big;
@@ -257,7 +257,7 @@ static void print_json(struct disks *t, FILE *out)
 
 int disks_print(struct source *s, const struct disks_options *o, FILE *out)
 {
-	struct view view = {
+	struct disks_view view = {
 		.disks = {.s = s, .stage = add_stage, .drop = drop_stages, .arg = &view}};
 	struct disks *t = &view.disks;
 	int err;
