@@ -7,7 +7,7 @@ Needs root, tracefs and trace-cmd. Each scene is an instance that is filled, sto
 then extracted. Lines are compared one by one: 99.9 % of them at least must be equal, and every one that is not is shown by
 what it is. KEEP=DIR keeps scenes. Not compared: hashed pointers, and ages in jiffies of the moment when the kernel printed them.
 """
-import collections
+import json
 import os
 import re
 import subprocess
@@ -115,6 +115,54 @@ def started(path, text):
     return max(t + 500 - 1000 * us - 999 for t, us in zip(times, shown)) if len(times) == len(shown) else None
 
 
+def disk():
+    """The disk under the folder of temporary files, whose block I/O can be traced; None: there is none."""
+    device = os.stat(tempfile.gettempdir()).st_dev
+    path = os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+    path = path if os.path.exists(f"{path}/trace/enable") else os.path.dirname(path)
+    return path if os.path.exists(f"{path}/trace/enable") else None
+
+
+def blk(t, tmp, causes):
+    """The blk tracer, which runs at the top only: what others do there is put back as it was."""
+    where = disk()
+    before = get(f"{t}/current_tracer").decode().strip()
+    if not where or "blk" not in get(f"{t}/available_tracers").decode().split() or before != "nop" or get(f"{t}/set_event").strip():
+        print("skip this_kernel_blk: there is no blk tracer or disk to trace, or somebody traces")
+        return 0, 0
+    path, lines, bad = f"{tmp}/blk.dat", 0, 0
+    size = re.search(rb"\d+", get(f"{t}/buffer_size_kb"))[0].decode()
+    try:
+        put(f"{t}/buffer_size_kb", "150")  # it overruns: the kernel says where each CPU begins
+        put(f"{t}/trace", "")
+        put(f"{t}/current_tracer", "blk")
+        put(f"{where}/trace/enable", "1")
+        subprocess.run(["timeout", "5", "bash", "-c", WORK + "for i in $(seq 40); do head -c 90000 /dev/urandom > $1/$i; sync $1/$i; done; echo 3 > /proc/sys/vm/drop_caches; cat $1/*; rm -f $1/[0-9]*",
+                        "work", tmp, t], check=False)
+        put(f"{where}/trace/enable", "0")
+        texts = {o: shown(t, o) for o in ("", "blk_classic", "verbose", "blk_classic+verbose", "noirq-info", "nocontext-info")}
+        said = subprocess.run(["trace-cmd", "extract", "-o", path], capture_output=True, text=True, check=False)
+    finally:
+        put(f"{where}/trace/enable", "0")
+        put(f"{t}/current_tracer", "nop")
+        put(f"{t}/buffer_size_kb", size)
+    if not os.path.exists(path):
+        return check("blk", False, said)
+    for o, want in texts.items():
+        args = ["--tracer", "blk"] + (["-O", ",".join(o.split("+"))] if o else [])
+        p = subprocess.run([FATHOM, "report", "--trace", *args, path], capture_output=True, check=False)
+        n, d = compare("blk", o, p.stdout, want, causes)
+        lines, bad = lines + n, bad + d
+    print(f"blk: {lines} lines, {bad} differ", flush=True)
+    sums = json.loads(subprocess.run([FATHOM, "latency", "--disks", "--json", path], capture_output=True, check=False).stdout or "{}")
+    queued = re.findall(rb" Q +(\w+) (?:\d+ \+ (\d+) )?\[", texts[""])
+    for key, letter in (("reads", b"R"), ("writes", b"W")):
+        mine = [int(n or 0) * 512 for f, n in queued if letter in f]
+        have = [sum(d["queued"][k] for d in sums.get("devices", [])) for k in (key, key + "_bytes")]
+        check(f"blk_{key}", have == [len(mine), sum(mine)], (have, len(mine), sum(mine)))
+    return lines, bad
+
+
 def scene(top, name, tmp, causes):
     tracer, events, show, options = SCENES[name]
     t = f"{top}/instances/{NAME}"
@@ -164,8 +212,8 @@ def main():
     alone_on_this_machine()
     causes, lines, bad = {}, 0, 0
     with tempfile.TemporaryDirectory() as tmp:
-        for name in SCENES if len(sys.argv) == 1 else sys.argv[1:]:
-            got = scene(top, name, tmp, causes)
+        for name in [*SCENES, "blk"] if len(sys.argv) == 1 else sys.argv[1:]:
+            got = scene(top, name, tmp, causes) if name != "blk" else blk(top, tmp, causes)
             if isinstance(got, tuple):
                 lines, bad = lines + got[0], bad + got[1]
     for cause, pairs in sorted(causes.items(), key=lambda c: -len(c[1])):

@@ -40,6 +40,7 @@ static void view_free(struct kernel_view *k)
 	free(k->banner_text);
 	free(k->data);
 	free(k->started);
+	free(k->seen);
 	scan_close(k->scan);
 	lookup_free(&k->lookup);
 	out_free(&k->out);
@@ -67,10 +68,11 @@ static struct kernel_view *view_new(struct source *s, const struct report_option
 	k->types = calloc(SOURCE_ID_FAST, sizeof(*k->types));
 	k->unknown = calloc(1, sizeof(*k->unknown));
 	k->started = calloc(s->nr_streams + 1, 1);
+	k->seen = calloc(s->nr_streams + 1, 1);
 	k->graph =
 		(struct fathom_graph){.view = &k->view, .nr_cpus = cpus, .comm = comm_of, .arg = k};
 	k->graph.cpus = calloc(cpus ? cpus : 1, sizeof(*k->graph.cpus));
-	if (!k->merge || !k->types || !k->unknown || !k->started || !k->graph.cpus ||
+	if (!k->merge || !k->types || !k->unknown || !k->started || !k->seen || !k->graph.cpus ||
 	    !lookup_init(&k->lookup, s, false)) {
 		diag_error("out of memory");
 		view_free(k);
@@ -294,13 +296,16 @@ static void announce(struct kernel_view *k)
 	const char *annotate = "##### CPU %u buffer started ####\n";
 	uint32_t plain = FATHOM_TEXT_BIN | FATHOM_TEXT_HEX | FATHOM_TEXT_RAW;
 
-	if (k->started[n] && k->event.lost) {
+	if (k->seen[n] && k->event.lost) {
 		if (k->event.lost == LOST_UNKNOWN)
 			out_printf(&k->out, "CPU:%u [LOST EVENTS]\n", k->event.cpu);
 		else
 			out_printf(&k->out, "CPU:%u [LOST %llu EVENTS]\n", k->event.cpu,
 				   (unsigned long long)k->event.lost);
 	}
+	k->seen[n] = 1;
+	if (k->blk_classic && kernel_is_blk(k, k->event.type, k->event.size))
+		return; /* a line of its own: what comes after it may be the CPU's first */
 	if (!k->started[n] && k->overrun && k->index && k->view.options & FATHOM_TEXT_ANNOTATE &&
 	    !k->draws_graph && !(k->view.options & plain))
 		out_printf(&k->out, annotate, k->event.cpu);

@@ -67,7 +67,8 @@ struct kernel_view {
 	struct args args; /* of the event that kernel_args() read last */
 	struct out args_text, value_text;
 	bool overrun;	  /* events were overwritten: `buffer started` lines are printed */
-	uint8_t *started; /* per stream: an event of it was printed */
+	uint8_t *started; /* per stream: an event of it was printed with the ordinary columns */
+	uint8_t *seen;	  /* per stream: an event of it was printed */
 	char scratch[EXPR_SCRATCH_MAX];
 };
 

@@ -221,11 +221,9 @@ static void view_entry(struct fathom_view *v, struct fathom_text_entry *e, char 
 	e->index = v->shown;
 }
 
-/* What Linux says between the lines: records lost, and where a CPU's part begins. */
-static void view_annotate(struct fathom_view *v, struct fathom_text *out)
+/* What Linux says between the lines: records lost ... */
+static void view_say_lost(const struct fathom_view *v, struct fathom_text *out)
 {
-	struct fathom_view_cpu *c = &v->cpus[v->cpu];
-
 	if (v->lost) {
 		fathom_text_str(out, "CPU:");
 		fathom_text_u64(out, v->cpu, 0, ' ');
@@ -233,6 +231,13 @@ static void view_annotate(struct fathom_view *v, struct fathom_text *out)
 		fathom_text_u64(out, v->lost, 0, ' ');
 		fathom_text_str(out, " EVENTS]\n");
 	}
+}
+
+/* ... and where a CPU's part begins, but for lines without the ordinary columns. */
+static void view_say_start(struct fathom_view *v, struct fathom_text *out)
+{
+	struct fathom_view_cpu *c = &v->cpus[v->cpu];
+
 	if (!c->started && v->overrun && v->shown && v->config.options & FATHOM_TEXT_ANNOTATE &&
 	    !(v->config.flags & FATHOM_VIEW_CONSUME)) {
 		fathom_text_str(out, "##### CPU ");
@@ -249,11 +254,13 @@ int fathom_view_next(struct fathom_view *v, struct fathom_text *out)
 
 	if (!view_take(v))
 		return 0;
-	view_annotate(v, out);
+	view_say_lost(v, out);
 	view_entry(v, &e, comm);
 	if (v->config.graph) {
+		view_say_start(v, out);
 		v->config.graph->entry(v, out, &e);
 	} else if (!view_extra_line(v, out, &e)) {
+		view_say_start(v, out);
 		fathom_text_prefix(out, &v->text, &e);
 		fathom_view_body(v, out);
 	}
