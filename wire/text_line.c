@@ -153,7 +153,7 @@ static void text_verbose(struct fathom_text *t, const struct fathom_text_view *v
 	uint64_t since = e->time - view->start, delta = e->next_time - e->time;
 
 	fathom_text_printf(t, "%16.16s %7d %3u %u %08x %08llx [", fathom_text_comm(e->pid, e->comm),
-			   e->pid, e->cpu, e->flags, e->preempt_count, e->index);
+			   e->pid, e->cpu, e->flags, e->preempt_count & 15, e->index);
 	if (view->plain_clock) {
 		fathom_text_printf(t, "%016llx] %lld (+%lld", e->time, since, delta);
 	} else {
