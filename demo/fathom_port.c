@@ -51,9 +51,7 @@ static int name_of(int32_t pid, char buf[16])
 {
 	const char *name = task_name(pid);
 
-	if (name)
-		copy_name(buf, name, 16);
-	return name ? 0 : -ESRCH;
+	return name ? copy_name(buf, name, 16), 0 : -ESRCH;
 }
 
 static int32_t group_of(int32_t pid)

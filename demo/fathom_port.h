@@ -23,7 +23,9 @@ static inline uint32_t port_context(void)
 }
 #endif
 
-#if LEVEL >= 4 /* function tracing: what it keeps per task, and how far a stack reaches */
+#if LEVEL >= \
+	4 /* function tracing: what it keeps per task, how far a stack reaches; these hooks call nothing */
+#define FATHOM_PORT_LEAF	 1
 #define fathom_port_task_state() (current_task()->trace)
 #define fathom_port_stack	 kstack_bounds
 #endif

@@ -39,6 +39,18 @@ $(B)/icount/$(1).elf: $$(ICOUNT_OBJ_$(1)) bench/icount/bench.lds
 		-Wl,--defsym=BENCH_RAM=$$(ICOUNT_RAM_$(1)) -Wl,-T,bench/icount/bench.lds $$(filter %.o,$$^) -o $$@
 	$(if $(filter x86_64,$(1)),objcopy -O elf32-i386 $$@)
 endef
+# The same with a port that says that its hooks call nothing, and one does: FATHOM_PORT_LEAF.
+define ICOUNT_CALLS
+$(B)/icount/$(1)-calls/hot.o: trace/functions/hot.c $(B)/icount/$(1)/trace/functions/hot.o
+	@mkdir -p $$(@D)
+	$$(ICOUNT_CC_$(1)) $$(ICOUNT_CFLAGS) -DBENCH_CALLS -c $$< -o $$@
+$(B)/icount/$(1)-calls.elf: $(B)/icount/$(1).elf $(B)/icount/$(1)-calls/hot.o
+	$$(ICOUNT_CC_$(1)) -nostdlib -static -no-pie -Wl,--build-id=none -Wl,--gc-sections -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments \
+		-Wl,--defsym=BENCH_RAM=$$(ICOUNT_RAM_$(1)) -Wl,-T,bench/icount/bench.lds $(B)/icount/$(1)-calls/hot.o \
+		$$(filter-out %/functions/hot.o,$$(ICOUNT_OBJ_$(1))) -o $$@
+CHECK_DEPS += $(if $(shell command -v $(firstword $(ICOUNT_CC_$(1)))),$(B)/icount/$(1)-calls.elf)
+endef
+$(foreach a,aarch64 riscv64,$(eval $(call ICOUNT_CALLS,$(a))))
 $(foreach a,$(ICOUNT_ARCHES),$(eval $(call ICOUNT_RULES,$(a))))
 
 .PHONY: icount

@@ -6,7 +6,8 @@
 #include "fathom/tracepoint.h"
 #include "fathom/task.h"
 #include "fathom/trace.h"
-#include "functions/tracer.h"
+#include "arch/arch.h"
+#include "functions/tracers.h"
 #ifdef BENCH_INSTRUMENT
 #include "fathom/instrument.h"
 FATHOM_INSTRUMENT_FUNCTIONS
@@ -128,6 +129,9 @@ void bench_main(void)
 	say_count("event", TICKS(trace_pair(1, 2)) - loop);
 	say_count("printk", TICKS(trace_printk("a=%d b=%d\n", 1, 2)) - loop);
 	fathom_event_enable("*", 0);
+#if FATHOM_ARCH_HOT
+	say(fathom_hot_keeps() ? "it keeps registers\n" : "it changes registers\n");
+#endif
 	count_tracer("function", alone);
 	count_tracer("function_graph", alone);
 	end("done");

@@ -5,18 +5,26 @@
 
 #include <stdint.h>
 
+#define FATHOM_PORT_LEAF 1
+
 struct fathom_task;
 /* What the running CPU has; the demo kernel keeps the same in its task. */
 struct bench_cpu {
 	uint32_t id;
 	int32_t pid;
-	/* as a record has it: interrupts in the low byte, depth of preemption in the second one, pins of the tracer above */
-	volatile uint32_t context;
+	volatile uint32_t
+		context; /* as a record has it: interrupts in the low byte, depth of preemption in the second one */
+	volatile uint32_t pins; /* of the tracer: the scheduler looks at both */
 	struct fathom_task *state;
 };
 extern struct bench_cpu bench_cpu;
 
-#define BENCH_HOOK	 static inline __attribute__((always_inline, no_instrument_function))
+#define BENCH_HOOK static inline __attribute__((always_inline, no_instrument_function))
+#ifdef BENCH_CALLS /* a port that is no leaf */
+#define BENCH_CLOCK static __attribute__((noinline, unused))
+#else
+#define BENCH_CLOCK BENCH_HOOK
+#endif
 #define BENCH_READ(text) __asm__ volatile(text : "=r"(v))
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -30,7 +38,7 @@ BENCH_HOOK uint64_t bench_clock(void)
 }
 #elif defined(__aarch64__)
 #define BENCH_CLOCK_HZ 62500000
-BENCH_HOOK uint64_t bench_clock(void)
+BENCH_CLOCK uint64_t bench_clock(void)
 {
 	uint64_t v;
 
@@ -39,7 +47,7 @@ BENCH_HOOK uint64_t bench_clock(void)
 }
 #elif defined(__riscv)
 #define BENCH_CLOCK_HZ 10000000
-BENCH_HOOK uint64_t bench_clock(void)
+BENCH_CLOCK uint64_t bench_clock(void)
 {
 	uint64_t v;
 
@@ -65,7 +73,10 @@ BENCH_HOOK struct bench_cpu *bench_here(void)
 #elif defined(__aarch64__)
 	__asm__("mrs %0, tpidr_el1" : "=r"(v));
 #else
-	__asm__("mv %0, tp" : "=r"(v));
+	register struct bench_cpu *tp __asm__("tp");
+
+	__asm__("" : "=r"(tp));
+	v = tp;
 #endif
 	return v;
 #else
@@ -82,7 +93,7 @@ BENCH_HOOK struct bench_cpu *bench_here(void)
 #define fathom_port_unpin fathom_port_unpin
 BENCH_HOOK uintptr_t fathom_port_pin(void)
 {
-	bench_here()->context += 0x10000;
+	bench_here()->pins++;
 	__asm__ volatile("" ::: "memory");
 	return 0;
 }
@@ -90,9 +101,9 @@ BENCH_HOOK void fathom_port_unpin(uintptr_t pin)
 {
 	(void)pin;
 	__asm__ volatile("" ::: "memory");
-	bench_here()->context -= 0x10000;
+	bench_here()->pins--;
 }
 
-#define fathom_port_context(pin) ((void)(pin), bench_here()->context & 0xffff)
+#define fathom_port_context(pin) ((void)(pin), bench_here()->context)
 
 #endif

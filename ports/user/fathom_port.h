@@ -7,7 +7,10 @@
 #include <time.h>
 
 /* A thread takes a ring with its first event; see threads.c. */
-#define FATHOM_USER_NONE 0xffffffffu
+#ifndef FATHOM_CPUS_MAX
+#define FATHOM_CPUS_MAX 64
+#endif
+#define FATHOM_USER_NONE FATHOM_CPUS_MAX
 extern __thread uint32_t fathom_user_cpu;
 extern __thread int32_t fathom_user_tid;
 uint32_t fathom_user_attach(void);
@@ -20,7 +23,7 @@ static inline uint32_t fathom_port_cpu(void)
 	return __builtin_expect(cpu == FATHOM_USER_NONE, 0) ? fathom_user_attach() : cpu;
 }
 
-/* For the tracers' fast entries: FATHOM_USER_NONE is out of range, and the general entry attaches the thread. */
+/* For the tracers' fast entries: with FATHOM_USER_NONE the general entry attaches the thread. */
 #define fathom_port_cpu_quick() fathom_user_cpu
 
 #define fathom_port_task fathom_port_task

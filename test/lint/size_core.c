@@ -24,7 +24,7 @@ void start(void)
 	struct fathom_config config = {
 		.memory = memory, .memory_bytes = sizeof(memory), .nr_cpus = 1, .sink = sink};
 	struct fathom_view_config all = {
-		.rings = fathom_core.ring, .nr_cpus = 1, .cpu = -1, .options = FATHOM_TEXT_DEFAULT};
+		.rings = fathom_hot.ring, .nr_cpus = 1, .cpu = -1, .options = FATHOM_TEXT_DEFAULT};
 	struct fathom_view *v;
 	struct fathom_text t;
 

@@ -170,8 +170,8 @@ static struct fathom_ring *rings[CPUS][2]; /* that have been seen live */
 static void note_rings(void)
 {
 	for (int i = 0; i < CPUS; i++)
-		if (rings[i][0] != fathom_core.ring[i] && rings[i][1] != fathom_core.ring[i])
-			rings[i][rings[i][0] != NULL] = fathom_core.ring[i];
+		if (rings[i][0] != fathom_hot.ring[i] && rings[i][1] != fathom_hot.ring[i])
+			rings[i][rings[i][0] != NULL] = fathom_hot.ring[i];
 }
 
 static void read_ring(struct fathom_ring *r, int max)
@@ -250,7 +250,7 @@ static void take_snapshot(void)
 	note_rings();
 	for (int i = 0; i < CPUS; i++)
 		for (int k = 0; k < 2; k++)
-			if (rings[i][k] && rings[i][k] != fathom_core.ring[i]) {
+			if (rings[i][k] && rings[i][k] != fathom_hot.ring[i]) {
 				read_ring(rings[i][k], -1);
 				add_stats(rings[i][k], &totals);
 			}

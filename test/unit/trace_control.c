@@ -201,7 +201,7 @@ TEST(held_ring_is_left_alone)
 	struct fathom_slot slot;
 
 	start();
-	r = fathom_core.ring[0];
+	r = fathom_hot.ring[0];
 	CHECK_EQ(fathom_set("trace_marker", "first"), 0);
 	fathom_ring_hold(r, 1);
 	was = *r;
@@ -537,7 +537,7 @@ TEST(threads_switch_and_exchange)
 		pthread_join(t[i], NULL);
 	CHECK(sent > 1000);
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		struct fathom_ring *r = fathom_core.ring[cpu];
+		struct fathom_ring *r = fathom_hot.ring[cpu];
 		struct wire_page page;
 		uint32_t entries;
 		int n;

@@ -62,10 +62,10 @@ TEST(section_before_the_ring_is_on_is_not_kept)
 {
 	start(0);
 	CHECK_EQ(fathom_tracer_set("irqsoff"), 0);
-	fathom_ring_enable(fathom_core.ring[0], 0);
+	fathom_ring_enable(fathom_hot.ring[0], 0);
 	section(1000000);
 	CHECK_EQ(fathom_max_latency(), 0);
-	fathom_ring_enable(fathom_core.ring[0], 1);
+	fathom_ring_enable(fathom_hot.ring[0], 1);
 	section(1);
 	CHECK(fathom_max_latency() > 0);
 	CHECK(strstr(get("trace"), "latency trace v1.1.5"));

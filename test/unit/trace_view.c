@@ -88,7 +88,7 @@ static void put(uint32_t cpu, uint16_t id, uint16_t context, int32_t pid, const 
 static struct fathom_view *view(uint32_t flags, uint32_t options, int32_t cpu,
 				const struct fathom_view_graph *graph)
 {
-	struct fathom_view_config config = {.rings = fathom_core.ring,
+	struct fathom_view_config config = {.rings = fathom_hot.ring,
 					    .nr_cpus = fathom_core.nr_cpus,
 					    .cpu = cpu,
 					    .flags = flags,

@@ -9,6 +9,18 @@
 #include "fathom/port_default.h"
 
 /*
+ * Whether sites lead to functions/hot.c where they can: C that is compiled to leave the registers of a traced function alone,
+ * which the compiler can promise only while it calls nothing. Not in fathom.c, where it would hold for the whole library.
+ */
+#if FATHOM_PORT_LEAF && FATHOM_FUNCTIONS && !FATHOM_SAVE_FP && !defined(FATHOM_ONE_FILE) && \
+	defined(__OPTIMIZE__) && !defined(__clang__) &&                                     \
+	(defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+#define FATHOM_ARCH_HOT 1
+#else
+#define FATHOM_ARCH_HOT 0
+#endif
+
+/*
  * Where a site leads. All but EXIT stand at the entry of a function. FUNCTION, GRAPH and HIJACK go to C functions that
  * do one thing to every call they see; ANY looks the function up and does what its users want.
  */
@@ -45,7 +57,9 @@ uintptr_t fathom_arch_entry_address(enum fathom_entry entry);
  * Where hijacked returns arrive. On x86_64 those of calls that came by the NOPs in front of their function arrive elsewhere:
  * there the CPU's return predictor expects them (entry.S).
  */
-#if defined(__riscv) && FATHOM_SAVE_FP
+#if FATHOM_ARCH_HOT
+#define fathom_arch_return fathom_arch_hot_return
+#elif defined(__riscv) && FATHOM_SAVE_FP
 #define fathom_arch_return fathom_arch_return_fp
 #endif
 #ifdef __x86_64__

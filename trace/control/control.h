@@ -80,7 +80,7 @@ struct ctl_instance {
 	/* replaced as a whole; forks and exits change them */
 	struct fathom_pids *pids[CTL_PID_LISTS];
 	struct ctl_event *events;
-	struct fathom_ring **ring;  /* of an instance; the top's are fathom_core.ring */
+	struct fathom_ring **ring;  /* of an instance; the top's are fathom_hot.ring */
 	struct fathom_ring **spare; /* the snapshot's */
 	void *rings;		    /* memory of the instance's own rings */
 	void *spares;

@@ -48,7 +48,7 @@ void fathom_dump(uint32_t count)
 
 void fathom_dump_cpu(int32_t cpu, uint32_t count)
 {
-	struct fathom_view_config config = {.rings = fathom_core.ring,
+	struct fathom_view_config config = {.rings = fathom_hot.ring,
 					    .nr_cpus = fathom_core.nr_cpus,
 					    .cpu = cpu,
 					    .options = FATHOM_TEXT_DEFAULT,

@@ -23,7 +23,7 @@ static int state_memory(void)
 	void *mem;
 
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
-		rings += fathom_ring_bytes(fathom_ring_pages_max(fathom_core.ring[cpu])) + 8192;
+		rings += fathom_ring_bytes(fathom_ring_pages_max(fathom_hot.ring[cpu])) + 8192;
 	bytes = left > rings + 4 * FATHOM_TREE_BYTES ? left - rings : left / 2;
 	bytes -= bytes / 4;
 	if (bytes < 2 * FATHOM_TREE_BYTES)
@@ -72,7 +72,7 @@ int fathom_ctl_ready(void)
 	if (err)
 		return err;
 	state_instance_init(&fathom_ctl.top);
-	fathom_ctl.top.ring = fathom_core.ring;
+	fathom_ctl.top.ring = fathom_hot.ring;
 	fathom_ctl.instance[0] = &fathom_ctl.top;
 	fathom_ctl_gate_init();
 	fathom_ctl_event_fork_changed();
@@ -139,7 +139,7 @@ int fathom_ctl_feature(uint32_t flags)
  */
 static int state_instance_rings(struct ctl_instance *tr)
 {
-	uint32_t pages = fathom_ring_pages(fathom_core.ring[0]), room = 2 * pages;
+	uint32_t pages = fathom_ring_pages(fathom_hot.ring[0]), room = 2 * pages;
 	size_t share = fathom_pool_room() / 4 / fathom_core.nr_cpus;
 	int err = -FATHOM_ENOMEM;
 

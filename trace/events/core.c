@@ -13,7 +13,20 @@
 #include "functions/sites.h"
 #include "functions/tracers.h"
 
+/* Stands where there is no CPU: the fast paths, which do not ask for NULL, find no room in it and write nothing. */
+static const union {
+	unsigned long align;
+	uint8_t head[offsetof(struct fathom_ring, lagging)];
+	struct {
+		uint8_t before[offsetof(struct fathom_ring, flags)];
+		uint32_t flags;
+	} of;
+} core_closed = {.of.flags = FATHOM_RING_OFF};
+#define CORE_CLOSED ((struct fathom_ring *)&core_closed)
+
 struct fathom_core fathom_core;
+struct fathom_hot fathom_hot = {.ring = {[0 ... FATHOM_CPUS_MAX] = CORE_CLOSED},
+				.graph_plain = FATHOM_GRAPH_PLAIN(1)};
 
 static struct fathom_ring core_rings[FATHOM_CPUS_MAX];
 
@@ -47,14 +60,12 @@ size_t fathom_memory_need(uint32_t nr_cpus, uint32_t pages_per_cpu)
 	return core_fixed_bytes(nr_cpus) + nr_cpus * fathom_ring_bytes(pages_per_cpu);
 }
 
-struct tracer_clock fathom_tracer_clock;
-
 static void clock_ratio_set(uint32_t mult, uint32_t shift)
 {
 	fathom_core.ns_mult = mult;
 	fathom_core.ns_shift = shift;
-	fathom_tracer_clock.whole = mult >> shift;
-	fathom_tracer_clock.fraction = shift ? wire_shl(mult & ((1u << shift) - 1), 64 - shift) : 0;
+	fathom_hot.clock_whole = mult >> shift;
+	fathom_hot.clock_fraction = shift ? wire_shl(mult & ((1u << shift) - 1), 64 - shift) : 0;
 }
 
 /*
@@ -174,7 +185,7 @@ int fathom_init(const struct fathom_config *c)
 		err = fathom_ring_init(&core_rings[i], at, per_cpu, i);
 		if (err)
 			return err;
-		fathom_core.ring[i] = &core_rings[i];
+		fathom_hot.ring[i] = &core_rings[i];
 	}
 	for (uint32_t i = 0; i < c->nr_cpus; i++, at += FATHOM_SCRATCH_BYTES) {
 		fathom_core.scratch[i] = at;
@@ -218,7 +229,7 @@ void fathom_exit(void)
 	fathom_registry_exit();
 	__atomic_store_n(&fathom_core.nr_cpus, 0, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < FATHOM_CPUS_MAX; i++) {
-		fathom_core.ring[i] = NULL;
+		fathom_hot.ring[i] = CORE_CLOSED;
 		fathom_core.scratch[i] = NULL;
 	}
 	fathom_core.spare = NULL;
@@ -254,7 +265,7 @@ void *fathom_memory_take(size_t bytes)
 
 struct fathom_ring *fathom_ring_of(uint32_t cpu)
 {
-	return cpu < fathom_core.nr_cpus ? fathom_core.ring[cpu] : NULL;
+	return cpu < fathom_core.nr_cpus ? fathom_hot.ring[cpu] : NULL;
 }
 
 int fathom_cpu_stats(uint32_t cpu, struct fathom_ring_stats *out)
@@ -285,7 +296,7 @@ void fathom_rings_follow(struct fathom_ring *const *rings, const uint32_t *off)
 static void core_switch(uint32_t off)
 {
 	__atomic_store_n(&fathom_core.off, off, __ATOMIC_SEQ_CST);
-	fathom_rings_follow(fathom_core.ring, &fathom_core.off);
+	fathom_rings_follow(fathom_hot.ring, &fathom_core.off);
 }
 
 void fathom_tracing_on(void)

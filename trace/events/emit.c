@@ -69,7 +69,7 @@ void *fathom_emit_cold(struct fathom_event *ev, uint32_t bytes, struct fathom_em
 	if (e->cpu >= fathom_core.nr_cpus) {
 		__atomic_fetch_add(&fathom_core.no_cpu, 1, __ATOMIC_RELAXED);
 	} else {
-		e->ring = fathom_load(&fathom_core.ring[e->cpu]);
+		e->ring = fathom_load(&fathom_hot.ring[e->cpu]);
 		record = emit_room(e);
 	}
 	if (!record) {
@@ -140,6 +140,13 @@ static inline __attribute__((__always_inline__)) void emit_put(void *record, con
 
 	for (uint32_t i = 0; i < nr; i++)
 		to[i] = w[i];
+}
+
+__attribute__((__cold__)) void fathom_publish_rest(uintptr_t pin, unsigned long end,
+						   struct fathom_ring *ring, uint64_t time)
+{
+	fathom_ring_publish(ring, end, time);
+	fathom_port_unpin(pin);
 }
 
 /* What fathom_emit_try() refused. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* port_check.c -- tests the port's contract (port_default.h, struct fathom_config) from inside, and names what it breaks. */
 #include "wire/cold.h"
+#include "arch/arch.h"
 #include "events/lock.h"
 #include "fathom/inside/emit.h"
 #include "functions/tracers.h"
@@ -105,6 +106,19 @@ static void check_pin(struct port_check *c)
 	if ((fathom_port_context(pin) ^ context) & WIRE_FLAG_IRQS_OFF)
 		check_says(c, "fathom_port_unpin", "interrupts stay off after it");
 	fathom_port_unpin(pin);
+}
+
+/* One call is traced for it. */
+static void check_leaf(struct port_check *c)
+{
+#if FATHOM_ARCH_HOT
+	if (!fathom_hot_keeps())
+		check_says(c, "FATHOM_PORT_LEAF",
+			   "arguments of a traced function change: one of the hot hooks calls "
+			   "something");
+#else
+	(void)c;
+#endif
 }
 
 static void check_text(struct port_check *c)
@@ -278,6 +292,7 @@ static void check_alone(struct port_check *c)
 	check_clock(c);
 	check_pin(c);
 	check_names(c);
+	check_leaf(c);
 	fathom_lock();
 	check_text(c);
 	fathom_unlock();

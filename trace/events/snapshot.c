@@ -16,7 +16,7 @@ static struct {
 /* As many pages as the live ring can have, or as `share` bytes give: after an exchange it is the live one. */
 static uint32_t snapshot_pages(uint32_t cpu, size_t share)
 {
-	uint32_t pages = fathom_ring_pages_max(fathom_core.ring[cpu]);
+	uint32_t pages = fathom_ring_pages_max(fathom_hot.ring[cpu]);
 
 	if (pages > share / WIRE_PAGE_BYTES)
 		pages = (uint32_t)(share / WIRE_PAGE_BYTES);
@@ -44,7 +44,7 @@ static int snapshot_make(uint32_t cpu, size_t share)
 /* The live ring may have been resized while there was no snapshot. */
 static int snapshot_fit(uint32_t cpu)
 {
-	uint32_t pages = fathom_ring_pages(fathom_core.ring[cpu]),
+	uint32_t pages = fathom_ring_pages(fathom_hot.ring[cpu]),
 		 most = fathom_ring_pages_max(snapshot.spare[cpu]);
 
 	return fathom_ring_resize(snapshot.spare[cpu], pages < most ? pages : most);
@@ -122,8 +122,8 @@ static void snapshot_exchange(uint32_t only)
 {
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++)
 		if (only == FATHOM_SNAPSHOT_ALL || only == cpu)
-			fathom_ring_exchange(&fathom_core.ring[cpu], &snapshot.spare[cpu]);
-	fathom_rings_follow(fathom_core.ring, &fathom_core.off);
+			fathom_ring_exchange(&fathom_hot.ring[cpu], &snapshot.spare[cpu]);
+	fathom_rings_follow(fathom_hot.ring, &fathom_core.off);
 }
 
 static int snapshot_check(uint32_t cpu)

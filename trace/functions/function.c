@@ -2,11 +2,10 @@
 /* function.c -- the function tracer: one record per call, and the general entry that serves every user of a site. */
 #include "fathom/inside/errno.h"
 #include "fathom/inside/unwind.h"
+#include "functions/function_fast.h"
 #include "functions/probes.h"
 #include "functions/sites.h"
 #include "functions/tracers.h"
-
-#define FUNCTION_BYTES (8 + 2 * (uint32_t)sizeof(uintptr_t)) /* common, ip, parent_ip */
 
 static struct function_last function_last[FATHOM_CPUS_MAX]; /* the top's */
 
@@ -38,9 +37,8 @@ void fathom_function_record_in(struct fathom_ring *ring, uintptr_t ip, uintptr_t
 		function_write(ring, ip, parent_ip, context);
 }
 
-/* Whatever the fast entry could not do. The caller is pinned, and no more when it returns. */
-static __attribute__((noinline)) void function_enter_rest(uintptr_t ip, uintptr_t parent_ip,
-							  uintptr_t pin)
+__attribute__((noinline)) void fathom_function_rest(uintptr_t ip, uintptr_t parent_ip,
+						    uintptr_t pin)
 {
 	uint32_t context = fathom_port_context(pin), outer;
 	struct fathom_task *task = fathom_guard_open(context, &outer);
@@ -52,34 +50,16 @@ static __attribute__((noinline)) void function_enter_rest(uintptr_t ip, uintptr_
 	fathom_port_unpin(pin);
 }
 
-/*
- * FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. When all is as it nearly always is this calls nothing, so it needs
- * no guard and no frame. Context: any.
- */
+/* FATHOM_ENTRY_FUNCTION: every call that gets here is recorded. Context: any. */
 void fathom_function_enter(uintptr_t ip, uintptr_t parent_ip)
 {
 	uintptr_t pin = fathom_port_pin();
-	const struct fathom_task *task = fathom_port_task_state();
-	uint32_t cpu = fathom_port_cpu_quick();
-	struct fathom_rec_function *to = 0;
-	struct fathom_ring *ring = 0;
-	unsigned long at, end;
-	uint64_t time;
+	struct function_open o;
 
-	if (fathom_likely(task && !task->busy && cpu < fathom_core.nr_cpus)) {
-		ring = fathom_load(&fathom_core.ring[cpu]);
-		to = fathom_ring_try(ring, FUNCTION_BYTES, &at, &time);
-	}
-	if (fathom_unlikely(!to)) {
-		function_enter_rest(ip, parent_ip, pin);
-		return;
-	}
-	fathom_put_common(to, WIRE_ID_FUNCTION, fathom_port_context(pin));
-	to->ip = ip;
-	to->parent_ip = parent_ip;
-	end = fathom_ring_end(at, fathom_ring_words(FUNCTION_BYTES));
-	if (fathom_unlikely(fathom_ring_close(ring, end, time)))
-		fathom_publish_rest(ring, end, time, pin);
+	if (fathom_unlikely(!function_try(&o, ip, parent_ip, pin)))
+		fathom_function_rest(ip, parent_ip, pin);
+	else if (fathom_unlikely(fathom_ring_close(o.ring, o.end, o.time)))
+		fathom_publish_rest(pin, o.end, o.ring, o.time);
 	else
 		fathom_port_unpin(pin);
 }

@@ -14,13 +14,6 @@
  * address is, and the shadow stack keeps the right one.
  */
 
-/* The four entries are all fast path: the ring's and the port's inline functions go in too. */
-#ifdef __clang__
-#define FLATTEN __attribute__((flatten))
-#else
-#define FLATTEN __attribute__((flatten, optimize("omit-frame-pointer")))
-#endif
-
 uint32_t fathom_graph_depth_max;
 uint64_t fathom_thresh_ns;
 
@@ -122,8 +115,7 @@ __attribute__((noinline)) void fathom_graph_enter_general(uintptr_t ip, uintptr_
 	}
 }
 
-/* What the fast entry leaves to do if it was not all, with the unpin: a call at its end needs no frame. */
-static __attribute__((noinline)) void graph_enter_rest(uintptr_t ip, uintptr_t *slot,
+__attribute__((noinline)) void fathom_graph_enter_rest(uintptr_t ip, uintptr_t *slot,
 						       uintptr_t hijack, uintptr_t pin)
 {
 	fathom_graph_enter_general(ip, slot, hijack, pin);
@@ -140,9 +132,9 @@ static inline __attribute__((always_inline)) void graph_entered(uintptr_t ip, ui
 	if (fathom_likely(got == GRAPH_DONE))
 		fathom_port_unpin(pin);
 	else if (got == GRAPH_NESTED)
-		fathom_publish_rest(h.ring, h.end, h.time, pin);
+		fathom_publish_rest(pin, h.end, h.ring, h.time);
 	else
-		graph_enter_rest(ip, slot, hijack, pin);
+		fathom_graph_enter_rest(ip, slot, hijack, pin);
 }
 
 FLATTEN void fathom_graph_enter(uintptr_t ip, uintptr_t *slot)
@@ -164,6 +156,13 @@ FATHOM_ARCH_SAVES FLATTEN void fathom_arch_entry_graph(void)
 	else if (fathom_unlikely(got == GRAPH_NESTED))
 		fathom_arch_direct_publish(h.ring, h.end, h.time);
 	fathom_port_unpin(pin);
+}
+#endif
+
+#if FATHOM_ARCH_HOT
+void fathom_graph_hijack_rest(uintptr_t ip, uintptr_t *slot, uintptr_t pin)
+{
+	fathom_graph_enter_rest(ip, slot, fathom_arch_return_address(), pin);
 }
 #endif
 
@@ -269,7 +268,7 @@ static void graph_push(uintptr_t ip, uintptr_t *slot, uintptr_t name, uint32_t f
 	if (flags & GRAPH_QUIET)
 		task->quiet = (uint32_t)i + 1;
 	e->func = ip;
-	e->flags = (fathom_load(&fathom_graph_plain) & ~(uintptr_t)GRAPH_FLAGS) |
+	e->flags = (fathom_load(&fathom_hot.graph_plain) & ~(uintptr_t)GRAPH_FLAGS) |
 		   (flags & ~(uint32_t)GRAPH_ENTRY_ONLY);
 	e->children = 0;
 	e->calltime = time;

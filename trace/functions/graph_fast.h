@@ -4,8 +4,17 @@
 #define FUNCTIONS_GRAPH_FAST_H
 
 #include "arch/arch.h"
+#include "fathom/inside/emit.h"
+#include "functions/function_fast.h"
 #include "functions/shadow.h"
 #include "functions/tracers.h"
+
+/* The entries are all fast path: the ring's and the port's inline functions go in too. */
+#ifdef __clang__
+#define FLATTEN __attribute__((flatten))
+#else
+#define FLATTEN __attribute__((flatten, optimize("omit-frame-pointer")))
+#endif
 
 #define ENTRY_BYTES (12 + (uint32_t)sizeof(uintptr_t)) /* common, func, depth */
 #define EXIT_BYTES  (32 + (uint32_t)sizeof(uintptr_t)) /* and overrun, calltime, rettime */
@@ -19,21 +28,26 @@ static inline void graph_put_entry(uint8_t *to, uintptr_t ip, uint32_t depth, ui
 	r->depth = (int32_t)depth;
 }
 
-/* One member after the other: the compiler would load all first, and save registers for them. */
+/* One member after the other: where registers are few the compiler would load all first, and save registers for them. */
+#if FATHOM_FROM_MEMORY
+#define GRAPH_APART() fathom_local_barrier()
+#else
+#define GRAPH_APART() ((void)0)
+#endif
 static inline void graph_put_exit(uint8_t *to, uintptr_t func, uint32_t depth, uint32_t overrun,
 				  uint64_t calltime, uint64_t now, uint32_t context)
 {
 	struct fathom_rec_funcgraph_exit *r = (void *)to;
 
 	r->func = func;
-	fathom_local_barrier();
+	GRAPH_APART();
 	fathom_put_common(to, WIRE_ID_FUNCGRAPH_EXIT, context);
-	fathom_local_barrier();
+	GRAPH_APART();
 	r->depth = (int32_t)depth;
 	r->overrun = overrun;
-	fathom_local_barrier();
+	GRAPH_APART();
 	r->calltime = fathom_to_ns(calltime);
-	fathom_local_barrier();
+	GRAPH_APART();
 	r->rettime = fathom_to_ns(now);
 }
 
@@ -58,13 +72,11 @@ struct graph_here {
 /* 0: not the simple case. */
 static inline __attribute__((always_inline)) int graph_here(struct graph_here *h)
 {
-	uint32_t cpu = fathom_port_cpu_quick();
-
 	h->task = fathom_port_task_state();
-	if (fathom_unlikely(!h->task || cpu >= fathom_core.nr_cpus))
+	if (fathom_unlikely(!h->task))
 		return 0;
 	FATHOM_OPAQUE(h->task);
-	h->ring = fathom_load(&fathom_core.ring[cpu]);
+	h->ring = fathom_ring_quick();
 	return 1;
 }
 
@@ -76,6 +88,18 @@ static inline __attribute__((always_inline)) void graph_guard(struct fathom_task
 	fathom_local_barrier();
 }
 
+/* Where registers are few, its address in one of them. */
+static inline __attribute__((always_inline)) struct fathom_shadow *graph_at(
+	struct fathom_task *task, uint64_t depth)
+{
+	struct fathom_shadow *e = &task->shadow[depth];
+
+#if FATHOM_FROM_MEMORY
+	FATHOM_OPAQUE(e);
+#endif
+	return e;
+}
+
 static inline __attribute__((always_inline)) enum graph_result graph_close(struct graph_here *h,
 									   unsigned long at,
 									   uint32_t bytes)
@@ -85,43 +109,47 @@ static inline __attribute__((always_inline)) enum graph_result graph_close(struc
 									    : GRAPH_DONE;
 }
 
-/* `hijack`: what the return address is replaced by, 0 if it is not. */
+/* `hijack`: what the return address is replaced by, 0 if it is not */
 static inline __attribute__((always_inline)) enum graph_result graph_enter(
 	struct graph_here *h, uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin)
 {
 	struct fathom_shadow *e;
 	unsigned long at;
-	uint32_t delta;
+	struct fathom_look look;
+	uintptr_t plain;
 	uint64_t depth;
 	uint8_t *to;
 
 	if (!graph_here(h))
 		return GRAPH_NOT;
 	depth = h->task->state; /* far too deep if somebody is busy */
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
-			    h->task->plain != fathom_load(&fathom_graph_plain) ||
+	plain = fathom_load(&fathom_hot.graph_plain);
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH || h->task->plain != plain ||
 			    (depth && h->task->shadow[depth - 1].slot <= (uintptr_t)slot) ||
-			    !fathom_ring_look(h->ring, ENTRY_BYTES, &at, &h->time, &delta)))
+			    !fathom_ring_look(h->ring, ENTRY_BYTES, &at, &h->time, &look)))
 		return GRAPH_NOT;
 	/* Few values live across the clock, and the call is written down at once: no register must be saved for them. */
-	graph_guard(h->task);
-	fathom_store(&h->task->depth, (uint32_t)depth + 1);
-	e = &h->task->shadow[depth];
-	FATHOM_OPAQUE(e);
-	e->func = ip;
-	e->flags = fathom_load(&fathom_graph_plain);
+	if (FATHOM_FROM_MEMORY || sizeof(long) < 8) {
+		graph_guard(h->task);
+		fathom_store(&h->task->depth, (uint32_t)depth + 1);
+	} else {
+		fathom_task_move(h->task, depth + 1, GUARD_FAST);
+	}
+	e = graph_at(h->task, depth);
+	e->func = CALL_IP(ip);
+	e->flags = FATHOM_FROM_MEMORY ? fathom_load(&fathom_hot.graph_plain) : plain;
 	if (hijack)
 		e->ret = *slot;
 	e->calltime = h->time;
 	e->slot = (uintptr_t)slot;
-	to = fathom_ring_grab(h->ring, ENTRY_BYTES, at, delta);
+	to = fathom_ring_grab(h->ring, ENTRY_BYTES, at, &look);
 	if (fathom_unlikely(!to)) {
 		FATHOM_OPAQUE(depth); /* computed again, rather than kept in a register */
 		h->task->shadow[depth].slot = h->task->shadow[depth].ret = 0; /* G1 */
 		fathom_task_move(h->task, depth, 0);
 		return GRAPH_NOT;
 	}
-	graph_put_entry(to, ip, (uint32_t)depth, fathom_port_context(pin));
+	graph_put_entry(to, CALL_IP(ip), (uint32_t)depth, fathom_port_context(pin));
 	fathom_local_barrier();
 	if (hijack)
 		*(volatile uintptr_t *)slot = hijack;
@@ -132,7 +160,7 @@ static inline __attribute__((always_inline)) enum graph_result graph_enter(
 
 /*
  * Take the call that returns at `slot` off the stack, record it, and give back its return address in `*ret` if it was
- * replaced.
+ * replaced. With FATHOM_ARCH_HOT one that was not is GRAPH_NOT: `*ret` is never 0 after the others.
  */
 static inline __attribute__((always_inline)) enum graph_result graph_leave(struct graph_here *h,
 									   uintptr_t *slot,
@@ -140,8 +168,9 @@ static inline __attribute__((always_inline)) enum graph_result graph_leave(struc
 									   uintptr_t pin)
 {
 	struct fathom_shadow *e;
+	uintptr_t back = 0;
 	unsigned long at;
-	uint32_t delta;
+	struct fathom_look look;
 	uint64_t depth;
 	uint8_t *to;
 
@@ -149,24 +178,23 @@ static inline __attribute__((always_inline)) enum graph_result graph_leave(struc
 		return GRAPH_NOT;
 	depth = h->task->state - 1; /* far too deep if there is none, or somebody is busy */
 	FATHOM_OPAQUE(depth);
-	e = &h->task->shadow[depth];
-	FATHOM_OPAQUE(e);
-	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH ||
-			    fathom_word_differs(&e->slot, (uintptr_t)slot) ||
-			    fathom_word_differs(&e->flags, fathom_load(&fathom_graph_plain)) ||
-			    !fathom_ring_look(h->ring, EXIT_BYTES, &at, &h->time, &delta)))
+	e = graph_at(h->task, depth);
+	if (fathom_unlikely(depth >= FATHOM_SHADOW_DEPTH))
 		return GRAPH_NOT;
 	graph_guard(h->task);
-	/* G6: is it still there, now that nobody moves it? A wrong return address would be fatal. */
+	/* G6: is it there, now that nobody moves it? A wrong return address would be fatal. */
 	if (fathom_unlikely(fathom_word_differs(&e->slot, (uintptr_t)slot) ||
-			    !(to = fathom_ring_grab(h->ring, EXIT_BYTES, at, delta)))) {
+			    fathom_word_differs(&e->flags, fathom_load(&fathom_hot.graph_plain)) ||
+			    (ret && FATHOM_ARCH_HOT && !(back = e->ret)) ||
+			    !fathom_ring_look(h->ring, EXIT_BYTES, &at, &h->time, &look) ||
+			    !(to = fathom_ring_grab(h->ring, EXIT_BYTES, at, &look)))) {
 		fathom_guard_leave(h->task, 0);
 		return GRAPH_NOT;
 	}
 	graph_put_exit(to, e->func, (uint32_t)depth, h->task->overrun, e->calltime, h->time,
 		       fathom_port_context(pin));
 	if (ret) {
-		*ret = e->ret;
+		*ret = FATHOM_ARCH_HOT ? back : e->ret;
 		e->ret = 0;
 	}
 	e->slot = 0; /* G1 */

@@ -37,7 +37,6 @@
  */
 #define GENERATION_MASK 0xffffffu
 static uint32_t graph_generation = 1, graph_first = 1;
-uintptr_t fathom_graph_plain = 1u << GRAPH_FLAG_BITS | GRAPH_RECORD;
 
 void fathom_task_init(struct fathom_task *task)
 {
@@ -65,8 +64,7 @@ uint32_t fathom_graph_next(void)
 void fathom_graph_advance(void)
 {
 	graph_generation = fathom_graph_next();
-	fathom_store(&fathom_graph_plain,
-		     (uintptr_t)graph_generation << GRAPH_FLAG_BITS | GRAPH_RECORD);
+	fathom_store(&fathom_hot.graph_plain, FATHOM_GRAPH_PLAIN(graph_generation));
 }
 
 void fathom_graph_reset(void)
@@ -81,7 +79,7 @@ int fathom_shadow_is_over(const struct fathom_shadow *e)
 	uint32_t made = generation_of(e->flags);
 	int site;
 
-	if (made == generation_of(fathom_load(&fathom_graph_plain)))
+	if (made == generation_of(fathom_load(&fathom_hot.graph_plain)))
 		return 0;
 	if (generation_is_before(made, fathom_load(&graph_first)))
 		return 1;
@@ -129,13 +127,13 @@ static int dead_left(const struct fathom_shadow *e, uintptr_t sp)
 
 void fathom_shadow_refresh(struct fathom_task *task)
 {
-	if (task->plain == fathom_load(&fathom_graph_plain) || fathom_guard_is_nested(task))
+	if (task->plain == fathom_load(&fathom_hot.graph_plain) || fathom_guard_is_nested(task))
 		return;
 	if (generation_is_before(generation_of(task->plain), fathom_load(&graph_first))) {
 		shadow_compact(task, 0, dead_if_plain, 0);
 		task->inside = task->quiet = task->left_out = 0;
 	}
-	task->plain = fathom_load(&fathom_graph_plain);
+	task->plain = fathom_load(&fathom_hot.graph_plain);
 }
 
 void fathom_shadow_trim(struct fathom_task *task)

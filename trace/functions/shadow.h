@@ -6,10 +6,9 @@
 #include "fathom/task.h"
 
 /*
- * The tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier tracing, and of before
- * return sites went off, carry another number and so fail the one comparison that the return makes.
+ * fathom_hot.graph_plain is the tracing of now: its number, and the flags of a call that it simply records. Calls of an earlier
+ * tracing, and of before return sites went off, carry another number and so fail the one comparison that the return makes.
  */
-extern uintptr_t fathom_graph_plain;
 
 /* The caller holds the recursion guard: forget what an earlier tracing left, unless an interrupted context is at it. */
 void fathom_shadow_refresh(struct fathom_task *task);

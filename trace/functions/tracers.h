@@ -164,12 +164,6 @@ static inline void fathom_put_word(void *at, uintptr_t v)
  * fathom_ticks_to_ns(), to within 1 ns and without a branch: ns per tick as a whole number and a 64-bit fraction. Set
  * with the clock's rate (core.c).
  */
-struct tracer_clock {
-	uint64_t whole;
-	uint64_t fraction;
-};
-extern struct tracer_clock fathom_tracer_clock;
-
 static inline uint64_t fathom_to_ns(uint64_t ticks)
 {
 #ifdef __x86_64__
@@ -178,15 +172,13 @@ static inline uint64_t fathom_to_ns(uint64_t ticks)
 	/* The factors stay in memory. */
 	__asm__("mulq %3"
 		: "=&d"(ns), "=a"(low)
-		: "1"(ticks), "m"(fathom_tracer_clock.fraction)
+		: "1"(ticks), "m"(fathom_hot.clock_fraction)
 		: "cc");
-	__asm__("imulq %1, %0" : "+r"(ticks) : "m"(fathom_tracer_clock.whole) : "cc");
+	__asm__("imulq %1, %0" : "+r"(ticks) : "m"(fathom_hot.clock_whole) : "cc");
 	return ns + ticks;
 #elif defined(__SIZEOF_INT128__)
-	/* Loaded anew each time: two conversions in a row need no register for it then. */
-	return (uint64_t)((unsigned __int128)ticks * fathom_load(&fathom_tracer_clock.fraction) >>
-			  64) +
-	       ticks * fathom_load(&fathom_tracer_clock.whole);
+	return (uint64_t)((unsigned __int128)ticks * fathom_hot.clock_fraction >> 64) +
+	       ticks * fathom_hot.clock_whole;
 #else
 	return fathom_ticks_to_ns(ticks);
 #endif
@@ -197,19 +189,7 @@ static inline struct fathom_ring *fathom_tracer_ring(void)
 {
 	uint32_t cpu = fathom_port_cpu();
 
-	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_core.ring[cpu]) : 0;
-}
-
-/*
- * The end of a fast path that interrupts have recorded in: what fathom_ring_close() asks for, and the unpin. As the last thing that
- * a function does it needs no frame.
- */
-static __attribute__((noinline, unused)) void fathom_publish_rest(struct fathom_ring *ring,
-								  unsigned long end, uint64_t time,
-								  uintptr_t pin)
-{
-	fathom_ring_publish(ring, end, time);
-	fathom_port_unpin(pin);
+	return fathom_likely(cpu < fathom_core.nr_cpus) ? fathom_load(&fathom_hot.ring[cpu]) : 0;
 }
 
 /* ---- tracer.c ---- */
@@ -310,9 +290,11 @@ enum graph_flag {
 	GRAPH_RETADDR = 512,
 	GRAPH_RETVAL = 1024,
 };
-#define GRAPH_ENTRY_ONLY (GRAPH_ARGS | GRAPH_RETADDR)
-#define GRAPH_FLAG_BITS	 11
-#define GRAPH_FLAGS	 ((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
+#define GRAPH_ENTRY_ONLY	   (GRAPH_ARGS | GRAPH_RETADDR)
+#define GRAPH_FLAG_BITS		   11
+#define GRAPH_FLAGS		   ((1u << GRAPH_FLAG_BITS) - 1) /* above them: the number of the tracing */
+/* The flags of a call that is simply recorded. */
+#define FATHOM_GRAPH_PLAIN(number) ((uintptr_t)(number) << GRAPH_FLAG_BITS | GRAPH_RECORD)
 /* What the sets, the depth limit and the threshold make of this call: flags, 0 if it is not followed. */
 uint32_t fathom_graph_wanted(uint32_t index, uint32_t context);
 /* Follow a call with these flags; `hijack` is put in place of its return address if its function has no return sites, else 0. */
@@ -320,6 +302,11 @@ void fathom_graph_push(uintptr_t ip, uintptr_t *slot, uint32_t flags, uintptr_t 
 		       uint32_t context);
 /* What the fast entry could not do. The caller is pinned. */
 void fathom_graph_enter_general(uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin);
+/* The same, and the unpin: a call at the end of a function needs no frame. */
+void fathom_graph_enter_rest(uintptr_t ip, uintptr_t *slot, uintptr_t hijack, uintptr_t pin);
+/* hot.c: and whether a call that is traced there keeps its registers */
+int fathom_hot_keeps(void);
+void fathom_graph_hijack_rest(uintptr_t ip, uintptr_t *slot, uintptr_t pin);
 /* A call that took no time, as a record of its own. The caller is pinned. */
 void fathom_graph_record(uintptr_t ip, uint32_t context);
 /*

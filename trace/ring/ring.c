@@ -292,11 +292,20 @@ static void write_head(struct fathom_ring *r, struct fathom_slot *slot, uint32_t
 	}
 	/* `here`: the next one may be granted there by the fast path */
 	if (FATHOM_POS_SAME(fathom_load(&r->commit), slot->before))
-		r->here = slot_data(r, word);
+		r->here = slot_data(r, word) + 1;
 	else if (sizeof(long) == 8 && slot->time > r->seen_time)
 		r->seen_time = slot->time;
 	slot->data = fathom_ring_header(to, words, delta);
 }
+
+#if FATHOM_PORT_LEAF
+/* For functions/hot.h. */
+void fathom_hot_take_back(struct fathom_ring *r, unsigned long stored);
+void fathom_hot_take_back(struct fathom_ring *r, unsigned long stored)
+{
+	fathom_ring_take_back(r, stored);
+}
+#endif
 
 /* Move the tail to the page at `to`, behind its first record, and close the one it leaves. 0: an interrupt was faster. */
 static int go_next(struct fathom_ring *r, unsigned long to, uint32_t words,

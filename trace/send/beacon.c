@@ -111,7 +111,7 @@ static int beacon_write(struct fathom_ring **table)
 		b->release[i] = c->release[i];
 	beacon_layout(b);
 	for (uint32_t i = 0; i < b->nr_cpus; i++)
-		b->ring[i] = (uintptr_t)(table ? &table[i] : &fathom_core.ring[i]);
+		b->ring[i] = (uintptr_t)(table ? &table[i] : &fathom_hot.ring[i]);
 	b->crc = fathom_crc32(0, b, sizeof(*b));
 	fathom_beacon_at = b;
 	return 0;
@@ -126,8 +126,8 @@ static int beacon_alone(void)
 	if (nr && (!heads || !table))
 		return -FATHOM_ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
-		__builtin_memcpy(&heads[i], fathom_core.ring[i], sizeof(heads[i]));
-		fathom_core.ring[i] = table[i] = &heads[i];
+		__builtin_memcpy(&heads[i], fathom_hot.ring[i], sizeof(heads[i]));
+		fathom_hot.ring[i] = table[i] = &heads[i];
 	}
 	return beacon_write(table);
 }

@@ -185,7 +185,7 @@ static void save_stats(struct fathom_dat *d, const struct saver *s)
 		struct fathom_ring_stats st;
 		struct fathom_text t;
 
-		fathom_ring_stats(fathom_core.ring[cpu], &st);
+		fathom_ring_stats(fathom_hot.ring[cpu], &st);
 		fathom_text_init(&t, (char *)fathom_core.dump, fathom_core.dump_bytes);
 		save_stat(&t, "CPU", cpu);
 		save_stat(&t, "entries", st.entries);
@@ -260,7 +260,7 @@ static int save_pages(struct saver *s)
 	for (uint32_t cpu = 0; cpu < fathom_core.nr_cpus; cpu++) {
 		uint64_t from = s->at;
 
-		while (fathom_ring_read_page(fathom_core.ring[cpu], page, 1) > 0) {
+		while (fathom_ring_read_page(fathom_hot.ring[cpu], page, 1) > 0) {
 			int err = save_put(s, page, sizeof(*page));
 
 			if (err)

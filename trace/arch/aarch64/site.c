@@ -16,6 +16,10 @@
 #define BL_REACH   (1 << 27)
 
 /* entry.S */
+#if FATHOM_ARCH_HOT
+#define fathom_arch_entry_function fathom_arch_hot_function
+#define fathom_arch_entry_hijack   fathom_arch_hot_graph
+#endif
 void fathom_arch_entry_function(void);
 void fathom_arch_entry_hijack(void);
 void fathom_arch_entry_any(void);

@@ -20,7 +20,11 @@
 #define LOWER_MAX   0x7ff
 
 /* entry.S */
-#if FATHOM_SAVE_FP
+#if FATHOM_ARCH_HOT
+#define fathom_arch_entries	   fathom_arch_entries_hot
+#define fathom_arch_entry_function fathom_arch_hot_function
+#define fathom_arch_entry_hijack   fathom_arch_hot_graph
+#elif FATHOM_SAVE_FP
 #ifndef __riscv_flen
 #error "FATHOM_SAVE_FP: the compiler was told that there are no FP registers (-march)"
 #endif

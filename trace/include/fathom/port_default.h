@@ -78,7 +78,8 @@ static inline FATHOM_NOTRACE uint64_t fathom_clock32(struct fathom_clock32 *c,
 
 /*
  * uint32_t fathom_port_cpu(void): the number of the running CPU, 0 .. config.nr_cpus - 1. It does not change between
- * fathom_port_pin() and fathom_port_unpin(). Another number: the event is refused, and counted. Required.
+ * fathom_port_pin() and fathom_port_unpin(). A number from there to FATHOM_CPUS_MAX: the event is refused, and counted. Larger
+ * ones only debug builds survive. Required.
  */
 #ifndef fathom_port_cpu
 #error "fathom_port.h must define fathom_port_cpu(): the number of the running CPU, 0 .. nr_cpus-1"
@@ -86,7 +87,7 @@ static inline FATHOM_NOTRACE uint64_t fathom_clock32(struct fathom_clock32 *c,
 
 /*
  * uint32_t fathom_port_cpu_quick(void): the same where the fast paths ask. For a port whose fathom_port_cpu() may call
- * something: a number out of range sends the event to the general path, which asks fathom_port_cpu(). Default: that one.
+ * something: FATHOM_CPUS_MAX sends the event to the general path, which asks fathom_port_cpu(). Default: that one.
  */
 #ifndef fathom_port_cpu_quick
 #define fathom_port_cpu_quick fathom_port_cpu
@@ -193,6 +194,15 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
  */
 #ifndef FATHOM_EVENT_TEXT
 #define FATHOM_EVENT_TEXT 1
+#endif
+
+/*
+ * FATHOM_PORT_LEAF, level 4, aarch64 and riscv64 compiled by gcc. 1: the hot hooks (cpu, clock, pin, unpin, context, task,
+ * task_state) are inline and call no function, and use no vector register. The entries of traced functions then save next to
+ * nothing: half the instructions. fathom_port_check() finds a port that says so and is not. Default 0.
+ */
+#ifndef FATHOM_PORT_LEAF
+#define FATHOM_PORT_LEAF 0
 #endif
 
 /*

@@ -10,13 +10,13 @@
 
 /* One call that has not returned yet. */
 struct fathom_shadow {
+	uintptr_t flags;
 	/* where its return address lies on the stack: names the frame; 0: not in use */
 	uintptr_t slot;
+	uintptr_t ret; /* the return address that was replaced; 0: none was (return sites) */
 	uintptr_t func;
 	uint64_t calltime;
-	uintptr_t ret;	   /* the return address that was replaced; 0: none was (return sites) */
 	uint64_t children; /* time spent in traced callees, for the profile */
-	uintptr_t flags;
 };
 
 /*

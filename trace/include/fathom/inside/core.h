@@ -3,13 +3,21 @@
 #ifndef FATHOM_INSIDE_CORE_H
 #define FATHOM_INSIDE_CORE_H
 
+/* What every record reads; together, so that one register finds all of it. */
+struct fathom_hot {
+	/* First: indexing it needs no addition. Where there is no CPU stands a ring that refuses. */
+	struct fathom_ring *ring[FATHOM_CPUS_MAX + 1];
+	uintptr_t graph_plain;		      /* functions/shadow.h */
+	uint64_t clock_whole, clock_fraction; /* ns per tick: functions/tracers.h */
+};
+extern struct fathom_hot fathom_hot;
+
 /* What fathom_init() made of it; read by the event path, written at init only. */
 struct fathom_core {
-	struct fathom_ring *ring[FATHOM_CPUS_MAX]; /* first: indexing it needs no addition */
-	uint32_t nr_cpus;			   /* 0 before init: every event is refused */
-	uint8_t *scratch[FATHOM_CPUS_MAX];	   /* records under a gate are built here */
-	uint32_t scratch_used[FATHOM_CPUS_MAX];	   /* by nested events; own CPU only */
-	uint8_t *dump;				   /* memory of fathom_dump() */
+	uint32_t nr_cpus;			/* 0 before init: every event is refused */
+	uint8_t *scratch[FATHOM_CPUS_MAX];	/* records under a gate are built here */
+	uint32_t scratch_used[FATHOM_CPUS_MAX]; /* by nested events; own CPU only */
+	uint8_t *dump;				/* memory of fathom_dump() */
 	size_t dump_bytes;
 	uint32_t ns_mult, ns_shift;	 /* ns = ticks * mult >> shift */
 	uint64_t boot;			 /* the clock at init */

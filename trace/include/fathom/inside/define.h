@@ -232,10 +232,8 @@
 		struct fathom_try fathom_t;							\
 												\
 		if (FATHOM_ATTACH && FATHOM_UNLIKELY(fathom_event_state(&fathom_ev_##event) !=	\
-						     FATHOM_EVENT_ON)) {			\
-			fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));			\
-			return;									\
-		}										\
+						     FATHOM_EVENT_ON))				\
+			goto fathom_slow;							\
 		if (FATHOM_EACH(FATHOM_SHORT_SHARES, ##__VA_ARGS__)				\
 		    FATHOM_COUNT(, ##__VA_ARGS__) - 1u < FATHOM_EMIT_WORDS) {			\
 			const uint32_t fathom_w[] = {						\
@@ -247,12 +245,13 @@
 		}										\
 		FATHOM_EACH(FATHOM_SHORT_SIZE, ##__VA_ARGS__)					\
 		fathom_rec = fathom_emit_try(&fathom_ev_##event, fathom_bytes, &fathom_t);	\
-		if (FATHOM_UNLIKELY(!fathom_rec)) {						\
-			fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));			\
-			return;									\
-		}										\
+		if (FATHOM_UNLIKELY(!fathom_rec))						\
+			goto fathom_slow;							\
 		FATHOM_EACH(FATHOM_SHORT_ASSIGN, ##__VA_ARGS__)					\
 		fathom_emit_try_end(&fathom_t, fathom_bytes);					\
+		return;										\
+	fathom_slow:										\
+		fathom_evslow_##event(FATHOM_SHORT_ARGS(, ##__VA_ARGS__));				\
 	}
 
 /*

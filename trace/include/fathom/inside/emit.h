@@ -29,6 +29,26 @@ static inline FATHOM_NOTRACE __attribute__((__always_inline__)) uint32_t fathom_
 	return fathom_load(&ev->state);
 }
 
+/*
+ * The end of a fast path that interrupts have recorded in: what fathom_ring_close() asks for, and the unpin. As the last thing that
+ * a function does it needs no frame.
+ */
+void fathom_publish_rest(uintptr_t pin, unsigned long end, struct fathom_ring *ring, uint64_t time);
+
+/* The ring of the running CPU, for the fast paths: never NULL. The caller is pinned. */
+static inline FATHOM_NOTRACE __attribute__((__always_inline__)) struct fathom_ring *
+fathom_ring_quick(void)
+{
+	uint32_t cpu = fathom_port_cpu_quick();
+
+#if FATHOM_DEBUG
+	if (cpu > FATHOM_CPUS_MAX)
+		cpu = FATHOM_CPUS_MAX;
+#endif
+	/* An index with a sign: a CPU that loads words so (riscv64) need not clear its upper half. */
+	return fathom_load(&fathom_hot.ring[(int32_t)cpu]);
+}
+
 /* The eight bytes every record begins with. The caller is pinned, by `pin`. */
 static inline FATHOM_NOTRACE void fathom_emit_common(void *record, uint16_t id, uintptr_t pin)
 {
@@ -53,15 +73,11 @@ struct fathom_try {
 static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev, uint32_t bytes,
 						   struct fathom_try *t)
 {
-	void *record = NULL;
-	uint32_t cpu;
+	void *record;
 
 	t->pin = fathom_port_pin();
-	cpu = fathom_port_cpu_quick();
-	if (FATHOM_LIKELY(cpu < fathom_core.nr_cpus)) {
-		t->ring = fathom_load(&fathom_core.ring[cpu]);
-		record = fathom_ring_try(t->ring, bytes, &t->at, &t->time);
-	}
+	t->ring = fathom_ring_quick();
+	record = fathom_ring_try(t->ring, bytes, &t->at, &t->time);
 	if (FATHOM_LIKELY(record))
 		fathom_emit_common(record, ev->id, t->pin);
 	else
@@ -71,8 +87,12 @@ static inline FATHOM_NOTRACE void *fathom_emit_try(const struct fathom_event *ev
 
 static inline FATHOM_NOTRACE void fathom_emit_try_end(struct fathom_try *t, uint32_t bytes)
 {
-	fathom_ring_try_commit(t->ring, fathom_ring_end(t->at, fathom_ring_words(bytes)), t->time);
-	fathom_port_unpin(t->pin);
+	unsigned long end = fathom_ring_end(t->at, fathom_ring_words(bytes));
+
+	if (FATHOM_UNLIKELY(fathom_ring_close(t->ring, end, t->time)))
+		fathom_publish_rest(t->pin, end, t->ring, t->time);
+	else
+		fathom_port_unpin(t->pin);
 }
 
 /*

@@ -6,6 +6,18 @@
 #include <stdint.h>
 #include "fathom/port_default.h"
 
+/* An operand in memory costs no more than one in a register, and registers are few: values are loaded again rather than kept. */
+#ifdef __x86_64__
+#define FATHOM_FROM_MEMORY 1
+#else
+#define FATHOM_FROM_MEMORY 0
+#endif
+
+/* Keep the compiler from keeping a sum, or from taking a pointer apart into base and index at every use. */
+#define FATHOM_OPAQUE(x)   __asm__("" : "+r"(x))
+#define fathom_likely(x)   __builtin_expect(!!(x), 1)
+#define fathom_unlikely(x) __builtin_expect(!!(x), 0)
+
 /*
  * FATHOM_LOCAL_GENERIC takes the compiler's atomics everywhere: for ThreadSanitizer, which cannot see into asm, and
  * for a port whose "CPU" is not one instruction stream.
@@ -73,6 +85,11 @@ static inline FATHOM_NOTRACE int fathom_local_cmpxchg(unsigned long *at, unsigne
 #define fathom_differs(at, v) (fathom_load(at) != (v))
 #endif
 
+#ifndef fathom_fits
+/* Has a time of so few bits? */
+#define fathom_fits(v, bits) ((v) <= (((uint64_t)1 << (bits)) - 1))
+#endif
+
 #ifndef FATHOM_SUM
 /* A relaxed load, added to `a`. */
 static inline FATHOM_NOTRACE uint32_t fathom_sum(uint32_t a, const uint32_t *at)
@@ -87,11 +104,6 @@ static inline FATHOM_NOTRACE void fathom_local_add(unsigned long *at, unsigned l
 	__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
 }
 #endif
-
-/* Keep the compiler from keeping a sum, or from taking a pointer apart into base and index at every use. */
-#define FATHOM_OPAQUE(x)   __asm__("" : "+r"(x))
-#define fathom_likely(x)   __builtin_expect(!!(x), 1)
-#define fathom_unlikely(x) __builtin_expect(!!(x), 0)
 
 #ifndef FATHOM_SHARED_CMPXCHG
 /* Between CPUs: acquire and release, the word is shared by the owner and the reader. *old becomes what was found. */

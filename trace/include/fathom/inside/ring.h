@@ -105,13 +105,13 @@ struct fathom_reader {
 
 struct fathom_ring {
 	/* The owner's cache line: all that the fast path touches. */
-	unsigned long tail;   /* position: everything before it is reserved */
 	unsigned long commit; /* position: everything before it is written; the reader's limit */
+	unsigned long tail;   /* position: everything before it is reserved */
 	uint64_t last_time;   /* of the record that ends at commit; far from any time if unknown */
-	uint32_t *here;	      /* data of the page of the last outermost record */
-	uint32_t flags;	      /* enum fathom_ring_flags: control writes, owner reads */
-	uint32_t lagging;     /* commit is not at the tail, but no reservation is open */
-	unsigned long vague;  /* the commit position at which last_time is not known */
+	uint32_t *here;	  /* data of the page of the last outermost record, after the first word */
+	uint32_t flags;	  /* enum fathom_ring_flags: control writes, owner reads */
+	uint32_t lagging; /* commit is not at the tail, but no reservation is open */
+	unsigned long vague; /* the commit position at which last_time is not known */
 	unsigned long
 		lag; /* while lagging: the tail, which an old one may have been stored over (R11) */
 	uint64_t seen_time; /* latest time known of records that last_time does not cover */
@@ -232,6 +232,29 @@ static inline FATHOM_NOTRACE unsigned long fathom_ring_end(unsigned long at, uin
 	return at + FATHOM_POS_COUNT_UNIT + words;
 }
 
+/* What the grab needs of the look, beside the position and the time. */
+struct fathom_look {
+	unsigned long delta;
+#ifdef fathom_load_pair
+	unsigned long here; /* looked at with last_time, and right for the same reason: R11 */
+#endif
+};
+
+/* Is a reservation open? And where the tail is. */
+static inline FATHOM_NOTRACE int fathom_ring_is_open(const struct fathom_ring *r, unsigned long *at)
+{
+#ifdef fathom_load_pair
+	unsigned long commit;
+
+	fathom_load_pair(r, commit, commit, *at); /* the tail stands after it */
+	return commit != *at;
+#else
+	*at = fathom_load(&r->tail);
+	FATHOM_STEP(B);
+	return fathom_differs(&r->commit, *at);
+#endif
+}
+
 /*
  * The ordinary case of reserve, for callers that have another way when it is not: 0, with nothing changed or counted, if a
  * reservation is open, recording is off, the page ends, the delta is long or an interrupt came in between. It makes no
@@ -239,23 +262,26 @@ static inline FATHOM_NOTRACE unsigned long fathom_ring_end(unsigned long at, uin
  * anyone wrote since. End it with fathom_ring_try_commit().
  */
 static inline FATHOM_NOTRACE __attribute__((always_inline)) int fathom_ring_look(
-	struct fathom_ring *r, uint32_t bytes, unsigned long *at, uint64_t *time, uint32_t *delta)
+	struct fathom_ring *r, uint32_t bytes, unsigned long *at, uint64_t *time,
+	struct fathom_look *l)
 {
 	uint32_t most = FATHOM_RING_WORDS - fathom_ring_words(bytes);
 	uint64_t since;
 
 	FATHOM_STEP(A);
-	*at = fathom_load(&r->tail);
-	FATHOM_STEP(B);
-	if (fathom_unlikely(fathom_differs(&r->commit, *at) || bytes > FATHOM_RING_EVENT_MAX ||
+	if (fathom_unlikely(fathom_ring_is_open(r, at) || bytes > FATHOM_RING_EVENT_MAX ||
 			    fathom_sum(FATHOM_POS_WORDS(*at), &r->flags) > most))
 		return 0;
 	/* last_time is that of the record before `at` if it is loaded after `at`: the exchange says so. */
 	fathom_local_barrier();
 	*time = fathom_port_clock();
-	since = *time - r->last_time;
-	*delta = (uint32_t)since;
-	return fathom_likely(since <= WIRE_DELTA_MAX);
+#ifdef fathom_load_pair
+	fathom_load_pair(r, last_time, l->delta, l->here);
+	l->delta = since = *time - l->delta;
+#else
+	l->delta = (unsigned long)(since = *time - r->last_time);
+#endif
+	return fathom_likely(fathom_fits(since, WIRE_DELTA_BITS));
 }
 
 /* The tail was stored too late, so it is none (R11): commit stands for it. Nothing, if an interrupt has mended it. */
@@ -266,10 +292,14 @@ static inline FATHOM_NOTRACE void fathom_ring_take_back(struct fathom_ring *r, u
 						      : fathom_load(&r->commit));
 }
 
+#ifndef FATHOM_RING_TAKE_BACK /* functions/hot.h has another way */
+#define FATHOM_RING_TAKE_BACK fathom_ring_take_back
+#endif
+
 static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_grab(
-	struct fathom_ring *r, uint32_t bytes, unsigned long at, uint32_t delta)
+	struct fathom_ring *r, uint32_t bytes, unsigned long at, const struct fathom_look *l)
 {
-	uint32_t words = fathom_ring_words(bytes), *to;
+	uint32_t words = fathom_ring_words(bytes), *to; /* after the first word of its header */
 
 	FATHOM_STEP(C);
 #if FATHOM_POS_EPOCH_BITS
@@ -277,7 +307,7 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_gr
 	fathom_local_barrier();
 	FATHOM_STEP(O);
 	if (fathom_unlikely(fathom_differs(&r->commit, at))) {
-		fathom_ring_take_back(r, fathom_ring_end(at, words));
+		FATHOM_RING_TAKE_BACK(r, fathom_ring_end(at, words));
 		return NULL;
 	}
 #else
@@ -285,21 +315,29 @@ static inline FATHOM_NOTRACE __attribute__((always_inline)) void *fathom_ring_gr
 		return NULL;
 #endif
 	FATHOM_STEP(D);
+#ifdef fathom_load_pair
+	to = (uint32_t *)l->here + FATHOM_POS_WORDS(at);
+	FATHOM_OPAQUE(to); /* the payload begins there: pairs of registers go to small multiples */
+#elif FATHOM_FROM_MEMORY
 	to = r->here + FATHOM_POS_WORDS(at);
-#ifndef __x86_64__
+#else
+	to = r->here + FATHOM_POS_WORDS(fathom_ring_end(at, words)); /* `at` has done its duty */
 	FATHOM_OPAQUE(to);
+	to -= words;
 #endif
-	return fathom_ring_header(to, words, delta);
+	if (!to)
+		__builtin_unreachable(); /* else callers would ask */
+	return fathom_ring_header(to - 1, words, (uint32_t)l->delta);
 }
 
 static inline FATHOM_NOTRACE void *fathom_ring_try(struct fathom_ring *r, uint32_t bytes,
 						   unsigned long *at, uint64_t *time)
 {
-	uint32_t delta;
+	struct fathom_look l;
 
-	if (fathom_unlikely(!fathom_ring_look(r, bytes, at, time, &delta)))
+	if (fathom_unlikely(!fathom_ring_look(r, bytes, at, time, &l)))
 		return NULL;
-	return fathom_ring_grab(r, bytes, *at, delta);
+	return fathom_ring_grab(r, bytes, *at, &l);
 }
 
 /*
