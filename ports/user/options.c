@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "port.h"
 
-/* `list` has the size of user_options.events and .filter. */
+/* `list` has the size of user_options.events, .filter and .options. */
 static int add_pattern(char list[1024], const char *key, const char *value, char why[USER_WHY])
 {
 	size_t used = 0, n = strlen(value);
@@ -82,6 +82,8 @@ static int set_option(struct user_options *o, const char *key, const char *value
 		return add_pattern(o->events, key, value, why);
 	if (!strcmp(key, "filter"))
 		return add_pattern(o->filter, key, value, why);
+	if (!strcmp(key, "option"))
+		return add_pattern(o->options, key, value, why);
 	if (!strcmp(key, "tracer"))
 		return set_tracer(o, value, why);
 	if (!strcmp(key, "out"))
@@ -105,10 +107,9 @@ static int set_option(struct user_options *o, const char *key, const char *value
 	if (strcmp(key, "dump") && strcmp(key, "off") && strcmp(key, "serve") &&
 	    strcmp(key, "quiet")) {
 		snprintf(why, USER_WHY,
-			 "%.20s: events, tracer, filter, sample, record, out, rings, buffer_kb, "
-			 "cpus, "
-			 "functions, "
-			 "library_events, mode, dump, off, quiet, serve are known",
+			 "%.20s: events, tracer, filter, option, sample, record, out, rings, "
+			 "buffer_kb, cpus, functions, library_events, mode, dump, off, quiet, "
+			 "serve are known",
 			 key);
 		return -EINVAL;
 	}

@@ -14,11 +14,12 @@
 #endif
 
 struct user_options {
-	char events[1024]; /* patterns, each ended by NUL, an empty one at the end */
-	char filter[1024]; /* functions to trace, in the same form; none: all of them */
-	char tracer[32];   /* "": none */
-	char out[256];	   /* "": nothing is written */
-	char rings[256];   /* the file that holds the rings; "": memory does */
+	char events[1024];  /* patterns, each ended by NUL, an empty one at the end */
+	char filter[1024];  /* functions to trace, in the same form; none: all of them */
+	char options[1024]; /* of the trace, in the same form: NAME, or noNAME */
+	char tracer[32];    /* "": none */
+	char out[256];	    /* "": nothing is written */
+	char rings[256];    /* the file that holds the rings; "": memory does */
 	uint32_t buffer_kb;
 	uint32_t cpus;
 	uint32_t functions; /* room for those of libraries that come later */

@@ -447,11 +447,32 @@ static int append(const char *path, const char *word)
 	return err < 0 ? err : 0;
 }
 
-/* The filters first, so that the tracer starts with them. */
+/* NAME or noNAME; options/ has those of every tracer, also of one that does not run yet. */
+static int set_options(void)
+{
+	for (const char *p = user.options; *p; p += strlen(p) + 1) {
+		int off = !strncmp(p, "no", 2);
+		char path[80];
+		int err = -EINVAL;
+
+		if (snprintf(path, sizeof(path), "options/%s", off ? p + 2 : p) < (int)sizeof(path))
+			err = fathom_set(path, off ? "0" : "1");
+		if (err) {
+			user_say("option=", p, ": there is no such trace option");
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* The options and filters first, so that the tracer starts with them. */
 static int start_tracer(void)
 {
 	struct fathom_node functions;
-	int err = 0;
+	int err = set_options();
+
+	if (err)
+		return err;
 
 	if (user.only_pid && !fathom_fs_lookup("available_filter_functions", &functions))
 		strcpy(user.tracer, "function_graph");

@@ -88,7 +88,7 @@ def crash(kind, arg, sig, d):
 
 def refusals(d):
     for text, want in (("nosuch=1", "nosuch"), ("buffer_kb=0", "buffer_kb"), ("events=nosuch:x", "nosuch:x"),
-                       ("cpus=65", "cpus"), ("mode=x", "mode"), ("events=", "events"), ("x" * 3000, "longer")):
+                       ("cpus=65", "cpus"), ("mode=x", "mode"), ("events=", "events"), ("option=", "option"), ("x" * 3000, "longer")):
         r = run("patch", text, env={"HOME": d}.items())
         check(f"bad_option_{want.replace(':', '_')}_is_told",
               r.returncode == 0 and want in r.stderr and r.stdout == "done\n", r.stderr[:200])

@@ -32,6 +32,11 @@ FATHOM_TRACE="tracer=function,filter=hij_leaf,out=$tmp/f.dat" $prog
 check process_function '[ "$(build/fathom query --count "$tmp/f.dat" 2>/dev/null)" -gt 0 ]'
 FATHOM_TRACE="tracer=function,filter=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_function 'grep -q "no function matches: nosuch" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
+FATHOM_TRACE="tracer=function_graph,option=funcgraph-args,option=nofuncgraph-args,option=funcgraph-retval,filter=hij_*,out=$tmp/o.dat" $prog 2>"$tmp/err"
+check process_options 'build/fathom report --trace -O funcgraph-retval "$tmp/o.dat" >"$tmp/report" 2>/dev/null &&
+	grep -q "ret=" "$tmp/report" && ! grep -q "hij_leaf(.*=.*)" "$tmp/report"'
+FATHOM_TRACE="option=nonix,out=$tmp/n.dat" $prog 2>"$tmp/err"
+check process_unknown_option 'grep -q "option=nonix: there is no such trace option" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
 FATHOM_TRACE="tracer=nosuch,out=$tmp/n.dat" $prog 2>"$tmp/err"
 check process_unknown_tracer 'grep -q "nosuch: cannot be started" "$tmp/err" && [ ! -e "$tmp/n.dat" ]'
 FATHOM_TRACE="quiet=1,out=$tmp/e.dat" $prog 2>"$tmp/err" # a program without events: trace_printk, the control tree
