@@ -35,7 +35,8 @@
  * The number in a call's flags says when it was made: in which tracing, and there before or after return sites went off.
  * graph_first is the number that the tracing began with.
  */
-#define GENERATION_MASK 0xffffffu
+#define GENERATION_MASK \
+	((1u << (32 - GRAPH_FLAG_BITS)) - 1) /* above the flags, in a word of 32 bits too */
 static uint32_t graph_generation = 1, graph_first = 1;
 
 void fathom_task_init(struct fathom_task *task)
