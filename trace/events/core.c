@@ -15,13 +15,13 @@
 
 /* Stands where there is no CPU: the fast paths, which do not ask for NULL, find no room in it and write nothing. */
 static const union {
-	unsigned long align;
 	uint8_t head[offsetof(struct fathom_ring, lagging)];
 	struct {
 		uint8_t before[offsetof(struct fathom_ring, flags)];
 		uint32_t flags;
 	} of;
-} core_closed = {.of.flags = FATHOM_RING_OFF};
+} __attribute__((aligned(__alignof__(struct fathom_ring))))
+core_closed = {.of.flags = FATHOM_RING_OFF};
 #define CORE_CLOSED ((struct fathom_ring *)&core_closed)
 
 struct fathom_core fathom_core;
