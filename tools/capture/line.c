@@ -265,17 +265,19 @@ static void note_damage(struct line *l)
 		l->piece /= 2;
 }
 
-/* The line is quiet: ask for every gap. */
+/* The line is quiet: ask for every gap in the window, whatever end the target claims. */
 static bool ask_gaps(struct line *l)
 {
-	for (uint32_t at = 0; at < l->end - l->next;) {
+	uint32_t end = l->end - l->next < WINDOW ? l->end - l->next : WINDOW;
+
+	for (uint32_t at = 0; at < end;) {
 		uint32_t from = at;
 
-		while (at < l->end - l->next && !l->has[at])
+		while (at < end && !l->has[at])
 			at++;
 		if (at > from && !put_ask(l, l->next + from, at - from))
 			return false;
-		while (at < l->end - l->next && l->has[at])
+		while (at < end && l->has[at])
 			at++;
 	}
 	l->asked_ms = io_now_ms();
