@@ -8,7 +8,7 @@
 #define HWLAT_LEAST_NS 10000 /* a gap that counts, without tracing_thresh: Linux's */
 
 struct hwlat_sample {
-	struct noise_cpu *cpu;
+	uint32_t run;
 	uint64_t width, least;	   /* ns */
 	uint64_t inner, outer, at; /* the longest; when the first was seen */
 	uint32_t count;
@@ -38,7 +38,7 @@ static void hwlat_look(void *arg)
 			if (!s->count++)
 				s->at = first;
 		}
-	} while (second - start < s->width && fathom_noise_is_on(s->cpu));
+	} while (second - start < s->width && fathom_noise_is_on(s->run));
 }
 
 static void hwlat_record(const struct hwlat_sample *s)
@@ -84,12 +84,12 @@ static int is_my_turn(const struct noise_cpu *c)
 	return mine == (fathom_noise_set.mode == NOISE_MODE_NONE ? 0 : turn % nr);
 }
 
-static void hwlat_loop(struct noise_cpu *c)
+static void hwlat_loop(struct noise_cpu *c, uint32_t run)
 {
-	while (fathom_noise_is_on(c)) {
+	while (fathom_noise_is_on(run)) {
 		uint64_t window = fathom_noise_set.window_us, width = fathom_noise_set.width_us;
 		struct hwlat_sample s = {
-			.cpu = c,
+			.run = run,
 			.width = width * 1000,
 			.least = fathom_thresh() ? fathom_thresh() : HWLAT_LEAST_NS,
 		};
@@ -99,7 +99,7 @@ static void hwlat_loop(struct noise_cpu *c)
 			continue;
 		}
 		fathom_core.config.noise->quiet(hwlat_look, &s);
-		if (s.count && fathom_noise_is_on(c))
+		if (s.count && fathom_noise_is_on(run))
 			hwlat_record(&s);
 		fathom_store(&hwlat_turn, fathom_load(&hwlat_turn) + 1);
 		fathom_core.config.noise->wait(((window > width ? window - width : 0) + 1) * 1000,

@@ -19,16 +19,16 @@ struct noise_settings fathom_noise_set = {
 static struct noise_cpu noise_cpus[2][FATHOM_CPUS_MAX];
 static uint32_t noise_run; /* 0: none; else the number of the run. Task context writes */
 static uint32_t noise_last;
-static void (*noise_loop)(struct noise_cpu *c);
+static void (*noise_loop)(struct noise_cpu *c, uint32_t run);
 
 uint64_t fathom_noise_now(void)
 {
 	return fathom_ticks_to_ns(fathom_port_clock());
 }
 
-int fathom_noise_is_on(const struct noise_cpu *c)
+int fathom_noise_is_on(uint32_t run)
 {
-	return fathom_load(&noise_run) == c->run;
+	return fathom_load(&noise_run) == run;
 }
 
 struct noise_cpu *fathom_noise_here(void)
@@ -43,8 +43,10 @@ struct noise_cpu *fathom_noise_here(void)
 }
 
 /* What is under way when it begins is not seen to begin, and its end then means nothing. */
-void fathom_noise_sampling(struct noise_cpu *c, int on)
+void fathom_noise_sampling(struct noise_cpu *c, uint32_t run, int on)
 {
+	if (fathom_load(&c->run) != run)
+		return;
 	if (on) {
 		c->depth = 0;
 		c->interruptions = 0;
@@ -59,15 +61,16 @@ void fathom_noise_sampling(struct noise_cpu *c, int on)
 static void noise_thread(void *arg)
 {
 	struct noise_cpu *c = arg;
-	uint32_t run = c->run;
+	uint32_t run = __atomic_load_n(&c->run, __ATOMIC_ACQUIRE);
 
-	if (fathom_load(&noise_run) != run)
+	if (!fathom_noise_is_on(run) || __atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQ_REL))
 		return;
 	fathom_store(&c->pid, fathom_port_task());
-	fathom_load (&noise_loop)(c);
+	fathom_load (&noise_loop)(c, run);
 }
 
-int fathom_noise_begin(const char *name, int realtime, void (*loop)(struct noise_cpu *c))
+int fathom_noise_begin(const char *name, int realtime,
+		       void (*loop)(struct noise_cpu *c, uint32_t run))
 {
 	const struct fathom_noise *port = fathom_core.config.noise;
 	struct noise_cpu *cpus = noise_cpus[++noise_last & 1];
@@ -83,7 +86,9 @@ int fathom_noise_begin(const char *name, int realtime, void (*loop)(struct noise
 
 		if (i < 64 && !(fathom_noise_set.cpus >> i & 1))
 			continue;
-		cpus[i] = (struct noise_cpu){.run = noise_last, .cpu = i};
+		fathom_store(&cpus[i].run, 0);
+		cpus[i] = (struct noise_cpu){.cpu = i};
+		__atomic_store_n(&cpus[i].run, noise_last, __ATOMIC_RELEASE);
 		fathom_text_init(&t, thread, sizeof(thread));
 		fathom_text_str(&t, name);
 		fathom_text_char(&t, '/');

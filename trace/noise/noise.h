@@ -12,8 +12,9 @@
  * A tracer that runs has a thread on each CPU that is chosen, made by the port. Stopping does not wait for them: they look at
  * the run they belong to, and end by themselves.
  *
- * Z1  A thread belongs to one run, and writes only into its CPU's half of `cpus` for that run (odd or even). A thread of the run
- *     before the last has ended when its half is used again, or finds that it has not the number it began with.
+ * Z1  A thread belongs to one run, whose number it keeps, and writes only into its CPU's half of `cpus` for that run (odd or
+ *     even). The half may be used again while a thread of the run before the last still sleeps: it ends when it wakes. Each half has
+ *     one thread: one that had not begun by then is the new run's, or finds that this has one.
  * Z2  Settings are read once per sample; those who write them are in task context, with the lock.
  */
 struct noise_settings {
@@ -70,7 +71,8 @@ struct noise_open {
 
 struct noise_cpu {
 	uint32_t run, cpu;
-	int32_t pid; /* of its thread; 0: it has not begun */
+	uint32_t taken; /* by its thread */
+	int32_t pid;	/* of it; 0: it has not begun */
 	uint32_t interruptions, count[NOISE_KINDS];
 	uint32_t sampling; /* interruptions count */
 	uint32_t depth;
@@ -84,10 +86,12 @@ struct noise_cpu {
 /* noise.c. The CPU's state while it samples; NULL: it does not. Own CPU only. */
 struct noise_cpu *fathom_noise_here(void);
 uint64_t fathom_noise_now(void); /* ns of the trace's clock */
-void fathom_noise_sampling(struct noise_cpu *c, int on);
-int fathom_noise_is_on(const struct noise_cpu *c);
+/* `run`: the thread's; of one that is over nothing is done. */
+void fathom_noise_sampling(struct noise_cpu *c, uint32_t run, int on);
+int fathom_noise_is_on(uint32_t run);
 void fathom_noise_stop_tracing(const struct noise_cpu *c, const char *why);
-int fathom_noise_begin(const char *name, int realtime, void (*loop)(struct noise_cpu *c));
+int fathom_noise_begin(const char *name, int realtime,
+		       void (*loop)(struct noise_cpu *c, uint32_t run));
 void fathom_noise_end(void);
 /* A record of the ftrace system: `bytes` with the common fields, NULL: there is no room. */
 struct noise_record {

@@ -70,7 +70,7 @@ static uint64_t osnoise_look(const struct noise_cpu *c, uint32_t *interruptions)
 	return now;
 }
 
-static void sample(struct noise_cpu *c)
+static void sample(struct noise_cpu *c, uint32_t run)
 {
 	uint64_t runtime = fathom_noise_set.runtime_us * 1000;
 	uint64_t least = fathom_thresh() ? fathom_thresh() : OSNOISE_LEAST_NS;
@@ -78,7 +78,7 @@ static void sample(struct noise_cpu *c)
 	uint32_t before, after;
 	uint64_t start, last, now;
 
-	fathom_noise_sampling(c, 1);
+	fathom_noise_sampling(c, run, 1);
 	start = last = osnoise_look(c, &before);
 	do {
 		now = osnoise_look(c, &after);
@@ -89,20 +89,23 @@ static void sample(struct noise_cpu *c)
 		}
 		last = now;
 		before = after;
-	} while (now - start < runtime && fathom_noise_is_on(c));
-	if (fathom_noise_is_on(c))
+	} while (now - start < runtime && fathom_noise_is_on(run));
+	if (fathom_noise_is_on(run))
 		osnoise_record(c, &sum, now - start);
-	fathom_noise_sampling(c, 0);
+	fathom_noise_sampling(c, run, 0);
 }
 
-static void osnoise_loop(struct noise_cpu *c)
+static void osnoise_loop(struct noise_cpu *c, uint32_t run)
 {
-	while (fathom_noise_is_on(c)) {
-		uint64_t idle = fathom_noise_set.period_us - fathom_noise_set.runtime_us;
+	while (fathom_noise_is_on(run)) {
+		uint64_t period, runtime;
 
-		sample(c);
-		if (idle && fathom_noise_is_on(c))
-			fathom_core.config.noise->wait(idle * 1000, 0, 0);
+		sample(c, run);
+		/* Both may be written in between: then one is new, the other old. */
+		period = fathom_noise_set.period_us;
+		runtime = fathom_noise_set.runtime_us;
+		if (period > runtime && fathom_noise_is_on(run))
+			fathom_core.config.noise->wait((period - runtime) * 1000, 0, 0);
 	}
 }
 

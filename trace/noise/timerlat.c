@@ -17,14 +17,21 @@ static void timerlat_record(struct noise_cpu *c, int context, uint64_t latency)
 	fathom_noise_commit(&slot);
 }
 
+/* What the timer's interrupt gets: it may come when the run is over. */
+struct timerlat_tick {
+	struct noise_cpu *cpu;
+	uint32_t run;
+};
+
 /* In the timer's interrupt. Linux shows the stack that it came upon with the thread's line; here it follows the interrupt's. */
 static void tick(void *arg)
 {
-	struct noise_cpu *c = arg;
+	const struct timerlat_tick *for_whom = arg;
+	struct noise_cpu *c = for_whom->cpu;
 	uint64_t stop = fathom_noise_set.stop_us * 1000, stack = fathom_noise_set.stack_us * 1000;
 	uint64_t latency;
 
-	if (!fathom_noise_is_on(c))
+	if (!fathom_noise_is_on(for_whom->run))
 		return;
 	latency = fathom_noise_now() - c->deadline;
 	c->seq++;
@@ -36,18 +43,18 @@ static void tick(void *arg)
 		fathom_stack_event(fathom_port_context(pin));
 		fathom_port_unpin(pin);
 	}
-	fathom_noise_sampling(c, 1);
+	fathom_noise_sampling(c, for_whom->run, 1);
 	if (stop && latency > stop)
 		fathom_noise_stop_tracing(c, "stop tracing hit on the timer's interrupt");
 }
 
-static void woken(struct noise_cpu *c)
+static void woken(struct noise_cpu *c, uint32_t run)
 {
 	uint64_t stop = fathom_noise_set.stop_total_us * 1000;
 	uint64_t latency = fathom_noise_now() - c->deadline;
 
-	fathom_noise_sampling(c, 0);
-	if (!fathom_noise_is_on(c))
+	fathom_noise_sampling(c, run, 0);
+	if (!fathom_noise_is_on(run))
 		return;
 	if (!c->ticked) /* the time had passed before the thread slept: there was no interrupt */
 		c->seq++;
@@ -57,10 +64,12 @@ static void woken(struct noise_cpu *c)
 		fathom_noise_stop_tracing(c, "stop tracing hit on the thread");
 }
 
-static void timerlat_loop(struct noise_cpu *c)
+static void timerlat_loop(struct noise_cpu *c, uint32_t run)
 {
+	struct timerlat_tick on_tick = {c, run};
+
 	c->deadline = fathom_noise_now();
-	while (fathom_noise_is_on(c)) {
+	while (fathom_noise_is_on(run)) {
 		uint64_t period = fathom_noise_set.timerlat_period_us * 1000, now;
 
 		c->deadline += period;
@@ -68,8 +77,8 @@ static void timerlat_loop(struct noise_cpu *c)
 		if (c->deadline <=
 		    now) /* it took longer than a period: those in between are left out, as in Linux */
 			c->deadline = now + period;
-		fathom_core.config.noise->wait(c->deadline - now, tick, c);
-		woken(c);
+		fathom_core.config.noise->wait(c->deadline - now, tick, &on_tick);
+		woken(c, run);
 	}
 }
 
