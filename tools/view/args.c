@@ -28,7 +28,8 @@ void args_fields(struct args_fields *a, const struct format *f)
 static bool field_of(const struct format_field *f, const struct expr_env *env, const uint8_t *data,
 		     uint32_t size, uint64_t *out)
 {
-	if (!f || (uint64_t)f->offset + f->size > size)
+	if (!f || (uint64_t)f->offset + f->size > size ||
+	    (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8))
 		return false;
 	*out = expr_load(data + f->offset, (uint8_t)f->size, env->swap);
 	return true;
