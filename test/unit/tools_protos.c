@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* tools_protos.c -- prototypes from BTF: kinds, names, places; and from BTF that is damaged at any byte. */
+/* tools_protos.c -- prototypes from BTF: kinds, names, places; and from BTF that is damaged at any byte; types without end in DWARF. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "decode/names/protos.h"
 #include "harness.h"
@@ -122,6 +124,79 @@ TEST(btf_damaged)
 		protos_free(t);
 		free(copy);
 	}
+}
+
+/*
+ * f(a), whose argument is of a type that is told in parts: abbreviations 4 typedef, 5 array, 6 struct, 7 member; each after the
+ * label that others name it by.
+ */
+static const char dwarf_head[] =
+	".text; .globl f; .type f,@function; f: .byte 0; .Lfe: .size f, 1\n"
+	".section .debug_abbrev,\"\",@progbits; .La:\n"
+	".byte 1,0x11,1,3,8,0x11,1,0x12,7,0,0\n"
+	".byte 2,0x2e,1,3,8,0x27,0x19,0x11,1,0x12,7,0,0\n"
+	".byte 3,5,0,3,8,0x49,0x13,0,0\n"
+	".byte 4,0x16,0,3,8,0x49,0x13,0,0\n"
+	".byte 5,1,0,0x49,0x13,0,0\n"
+	".byte 6,0x13,1,3,8,0xb,0xb,0,0\n"
+	".byte 7,0xd,0,3,8,0x49,0x13,0,0\n"
+	".byte 0\n"
+	".section .debug_info,\"\",@progbits; .Lcu: .long .Le-.Ls; .Ls: .short 4; .long .La; .byte "
+	"8\n"
+	".byte 1; .string \"x.c\"; .quad f, 1\n"
+	".byte 2; .string \"f\"; .quad f, 1; .byte 3; .string \"a\"; .long .Ltype-.Lcu; .byte 0\n";
+
+/* The type ".Ltype:". How many parameters f has with it; -1: not known. */
+static int dwarf_params(const char *type)
+{
+	char path[] = "/tmp/fathom_protos_XXXXXX", command[128];
+	int fd = mkstemp(path), nr = -1;
+	struct protos *t = protos_new();
+	const struct proto *p;
+	FILE *cc;
+
+	snprintf(command, sizeof(command), "cc -shared -nostdlib -x assembler - -o %s", path);
+	cc = popen(command, "w");
+	CHECK(fd >= 0 && cc != NULL);
+	fprintf(cc, "%s%s .byte 0; .Le:\n", dwarf_head, type);
+	CHECK_EQ(pclose(cc), 0);
+	CHECK_EQ(protos_add_file(t, path, 8), 0);
+	/* A library may lie anywhere: by whole pages. */
+	for (uint64_t at = 0; at < 0x1000 && nr < 0; at++) {
+		p = protos_find(t, "f", 0x7000 + at);
+		nr = p ? (int)p->nr : -1;
+	}
+	protos_free(t);
+	close(fd);
+	unlink(path);
+	return nr;
+}
+
+/* Types that consist of themselves, or of very many: they end. */
+TEST(dwarf_types_without_end)
+{
+	char wide[8192];
+	size_t n = 0;
+
+	CHECK_EQ(dwarf_params(".Ltype: .byte 6; .string \"s\"; .byte 8; .byte 0\n"), 1);
+	CHECK_EQ(dwarf_params(".Ltype: .byte 4; .string \"t\"; .long .Lu-.Lcu\n"
+			      ".Lu: .byte 4; .string \"u\"; .long .Ltype-.Lcu\n"),
+		 1);
+	CHECK_EQ(dwarf_params(".Ltype: .byte 6; .string \"s\"; .byte 8\n"
+			      ".byte 7; .string \"m\"; .long .Lu-.Lcu; .byte 0\n"
+			      ".Lu: .byte 5; .long .Lu-.Lcu\n"),
+		 1);
+	CHECK_EQ(dwarf_params(".Ltype: .byte 6; .string \"s\"; .byte 8\n"
+			      ".byte 7; .string \"m\"; .long .Ltype-.Lcu; .byte 0\n"),
+		 1);
+	n += (size_t)snprintf(wide, sizeof(wide), ".Ltype: ");
+	for (unsigned i = 0; i < 8; i++)
+		n += (size_t)snprintf(wide + n, sizeof(wide) - n,
+				      ".L%u: .byte 6; .string \"s\"; .byte 8; .rept 100\n"
+				      ".byte 7; .string \"m\"; .long .L%u-.Lcu\n.endr; .byte 0\n",
+				      i, i + 1);
+	snprintf(wide + n, sizeof(wide) - n, ".L8: .byte 6; .string \"s\"; .byte 8; .byte 0\n");
+	CHECK_EQ(dwarf_params(wide), 1);
 }
 
 TEST_MAIN

@@ -242,27 +242,33 @@ static bool points_to_text(Dwarf_Die *pointer)
 	return name && !strcmp(name, "char");
 }
 
-/* Are there floating-point members, which go elsewhere? */
-static bool has_floats(Dwarf_Die *type, unsigned depth)
+/* Types in types, and members in all, that are looked at: DWARF may have types that consist of themselves. */
+#define TYPE_DEPTH_MAX	 8u
+#define TYPE_MEMBERS_MAX 1000u
+
+/* Are there floating-point members, which go elsewhere? Of more than `left` members: perhaps. */
+static bool has_floats(Dwarf_Die *type, unsigned depth, unsigned *left)
 {
 	Dwarf_Die child, of;
 
-	if (depth > 8 || dwarf_child(type, &child))
-		return depth > 8;
+	if (depth > TYPE_DEPTH_MAX || dwarf_child(type, &child))
+		return depth > TYPE_DEPTH_MAX;
 	do {
-		int tag = dwarf_tag(&child);
-
-		if (tag != DW_TAG_member || !type_of(&child, &of))
+		if (!*left)
+			return true;
+		--*left;
+		if (dwarf_tag(&child) != DW_TAG_member || !type_of(&child, &of))
 			continue;
-		while (dwarf_tag(&of) == DW_TAG_array_type && type_of(&of, &of))
-			;
+		for (unsigned i = 0; i < TYPE_DEPTH_MAX && dwarf_tag(&of) == DW_TAG_array_type; i++)
+			if (!type_of(&of, &of))
+				break;
 		if (dwarf_tag(&of) == DW_TAG_base_type) {
 			struct proto_type t = {0};
 
 			base_type(&of, &t);
 			if (t.kind == PROTO_FLOAT)
 				return true;
-		} else if (has_floats(&of, depth + 1)) {
+		} else if (has_floats(&of, depth + 1, left)) {
 			return true;
 		}
 	} while (!dwarf_siblingof(&child, &child));
@@ -271,6 +277,7 @@ static bool has_floats(Dwarf_Die *type, unsigned depth)
 
 static void fill_type(Dwarf_Die *die, struct proto_type *out, bool *floats)
 {
+	unsigned members = TYPE_MEMBERS_MAX;
 	Dwarf_Die type;
 	int bytes;
 
@@ -302,7 +309,7 @@ static void fill_type(Dwarf_Die *die, struct proto_type *out, bool *floats)
 	case DW_TAG_union_type:
 	case DW_TAG_class_type:
 		out->kind = PROTO_RECORD;
-		*floats = has_floats(&type, 0);
+		*floats = has_floats(&type, 0, &members);
 		break;
 	default: out->kind = PROTO_OTHER; break;
 	}
