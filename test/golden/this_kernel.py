@@ -91,7 +91,7 @@ def shown(t, options):
     return text
 
 
-POINTER = re.compile(rb" age=\d+|\b[0-9a-f]{16}\b|0x[0-9a-f]{8,16}\b|\(____ptrval____\)")
+POINTER = re.compile(rb" age=(?:\d+|\?)|\b[0-9a-f]{16}\b|0x[0-9a-f]{8,16}\b|\(____ptrval____\)")
 
 
 def compare(name, options, got, want, causes):

@@ -137,6 +137,23 @@ TEST(printfmt_arithmetic)
 	CHECK_STR(p("\"%s\", REC->small ? REC->neg ? \"a\" : \"b\" : \"c\""), "a");
 }
 
+/* Such as writeback_single_inode's age. */
+TEST(printfmt_value_of_a_variable)
+{
+	static const enum printfmt_dialect both[] = {PRINTFMT_KERNEL, PRINTFMT_TRACE_CMD};
+
+	for (unsigned i = 0; i < 2; i++) {
+		CHECK_STR(
+			as("\"when=%u age=%lu index=%d\", REC->small, (jiffies - REC->big) / 250, "
+			   "REC->neg",
+			   both[i], sizeof(record)),
+			"when=200 age=? index=-5");
+		CHECK_STR(as("\"%8lld%d%u\", (s64)(jiffies_64), REC->neg, jiffies", both[i],
+			     sizeof(record)),
+			  "?-5?");
+	}
+}
+
 /* What a CPU or the language does not define has a result here, and the same everywhere. */
 TEST(arithmetic_has_no_undefined_corner)
 {

@@ -19,6 +19,7 @@ struct compiler {
 	uint32_t depth;		       /* of nested expressions */
 	uint32_t stack;		       /* values on the stack after the last instruction */
 	struct missing_names *missing; /* NULL: names that are no field are not collected */
+	bool unknown;		       /* what was compiled takes a value that no trace has */
 	bool failed;
 	struct expr_error *err;
 };

@@ -161,6 +161,12 @@ static bool symbol_address(const struct compiler *c, const struct token *t, uint
 	return c->env->address(c->env->arg, name, address);
 }
 
+/* What the kernel reads as it prints: the age of something is then that of the moment of printing. */
+static bool is_variable(const struct token *t)
+{
+	return token_word(t, "jiffies") || token_word(t, "jiffies_64");
+}
+
 static uint64_t constant_value(const struct compiler *c, const struct token *t)
 {
 	uint64_t address;
@@ -256,6 +262,7 @@ static bool compile_ident(struct compiler *c, uint8_t *type)
 		compiler_advance(c);
 		return compile_call(c, &name, type);
 	}
+	c->unknown |= !c->in_table && is_variable(&name);
 	value = constant_value(c, &name);
 	*type = value > INT32_MAX ? TYPE_U64 : TYPE_INT;
 	emit(c, (struct insn){OP_CONST, 0, 0, 0, value}, 0, 1);

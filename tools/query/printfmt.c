@@ -192,9 +192,14 @@ static bool arguments(struct compiler *c, struct printfmt *p)
 			return false;
 		if (n->conv.flags & CONV_STAR_PREC && !argument(c, &n->prec))
 			return false;
+		c->unknown = false;
 		if (!argument(c, &n->arg))
 			return false;
-		specialise(p, n);
+		if (c->unknown)
+			*n = (struct piece){
+				.kind = PIECE_TEXT, .quick = UINT32_MAX, .text = "?", .size = 1};
+		else
+			specialise(p, n);
 	}
 	return !c->failed;
 }
