@@ -102,6 +102,23 @@ CHECK_DEPS += $(B)/test/tracers-$(1)/instrument $(B)/test/tracers-$(1)/graph
 endef
 $(foreach a,$(TRACERS_CROSS),$(eval $(call TRACERS_FOR,$(a))))
 
+# And on aarch64 by entries that save nothing: FATHOM_PORT_LEAF.
+$(B)/user-leaf/%.o: %.c
+	@mkdir -p $(@D)
+	$(CROSS_aarch64)gcc -Itest/tracers/leaf $(USER_CFLAGS) -O1 -g1 $(DEPFLAGS) -c $< -o $@
+$(B)/user-leaf/%.o: %.S
+	@mkdir -p $(@D)
+	$(CROSS_aarch64)gcc -Itest/tracers/leaf $(USER_CFLAGS) $(DEPFLAGS) -c $< -o $@
+$(B)/user-leaf/libfathom.a: $(patsubst %,$(B)/user-leaf/%.o,$(basename $(FATHOM_SRC) $(FATHOM_ARCH_SRC_aarch64) $(WIRE_SRC) $(USER_SRC)))
+	@rm -f $@
+	$(CROSS_aarch64)ar rcs $@ $^
+$(B)/test/tracers-leaf/graph: test/tracers/graph.c test/tracers/port.h test/tracers/leaf/fathom_port.h test/harness.h $(B)/user-leaf/libfathom.a \
+		$(B)/tracers-aarch64/traced_ret.o $(B)/tracers-aarch64/traced_hij.o
+	@mkdir -p $(@D)
+	$(CROSS_aarch64)gcc -Itest/tracers/leaf $(USER_CFLAGS) -static -Itest -Itest/tracers $(filter %.c %.o,$^) \
+		-Wl,--whole-archive $(B)/user-leaf/libfathom.a -Wl,--no-whole-archive -o $@
+CHECK_DEPS += $(B)/test/tracers-leaf/graph
+
 # And with functions compiled by clang, on this CPU. The functions with return sites are gcc's: clang has none.
 TRACED_clang = -fpatchable-function-entry=5
 $(B)/tracers-clang/traced_cyg.o: TRACED_clang := -fno-omit-frame-pointer -finstrument-functions

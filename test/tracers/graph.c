@@ -364,6 +364,22 @@ TEST(arguments_survive_any_code)
 	clean();
 }
 
+/* Nothing is recorded: every call takes the way that is out of the ordinary, where the port's hooks may use any register. */
+TEST(arguments_survive_a_ring_that_refuses)
+{
+	static const double v[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	static const long w[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+
+	for (int graph = 0; graph < 2; graph++) {
+		CHECK_EQ(fathom_tracer_set(graph ? "function_graph" : "function"), 0);
+		fathom_tracing_off();
+		CHECK(ret_eight(v, w) == 120204.0);
+		CHECK(hij_eight(v, w) == 120204.0);
+		fathom_tracing_on();
+	}
+	clean();
+}
+
 /* ---- threads and signals ---- */
 
 static atomic_int stop_now;

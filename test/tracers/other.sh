@@ -3,7 +3,7 @@
 # under threads, and text that cannot be written: -finstrument-functions, -pg.
 # slow 15
 # inputs: build/test/tracers-aarch64 build/test/tracers-riscv64 build/test/tracers-san build/test/tracers-clang build/test/tracers-gcc
-# inputs: qemu-aarch64 qemu-riscv64
+# inputs: build/test/tracers-leaf qemu-aarch64 qemu-riscv64
 cd "$(dirname "$0")/../.." || exit 1
 export TOGGLES=200 # an emulator translates the text again after each
 run() { # NAME [QEMU [TEST...]]
@@ -16,6 +16,7 @@ for arch in aarch64 riscv64; do
 	qemu=$(command -v qemu-$arch-static || command -v qemu-$arch)
 	if [ -n "$qemu" ]; then
 		run $arch "$qemu"
+		[ $arch = riscv64 ] || run leaf "$qemu" graph
 	else
 		echo "skip tracers_$arch: package qemu-user missing"
 	fi

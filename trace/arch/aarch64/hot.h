@@ -5,6 +5,19 @@
 
 #include <stdint.h>
 
+/* As entry.S has it: where C outside this file may use vector registers, they may hold arguments. */
+#ifdef __ARM_NEON
+#define FATHOM_HOT_VECTORS(op)               \
+	"	" op "	q0, q1, [sp, #112]\n" \
+	"	" op "	q2, q3, [sp, #144]\n" \
+	"	" op "	q4, q5, [sp, #176]\n" \
+	"	" op "	q6, q7, [sp, #208]\n"
+#define FATHOM_HOT_FRAME "#240"
+#else
+#define FATHOM_HOT_VECTORS(op) ""
+#define FATHOM_HOT_FRAME       "#112"
+#endif
+
 /* That a call may change them is the very point; the warning for it has no name, so it cannot be switched off by one. */
 #pragma GCC system_header
 #pragma GCC target("general-regs-only")
@@ -88,56 +101,59 @@ __asm__(".pushsection .text.fathom_hot, \"ax\", %progbits\n"
 	"	ldp	x9, x30, [sp], #16\n"                            \
 	"	ret	x9\n"                                            \
 	"	.size	fathom_arch_hot_" name ", . - fathom_arch_hot_" name "\n"
-__asm__(".pushsection .text.fathom_hot, \"ax\", %progbits\n" FATHOM_HOT_ENTRY("function")
-		FATHOM_HOT_ENTRY(
-			"graph") "	.balign	16\n"
-				 "	.globl	fathom_arch_hot_saved\n"
-				 "	.type	fathom_arch_hot_saved, %function\n"
-				 "fathom_arch_hot_saved:\n"
-				 "	stp	x0, x1, [sp, #-112]!\n"
-				 "	stp	x2, x3, [sp, #16]\n"
-				 "	stp	x4, x5, [sp, #32]\n"
-				 "	stp	x6, x7, [sp, #48]\n"
-				 "	stp	x8, x18, [sp, #64]\n"
-				 "	stp	x16, x17, [sp, #80]\n"
-				 "	stp	x29, x30, [sp, #96]\n"
-				 "	mov	x0, x11\n"
-				 "	mov	x1, x12\n"
-				 "	mov	x2, x13\n"
-				 "	mov	x3, x14\n"
-				 "	blr	x15\n"
-				 "	ldp	x2, x3, [sp, #16]\n"
-				 "	ldp	x4, x5, [sp, #32]\n"
-				 "	ldp	x6, x7, [sp, #48]\n"
-				 "	ldp	x8, x18, [sp, #64]\n"
-				 "	ldp	x16, x17, [sp, #80]\n"
-				 "	ldp	x29, x30, [sp, #96]\n"
-				 "	ldp	x0, x1, [sp], #112\n"
-				 "	ret	x17\n"
-				 "	.size	fathom_arch_hot_saved, . - fathom_arch_hot_saved\n"
-				 /* A call as a site makes it: 1 if the arguments come back as they were. */
-				 "	.balign	16\n"
-				 "	.globl	fathom_hot_keeps\n"
-				 "	.type	fathom_hot_keeps, %function\n"
-				 "fathom_hot_keeps:\n"
-				 "	stp	x29, x30, [sp, #-16]!\n"
-				 "	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8\n"
-				 "	mov	x\\n, #0x5a0\\n\n"
-				 "	.endr\n"
-				 "	mov	x9, x30\n"
-				 "	bl	fathom_arch_hot_function\n"
-				 "	mov	x9, #0\n"
-				 "	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8\n"
-				 "	mov	x10, #0x5a0\\n\n"
-				 "	eor	x10, x10, x\\n\n"
-				 "	orr	x9, x9, x10\n"
-				 "	.endr\n"
-				 "	cmp	x9, #0\n"
-				 "	cset	w0, eq\n"
-				 "	ldp	x29, x30, [sp], #16\n"
-				 "	ret\n"
-				 "	.size	fathom_hot_keeps, . - fathom_hot_keeps\n"
-				 "	.popsection\n");
+__asm__(".pushsection .text.fathom_hot, \"ax\", %progbits\n" FATHOM_HOT_ENTRY("function") FATHOM_HOT_ENTRY(
+	"graph") "	.balign	16\n"
+		 "	.globl	fathom_arch_hot_saved\n"
+		 "	.type	fathom_arch_hot_saved, %function\n"
+		 "fathom_arch_hot_saved:\n"
+		 "	sub	sp, sp, " FATHOM_HOT_FRAME "\n"
+		 "	stp	x0, x1, [sp]\n"
+		 "	stp	x2, x3, [sp, #16]\n"
+		 "	stp	x4, x5, [sp, #32]\n"
+		 "	stp	x6, x7, [sp, #48]\n"
+		 "	stp	x8, x18, [sp, #64]\n"
+		 "	stp	x16, x17, [sp, #80]\n"
+		 "	stp	x29, x30, [sp, #96]\n" FATHOM_HOT_VECTORS(
+			 "stp") "	mov	x0, x11\n"
+				"	mov	x1, x12\n"
+				"	mov	x2, x13\n"
+				"	mov	x3, x14\n"
+				"	blr	x15\n"
+				"	ldp	x2, x3, [sp, #16]\n"
+				"	ldp	x4, x5, [sp, #32]\n"
+				"	ldp	x6, x7, [sp, #48]\n"
+				"	ldp	x8, x18, [sp, #64]\n"
+				"	ldp	x16, x17, [sp, #80]\n"
+				"	ldp	x29, x30, [sp, #96]\n" FATHOM_HOT_VECTORS(
+					"ldp") "	ldp	x0, x1, [sp]\n"
+					       "	add	sp, sp, " FATHOM_HOT_FRAME "\n"
+					       "	ret	x17\n"
+					       "	.size	fathom_arch_hot_saved, . - "
+					       "fathom_arch_hot_saved\n"
+					       /* A call as a site makes it: 1 if the arguments come back as they were. */
+					       "	.balign	16\n"
+					       "	.globl	fathom_hot_keeps\n"
+					       "	.type	fathom_hot_keeps, %function\n"
+					       "fathom_hot_keeps:\n"
+					       "	stp	x29, x30, [sp, #-16]!\n"
+					       "	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8\n"
+					       "	mov	x\\n, #0x5a0\\n\n"
+					       "	.endr\n"
+					       "	mov	x9, x30\n"
+					       "	bl	fathom_arch_hot_function\n"
+					       "	mov	x9, #0\n"
+					       "	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8\n"
+					       "	mov	x10, #0x5a0\\n\n"
+					       "	eor	x10, x10, x\\n\n"
+					       "	orr	x9, x9, x10\n"
+					       "	.endr\n"
+					       "	cmp	x9, #0\n"
+					       "	cset	w0, eq\n"
+					       "	ldp	x29, x30, [sp], #16\n"
+					       "	ret\n"
+					       "	.size	fathom_hot_keeps, . - "
+					       "fathom_hot_keeps\n"
+					       "	.popsection\n");
 #endif
 
 #endif
