@@ -199,7 +199,8 @@ static inline FATHOM_NOTRACE uint32_t fathom_port_context(uintptr_t pin)
 /*
  * FATHOM_PORT_LEAF, level 4, aarch64 and riscv64 compiled by gcc. 1: the hot hooks (cpu, clock, pin, unpin, context, task,
  * task_state) are inline and call no function, and use no vector register. The entries of traced functions then save next to
- * nothing: half the instructions. fathom_port_check() finds a port that says so and is not. Default 0.
+ * nothing: half the instructions. fathom_port_check() finds a port that says so and is not. trace/functions/hot*.c are not for
+ * link-time optimization, which cannot keep registers for one file alone: -fno-lto. Default 0.
  */
 #ifndef FATHOM_PORT_LEAF
 #define FATHOM_PORT_LEAF 0
