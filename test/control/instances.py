@@ -15,7 +15,7 @@ FILES = """available_tracers buffer_percent buffer_size_kb buffer_subbuf_size_kb
 per_cpu set_event set_event_notrace_pid set_event_pid set_ftrace_filter set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid
 show_event_filters show_event_triggers snapshot timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options trace_pipe tracing_cpumask
 tracing_max_latency tracing_on"""
-OPTIONS = """annotate bin block context-info disable_on_free display-graph event-fork func-no-repeats func_stack_trace
+OPTIONS = """annotate bin block context-info disable_on_free display-graph event-fork func-args func-no-repeats func_stack_trace
 function-fork function-trace hash-ptr hex irq-info latency-format markers overwrite pause-on-trace print-parent raw record-tgid
 stacktrace sym-addr sym-offset sym-userobj test_nop_accept test_nop_refuse userstacktrace verbose"""
 

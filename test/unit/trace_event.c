@@ -84,7 +84,7 @@ static char *drop_id(char *text)
 	return text;
 }
 
-/* Linux's words of arguments, since 6.15, which the formats of 6.1 lack; and the value that a function returned. */
+/* Linux's words of arguments, since 6.15, which the formats of 6.1 lack. */
 static void add_newer(const char *name, char *text, size_t room)
 {
 	static const struct {
@@ -93,8 +93,6 @@ static void add_newer(const char *name, char *text, size_t room)
 		{"function", "\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n"},
 		{"funcgraph_entry",
 		 "\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n"},
-		{"funcgraph_exit",
-		 "\tfield:unsigned long retval;\toffset:40;\tsize:8;\tsigned:0;\n"},
 	};
 	char *end = strstr(text, "\nprint fmt:"), rest[4096];
 

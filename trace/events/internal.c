@@ -20,16 +20,18 @@
 		text, name, at, bytes, 0, FATHOM_FIELD_OTHER \
 	}
 
-#define INTERNAL_EVENT(ident, number, text, list)            \
-	struct fathom_event fathom_ev_##ident = {            \
-		.system = "ftrace",                          \
-		.name = #ident,                              \
-		.print_fmt = text,                           \
-		.fields = list,                              \
-		.nr_fields = sizeof(list) / sizeof(list[0]), \
-		.id = number,                                \
-		.state = FATHOM_EVENT_ON,                    \
-	};                                                   \
+#define INTERNAL_EVENT(ident, number, text, list) \
+	INTERNAL_EVENT_OF(ident, number, text, list, sizeof(list) / sizeof(list[0]))
+#define INTERNAL_EVENT_OF(ident, number, text, list, nr) \
+	struct fathom_event fathom_ev_##ident = {        \
+		.system = "ftrace",                      \
+		.name = #ident,                          \
+		.print_fmt = text,                       \
+		.fields = list,                          \
+		.nr_fields = nr,                         \
+		.id = number,                            \
+		.state = FATHOM_EVENT_ON,                \
+	};                                               \
 	FATHOM_REGISTER(fathom_ev_##ident)
 
 static const struct fathom_field internal_print[] = {
@@ -84,10 +86,10 @@ static const struct fathom_field internal_exit[] = {
 	INTERNAL_AS(fathom_rec_funcgraph_exit, "unsigned long long", rettime, 0),
 	INTERNAL_MORE("unsigned long", "retval", FATHOM_EXIT_RETVAL, sizeof(unsigned long)),
 };
-INTERNAL_EVENT(funcgraph_exit, WIRE_ID_FUNCGRAPH_EXIT,
-	       "\"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "
-	       "REC->depth, REC->calltime, REC->rettime, REC->depth",
-	       internal_exit)
+INTERNAL_EVENT_OF(funcgraph_exit, WIRE_ID_FUNCGRAPH_EXIT,
+		  "\"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, "
+		  "REC->depth, REC->calltime, REC->rettime, REC->depth",
+		  internal_exit, FATHOM_EXIT_FIELDS)
 
 static const struct fathom_field internal_switch[] = {
 	INTERNAL_AS(fathom_rec_switch, "unsigned int", prev_pid, 0),

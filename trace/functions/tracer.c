@@ -293,6 +293,8 @@ int fathom_tracer_option_set(uint32_t bit, int on)
 	fathom_store(&fathom_tracer_option_bits, bits);
 	if (bit == FATHOM_OPT_FUNCTION_FORK)
 		fathom_function_forks_changed();
+	if (bit == FATHOM_OPT_GRAPH_RETVAL)
+		fathom_ev_funcgraph_exit.nr_fields = (uint16_t)(FATHOM_EXIT_FIELDS + !!on);
 	if (tracer_now->changed)
 		err = tracer_now->changed(bit);
 	if (err) {
