@@ -139,7 +139,7 @@ def worker(path, files, seed, until, errors, counts):
 
 def settings(files):
     """Files that show how tracing is set, not what it recorded: the same settings read the same."""
-    volatile = ("trace", "trace_pipe", "trace_pipe_raw", "snapshot", "snapshot_raw", "stats", "tracer_stats", "saved_cmdlines",
+    volatile = ("trace", "trace_pipe", "trace_pipe_raw", "trace_pipe_packed", "snapshot", "snapshot_raw", "stats", "tracer_stats", "saved_cmdlines",
                 "saved_tgids", "error_log", "stack_trace", "stack_max_size", "tracing_max_latency", "free_buffer", "trace_marker",
                 "trace_marker_raw", "printk_formats", "touched_functions")
     return [f for f in files if f.split("/")[-1] not in volatile and not f.startswith("trace_stat/")]

@@ -72,7 +72,8 @@ static const struct ctl_file_ops noise_number_ops = {.show = noise_number_show,
 
 static int has_cpu(uint32_t cpu)
 {
-	return cpu < fathom_core.nr_cpus && (cpu >= 64 || fathom_noise_set.cpus >> cpu & 1);
+	return cpu < fathom_core.nr_cpus &&
+	       (cpu >= 64 || (fathom_noise_set.cpus & noise_cpu_bit(cpu)) != 0);
 }
 
 static int cpus_show(struct fathom_file *f, struct fathom_text *t)
@@ -125,7 +126,7 @@ static int cpus_parse(const char *s, size_t n, uint64_t *out)
 		    (at < n && s[at] != ','))
 			return -FATHOM_EINVAL;
 		for (int i = from; i <= to; i++)
-			*out |= 1ull << i;
+			*out |= noise_cpu_bit((uint32_t)i);
 	}
 	return *out ? 0 : -FATHOM_EINVAL;
 }

@@ -84,7 +84,7 @@ int fathom_noise_begin(const char *name, int realtime,
 		char thread[16];
 		struct fathom_text t;
 
-		if (i < 64 && !(fathom_noise_set.cpus >> i & 1))
+		if (i < 64 && !(fathom_noise_set.cpus & noise_cpu_bit(i)))
 			continue;
 		fathom_store(&cpus[i].run, 0);
 		cpus[i] = (struct noise_cpu){.cpu = i};

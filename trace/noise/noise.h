@@ -27,6 +27,14 @@ struct noise_settings {
 };
 extern struct noise_settings fathom_noise_set;
 
+/* A CPU's bit; CPUs beyond 63 have none. By halves: a shift of 64 bits by a variable is a library call on some 32-bit CPUs. */
+static inline uint64_t noise_cpu_bit(uint32_t cpu)
+{
+	uint32_t bit = 1u << (cpu & 31);
+
+	return cpu < 32 ? bit : cpu < 64 ? (uint64_t)bit << 32 : 0;
+}
+
 enum noise_mode {
 	NOISE_MODE_NONE,
 	NOISE_MODE_ROUND_ROBIN,
