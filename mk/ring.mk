@@ -18,6 +18,11 @@ $(B)/test/model/model: test/model/model.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(RING_CFLAGS) $(MODEL_CFLAGS) -DFATHOM_PARANOID $< $(RING_SRC) -o $@
 CHECK_FAST_DEPS += $(B)/test/model/model
+# The same as aarch64 loads: in pairs.
+$(B)/test/model/model_pair: test/model/model.c $(RING_SRC) $(RING_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(RING_CFLAGS) $(MODEL_CFLAGS) -DFATHOM_PARANOID -DRINGPORT_PAIR $< $(RING_SRC) -o $@
+CHECK_FAST_DEPS += $(B)/test/model/model_pair
 # The same with a writer that gives up at once, so that the roads behind giving up are walked too.
 $(B)/test/model/model_hasty: test/model/model.c $(RING_SRC) $(RING_HDR)
 	@mkdir -p $(@D)

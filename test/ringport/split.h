@@ -17,4 +17,17 @@ static inline int fathom_local_cmpxchg(unsigned long *at, unsigned long old, uns
 	return was == old;
 }
 
+#ifdef RINGPORT_PAIR
+/* As aarch64 has it (arch/aarch64/local.h): two words by one instruction. */
+#define fathom_load_pair(of, member, first, second)                                  \
+	do {                                                                         \
+		unsigned long *pair_at = (unsigned long *)&(of)->member;             \
+		unsigned long pair_one = __atomic_load_n(pair_at, __ATOMIC_RELAXED); \
+                                                                                     \
+		ringport_inside();                                                   \
+		(second) = __atomic_load_n(pair_at + 1, __ATOMIC_RELAXED);           \
+		(first) = pair_one;                                                  \
+	} while (0)
+#endif
+
 #endif
