@@ -21,7 +21,9 @@
 extern struct fathom_task *fathom_cpu_task; /* [nr_cpus] */
 static inline struct fathom_task *fathom_port_task_state(void)
 {
-	return fathom_cpu_task ? fathom_cpu_task + fathom_port_cpu() : 0;
+	uint32_t cpu = fathom_port_cpu();
+
+	return fathom_cpu_task && cpu < fathom_core.nr_cpus ? fathom_cpu_task + cpu : 0;
 }
 #define FATHOM_TASK_PER_CPU 1
 #endif
