@@ -58,7 +58,7 @@ static uint32_t roll(struct stub *s)
 
 static void put(struct stub *s, const void *data, size_t n)
 {
-	if (n && write(s->fd, data, n) != (ssize_t)n)
+	if (n && send(s->fd, data, n, MSG_NOSIGNAL) != (ssize_t)n)
 		s->kind |= CLOSES;
 }
 

@@ -58,7 +58,8 @@ static void put_noisy(struct target *t, const void *data, size_t bytes)
 	size_t n = spoil(t, data, bytes, noisy), at = 0;
 
 	while (at < n) {
-		ssize_t put = write(t->fd, noisy + at, n - at);
+		ssize_t put =
+			send(t->fd, noisy + at, n - at, MSG_NOSIGNAL); /* the host may have left */
 
 		if (put <= 0)
 			return;
