@@ -75,7 +75,7 @@ static int is_my_turn(const struct noise_cpu *c)
 	if (fathom_noise_set.mode == NOISE_MODE_PER_CPU)
 		return 1;
 	for (uint32_t i = 0; i < fathom_core.nr_cpus; i++) {
-		if (i < 64 && !(chosen >> i & 1))
+		if (i < 64 && !(chosen & noise_cpu_bit(i)))
 			continue;
 		if (i == c->cpu)
 			mine = nr;
