@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include "capture/p9.h"
 #include "fathom/p9.h"
 #include "fathom/trace.h"
+#include "wire/frame.h"
 
 /* `make line-noise` runs more of both. */
 static unsigned int first_seed = 1, last_seed = 2, operations = 100;
@@ -238,6 +240,94 @@ TEST(a_client_without_frames)
 	}
 	pthread_join(thread, NULL);
 	close(pair[1]);
+}
+
+/* A target on a good line that is deaf at first, and answers late. */
+struct late {
+	int fd;
+	int64_t deaf_ms, late_ms, due_ms[4096];
+	uint8_t byte[4096]; /* on their way, each for late_ms */
+	uint32_t put, got;
+	bool half_frame; /* the client before left in the middle of one */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void late_send(void *arg, const void *data, size_t bytes)
+{
+	struct late *t = arg;
+
+	for (size_t i = 0; i < bytes; i++, t->put++) {
+		t->byte[t->put % 4096] = ((const uint8_t *)data)[i];
+		t->due_ms[t->put % 4096] = now_ms() + t->late_ms;
+	}
+	CHECK(t->put - t->got <= 4096);
+}
+
+static void *late_run(void *arg)
+{
+	static struct fathom_p9 server;
+	static uint8_t buf[WIRE_FRAME_MAX];
+	struct late *t = arg;
+	ssize_t n;
+
+	fathom_p9_init(&server, late_send, t);
+	server.text = target_text;
+	if (t->half_frame) {
+		fathom_frame_seal(buf, WIRE_FRAME_STREAM, 1, 1, 1000);
+		fathom_p9_input(&server, buf, 50);
+	}
+	usleep((useconds_t)t->deaf_ms * 1000);
+	for (;;) {
+		struct pollfd p = {t->fd, POLLIN, 0};
+
+		for (; t->got != t->put && t->due_ms[t->got % 4096] <= now_ms(); t->got++)
+			if (send(t->fd, &t->byte[t->got % 4096], 1, MSG_NOSIGNAL) != 1)
+				return NULL;
+		if (!poll(&p, 1, 10))
+			continue;
+		n = read(t->fd, buf, 512);
+		if (n <= 0)
+			return NULL;
+		fathom_p9_input(&server, buf, (size_t)n);
+	}
+}
+
+static void reached(struct late t)
+{
+	pthread_t thread;
+	struct p9 *c;
+	int pair[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	t.fd = pair[1];
+	CHECK_EQ(pthread_create(&thread, NULL, late_run, &t), 0);
+	c = p9_attach_line(pair[0], "line");
+	CHECK(c && p9_is_framed(c));
+	p9_close(c);
+	pthread_join(thread, NULL);
+	close(pair[1]);
+}
+
+TEST(after_a_client_that_left_in_a_frame)
+{
+	reached((struct late){.half_frame = true});
+}
+
+TEST(a_target_that_answers_later_than_it_is_asked_again)
+{
+	reached((struct late){.late_ms = 900});
+}
+
+TEST(a_target_that_answers_when_it_is_asked_without_frames)
+{
+	reached((struct late){.deaf_ms = 5500});
 }
 
 __attribute__((constructor)) static void how_many(void)

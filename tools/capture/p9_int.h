@@ -34,7 +34,9 @@ struct p9 {
 	uint32_t msize;
 	uint32_t next_fid;
 	bool dead;
-	bool framed;	    /* on a line; never changes */
+	bool framed;	    /* on a line; never changes once it is attached */
+	bool may_frame;	    /* it was asked for frames, and does not answer in time */
+	bool frames_came;   /* but it does */
 	volatile bool stop; /* p9_close() was called */
 	bool (*told_to_stop)(void);
 	int64_t patience_ms, flush_ms;

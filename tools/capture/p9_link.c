@@ -59,6 +59,13 @@ static bool sync_first(struct p9 *c, uint8_t head[WIRE_P9_HEAD], int64_t end)
 		return false;
 	while (wire_p9_get(head, 4) > 64 || wire_p9_get(head, 4) < WIRE_P9_HEAD + 6 ||
 	       head[4] != WIRE_P9_TVERSION + 1 || wire_p9_get(head + 5, 2) != WIRE_P9_NOTAG) {
+		if (c->may_frame && !memcmp(head,
+					    "\xf5"
+					    "FTM",
+					    4)) {
+			c->frames_came = true;
+			return false;
+		}
 		memmove(head, head + 1, WIRE_P9_HEAD - 1);
 		if (!read_until(c, head + WIRE_P9_HEAD - 1, 1, end))
 			return false;
@@ -426,7 +433,8 @@ static int negotiate(struct p9 *c)
 	if (!send_version(c))
 		return -EPROTO;
 	if (!sync_first(c, head, io_now_ms() + 1500) &&
-	    (!send_nonsense(c) || !send_version(c) || !sync_first(c, head, io_now_ms() + 20000)))
+	    (c->frames_came || !send_nonsense(c) || !send_version(c) ||
+	     !sync_first(c, head, io_now_ms() + 20000)))
 		return -EPROTO;
 	size = wire_p9_get(head, 4) - WIRE_P9_HEAD;
 	if (!read_until(c, body, size, io_now_ms() + 5000) ||
@@ -471,6 +479,25 @@ static size_t peer_key(int fd, char *key, size_t size)
 	return n;
 }
 
+/* A busy target may answer the question for frames when it has been asked without them: then it ignores all else. */
+static int reach(struct p9 *c, int fd, bool line)
+{
+	int err;
+
+	for (int tries = 3; tries; tries--) {
+		c->fd = line ? line_open(fd, -1) : fd;
+		c->framed = c->fd != fd;
+		c->may_frame = line && !c->framed;
+		c->frames_came = false;
+		fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
+		/* Without frames nothing says in which order datagrams were sent. */
+		err = !c->framed && line_is_datagrams(c->fd) ? -EPROTO : negotiate(c);
+		if (!c->frames_came || stop_came())
+			break;
+	}
+	return err;
+}
+
 static struct p9 *attach(int fd, const char *name, bool line)
 {
 	struct p9 *c = calloc(1, sizeof(*c));
@@ -481,9 +508,6 @@ static struct p9 *attach(int fd, const char *name, bool line)
 		return NULL;
 	}
 	c->key_len = peer_key(fd, c->key, sizeof(c->key));
-	c->fd = line ? line_open(fd, -1) : fd;
-	c->framed = c->fd != fd;
-	fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 	c->name = strdup(name);
 	c->msize = P9_MSIZE;
 	c->claim = -1;
@@ -492,8 +516,7 @@ static struct p9 *attach(int fd, const char *name, bool line)
 	pthread_mutex_init(&c->out, NULL);
 	pthread_cond_init(&c->answered, NULL);
 	p9_stop_when(c, stop_came);
-	/* Without frames nothing says in which order datagrams were sent. */
-	err = !c->framed && line_is_datagrams(c->fd) ? -EPROTO : negotiate(c);
+	err = reach(c, fd, line);
 	if (err && stop_came()) {
 		/* nobody waits for it any more */
 	} else if (err) {

@@ -96,7 +96,8 @@ static inline uint32_t ticks32(void)
 }
 static inline void uart_init(void)
 {
-	REG32(0x40004008) = 3; /* transmitter and receiver are on */
+	REG32(0x40004008) = 3;	 /* transmitter and receiver are on */
+	(void)REG32(0x40004000); /* QEMU looks again for what came before only at a read */
 }
 static inline void uart_put(char c)
 {
