@@ -90,18 +90,29 @@ uint32_t fathom_instrument_users(void)
 	       (on & INSTRUMENT_GRAPH ? (uint32_t)SITE_GRAPH : 0);
 }
 
+/* Thumb code is passed as an odd address, and its symbols are even. */
+static uintptr_t instrument_at(void *function)
+{
+#if defined(__thumb__)
+	return (uintptr_t)function & ~(uintptr_t)1;
+#else
+	return (uintptr_t)function;
+#endif
+}
+
 /* Context: any. */
 void fathom_instrument_enter(void *function, void *call_site, void *frame)
 {
-	fathom_function_named((uintptr_t)function, (uintptr_t)call_site, (uintptr_t)frame);
+	fathom_function_named(instrument_at(function), (uintptr_t)call_site, (uintptr_t)frame);
 }
 
 void fathom_instrument_leave(void *function)
 {
-	int index = fathom_site_find((uintptr_t)function);
+	uintptr_t at = instrument_at(function);
+	int index = fathom_site_find(at);
 	uint32_t users = index < 0 ? fathom_instrument_users()
 				   : fathom_load(&fathom_functions.site[index].users);
 
 	if (users & SITE_RETURNS)
-		fathom_graph_leave_named((uintptr_t)function);
+		fathom_graph_leave_named(at);
 }
