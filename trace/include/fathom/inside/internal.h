@@ -121,7 +121,7 @@ struct fathom_rec_repeats {
 #define FATHOM_ENTRY_ARGS    ((uint32_t)(sizeof(struct wire_common) + 2 * sizeof(uintptr_t)))
 #define FATHOM_EXIT_RETVAL   ((uint32_t)sizeof(struct fathom_rec_funcgraph_exit))
 /* Its format names the value while funcgraph-retval is on: readers that go by it would take the next record for one. */
-#define FATHOM_EXIT_FIELDS 5
+#define FATHOM_EXIT_FIELDS   5
 
 extern struct fathom_event fathom_ev_function, fathom_ev_funcgraph_entry, fathom_ev_funcgraph_exit,
 	fathom_ev_context_switch, fathom_ev_wakeup, fathom_ev_kernel_stack, fathom_ev_user_stack,
