@@ -21,6 +21,12 @@ void args_fields(struct args_fields *a, const struct format *f)
 		a->need = a->args->offset + 4;
 	if (a->retaddr)
 		a->need = a->retaddr->offset + a->retaddr->size;
+	if (a->retval == NULL && format_field(f, "rettime")) {
+		for (uint32_t i = 0; i < f->nr_fields; i++)
+			if (f->fields[i].offset + f->fields[i].size > a->behind)
+				a->behind = f->fields[i].offset + f->fields[i].size;
+		a->need = a->behind + 4;
+	}
 	if (a->retval && a->retval->offset + a->retval->size < a->need)
 		a->need = a->retval->offset + a->retval->size;
 }
@@ -44,6 +50,10 @@ void args_read(const struct args_fields *a, const struct expr_env *env, const ui
 	out->nr = 0;
 	out->has_from = field_of(a->retaddr, env, data, size, &out->from);
 	out->has_value = field_of(a->retval, env, data, size, &out->value);
+	if (a->behind && a->behind + word <= size) {
+		out->has_value = true;
+		out->value = expr_load(data + a->behind, (uint8_t)word, env->swap);
+	}
 	if (!a->args)
 		return;
 	for (uint32_t at = a->args->offset; at + word <= size && out->nr < ARGS_WORDS_MAX;

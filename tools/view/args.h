@@ -11,6 +11,8 @@
 struct args_fields {
 	const struct format_field *args, *retaddr, *retval;
 	bool graph;
+	uint32_t
+		behind; /* a return's value, if the option came on after its format was read; 0: not there */
 	uint32_t need; /* a record of fewer bytes has none of them */
 };
 void args_fields(struct args_fields *a, const struct format *f);
