@@ -475,8 +475,10 @@ static uint32_t record_bytes(const struct probe *p)
 {
 	uint32_t bytes = 0;
 
+	/* An array of as many as there are, at the end, may have none: args[] of a call. */
 	for (uint32_t i = 0; p->format && i < p->format->nr_fields; i++)
-		if (p->format->fields[i].offset + p->format->fields[i].size > bytes)
+		if (p->format->fields[i].size &&
+		    p->format->fields[i].offset + p->format->fields[i].size > bytes)
 			bytes = p->format->fields[i].offset + p->format->fields[i].size;
 	return bytes;
 }
