@@ -50,7 +50,7 @@ void args_read(const struct args_fields *a, const struct expr_env *env, const ui
 	out->nr = 0;
 	out->has_from = field_of(a->retaddr, env, data, size, &out->from);
 	out->has_value = field_of(a->retval, env, data, size, &out->value);
-	if (a->behind && a->behind + word <= size) {
+	if (a->behind && (uint64_t)a->behind + word <= size) {
 		out->has_value = true;
 		out->value = expr_load(data + a->behind, (uint8_t)word, env->swap);
 	}
